@@ -14,6 +14,7 @@ Names are loaded from their rooms on first use, so that ``import maskwell`` cost
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import maskwell.engines.containers as _containers
@@ -48,34 +49,37 @@ if TYPE_CHECKING:
     from maskwell.designs.wire import save_design as save_design
     from maskwell.engines.cell_counts import count_tables as count_tables
     from maskwell.errors import MaskwellError as MaskwellError
-    from maskwell.estimation.direct import DirectEstimate as DirectEstimate
-    from maskwell.estimation.fit import GoodnessOfFit as GoodnessOfFit
-    from maskwell.estimation.fit import goodness_of_fit as goodness_of_fit
-    from maskwell.estimation.fit import goodness_of_samples as goodness_of_samples
-    from maskwell.estimation.information import fisher_information as fisher_information
-    from maskwell.estimation.information import observed_information as observed_information
-    from maskwell.estimation.intervals.base import Intervals as Intervals
+    from maskwell.estimation.direct_estimate import DirectEstimate as DirectEstimate
+    from maskwell.estimation.goodness import GoodnessOfFit as GoodnessOfFit
+    from maskwell.estimation.goodness import goodness_of_fit as goodness_of_fit
+    from maskwell.estimation.goodness import goodness_of_samples as goodness_of_samples
+    from maskwell.estimation.intervals.interval_ends import Intervals as Intervals
     from maskwell.estimation.invariant_shares import bound_for as bound_for
     from maskwell.estimation.invariant_shares import estimate_invariant as estimate_invariant
     from maskwell.estimation.invariant_shares import estimate_unknown as estimate_unknown
     from maskwell.estimation.joint.conditionals import Conditional as Conditional
-    from maskwell.estimation.joint.counting import cross_tabulate as cross_tabulate
-    from maskwell.estimation.joint.counting import cross_tabulate_counts as cross_tabulate_counts
-    from maskwell.estimation.joint.counting import table_of as table_of
-    from maskwell.estimation.joint.differences import Difference as Difference
+    from maskwell.estimation.joint.conditionals import Difference as Difference
+    from maskwell.estimation.joint.cross_tables import cross_tabulate as cross_tabulate
+    from maskwell.estimation.joint.cross_tables import cross_tabulate_counts as cross_tabulate_counts
+    from maskwell.estimation.joint.cross_tables import table_of as table_of
+    from maskwell.estimation.joint.joint_table import Table as Table
     from maskwell.estimation.joint.odds import OddsRatio as OddsRatio
-    from maskwell.estimation.joint.results import IndependenceTest as IndependenceTest
-    from maskwell.estimation.joint.table import Table as Table
+    from maskwell.estimation.joint.report_independence import IndependenceTest as IndependenceTest
     from maskwell.estimation.left_inverse import LeftInverse as LeftInverse
+    from maskwell.estimation.left_inverse import ScoreRecovery as ScoreRecovery
     from maskwell.estimation.left_inverse import best_left_inverse as best_left_inverse
+    from maskwell.estimation.left_inverse import mean_scores as mean_scores
     from maskwell.estimation.left_inverse import minimax_left_inverse as minimax_left_inverse
+    from maskwell.estimation.left_inverse import optimal_scores as optimal_scores
+    from maskwell.estimation.left_inverse import optimal_scores_for_weights as optimal_scores_for_weights
+    from maskwell.estimation.left_inverse import score_left_inverse as score_left_inverse
+    from maskwell.estimation.left_inverse import score_recovery as score_recovery
     from maskwell.estimation.left_inverse import two_step_left_inverse as two_step_left_inverse
-    from maskwell.estimation.likelihood import estimate_by_likelihood as estimate_by_likelihood
-    from maskwell.estimation.listed_samples import ListedSamples as ListedSamples
-    from maskwell.estimation.margins import margin_of as margin_of
-    from maskwell.estimation.margins import wanted_margin as wanted_margin
-    from maskwell.estimation.maximising.maximum import Maximum as Maximum
-    from maskwell.estimation.maximising.maximum import maximise as maximise
+    from maskwell.estimation.maximisation.maximum import Maximum as Maximum
+    from maskwell.estimation.maximisation.maximum import maximise as maximise
+    from maskwell.estimation.maximum_likelihood import estimate_by_likelihood as estimate_by_likelihood
+    from maskwell.estimation.maximum_likelihood import fisher_information as fisher_information
+    from maskwell.estimation.maximum_likelihood import observed_information as observed_information
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.regression.anchor_models import AnchoredEstimate as AnchoredEstimate
     from maskwell.estimation.regression.anchor_models import estimate_with_anchor as estimate_with_anchor
@@ -90,24 +94,18 @@ if TYPE_CHECKING:
     from maskwell.estimation.release_variance import variance_inflation as variance_inflation
     from maskwell.estimation.release_variance import weighted_covariance as weighted_covariance
     from maskwell.estimation.release_variance import weighted_variance as weighted_variance
-    from maskwell.estimation.result import Estimate as Estimate
-    from maskwell.estimation.samples import Sample as Sample
     from maskwell.estimation.sampling.calibration import calibrate as calibrate
-    from maskwell.estimation.sampling.plan import SamplingPlan as SamplingPlan
-    from maskwell.estimation.sampling.replicates import ReplicateRule as ReplicateRule
-    from maskwell.estimation.sampling.result import SurveyEstimate as SurveyEstimate
-    from maskwell.estimation.sampling.scheme import Scheme as Scheme
-    from maskwell.estimation.sampling.survey import estimate_cells as estimate_cells
-    from maskwell.estimation.sampling.survey import estimate_survey as estimate_survey
-    from maskwell.estimation.scores import ScoreRecovery as ScoreRecovery
-    from maskwell.estimation.scores import mean_scores as mean_scores
-    from maskwell.estimation.scores import optimal_scores as optimal_scores
-    from maskwell.estimation.scores import optimal_scores_for_weights as optimal_scores_for_weights
-    from maskwell.estimation.scores import score_left_inverse as score_left_inverse
-    from maskwell.estimation.scores import score_recovery as score_recovery
-    from maskwell.estimation.several import cheating_range as cheating_range
-    from maskwell.estimation.several import estimate_samples as estimate_samples
-    from maskwell.estimation.several import group_samples as group_samples
+    from maskwell.estimation.sampling.replicate_weights import ReplicateRule as ReplicateRule
+    from maskwell.estimation.sampling.sampling_plan import SamplingPlan as SamplingPlan
+    from maskwell.estimation.sampling.sampling_plan import Scheme as Scheme
+    from maskwell.estimation.sampling.survey_estimate import SurveyEstimate as SurveyEstimate
+    from maskwell.estimation.sampling.weighted_survey import estimate_cells as estimate_cells
+    from maskwell.estimation.sampling.weighted_survey import estimate_survey as estimate_survey
+    from maskwell.estimation.share_estimate import Estimate as Estimate
+    from maskwell.estimation.share_estimate import Sample as Sample
+    from maskwell.estimation.stacked_samples import cheating_range as cheating_range
+    from maskwell.estimation.stacked_samples import estimate_samples as estimate_samples
+    from maskwell.estimation.stacked_samples import group_samples as group_samples
     from maskwell.planning.candidates import frontier as frontier
     from maskwell.planning.comparison import efficiency_of as efficiency_of
     from maskwell.planning.design_choice import Choice as Choice
@@ -279,27 +277,33 @@ _HOMES = {
     "maskwell.designs.wire": ["design_from_dict", "load_design", "save_design"],
     "maskwell.engines.cell_counts": ["count_tables"],
     "maskwell.errors": ["MaskwellError"],
-    "maskwell.estimation.direct": ["DirectEstimate"],
-    "maskwell.estimation.fit": ["GoodnessOfFit", "goodness_of_fit", "goodness_of_samples"],
-    "maskwell.estimation.information": ["fisher_information", "observed_information"],
-    "maskwell.estimation.intervals.base": ["Intervals"],
+    "maskwell.estimation.direct_estimate": ["DirectEstimate"],
+    "maskwell.estimation.goodness": ["GoodnessOfFit", "goodness_of_fit", "goodness_of_samples"],
+    "maskwell.estimation.maximum_likelihood": ["fisher_information", "observed_information"],
+    "maskwell.estimation.intervals.interval_ends": ["Intervals"],
     "maskwell.estimation.invariant_shares": ["bound_for", "estimate_invariant", "estimate_unknown"],
     "maskwell.estimation.joint.conditionals": ["Conditional"],
-    "maskwell.estimation.joint.counting": ["cross_tabulate", "cross_tabulate_counts", "table_of"],
-    "maskwell.estimation.joint.differences": ["Difference"],
+    "maskwell.estimation.joint.cross_tables": ["cross_tabulate", "cross_tabulate_counts", "table_of"],
+    "maskwell.estimation.joint.conditionals": ["Difference"],
     "maskwell.estimation.joint.odds": ["OddsRatio"],
-    "maskwell.estimation.joint.results": ["IndependenceTest"],
-    "maskwell.estimation.joint.table": ["Table"],
+    "maskwell.estimation.joint.report_independence": ["IndependenceTest"],
+    "maskwell.estimation.joint.joint_table": ["Table"],
     "maskwell.estimation.left_inverse": [
         "LeftInverse",
+        "ScoreRecovery",
         "best_left_inverse",
+        "mean_scores",
         "minimax_left_inverse",
+        "optimal_scores",
+        "optimal_scores_for_weights",
+        "score_left_inverse",
+        "score_recovery",
         "two_step_left_inverse",
     ],
-    "maskwell.estimation.likelihood": ["estimate_by_likelihood"],
-    "maskwell.estimation.listed_samples": ["ListedSamples"],
-    "maskwell.estimation.margins": ["margin_of", "wanted_margin"],
-    "maskwell.estimation.maximising.maximum": ["Maximum", "maximise"],
+    "maskwell.estimation.maximum_likelihood": ["estimate_by_likelihood"],
+    "maskwell.estimation.sampling.enumerated_plan": ["ListedSamples"],
+    "maskwell.estimation.joint.collapse": ["margin_of", "wanted_margin"],
+    "maskwell.estimation.maximisation.maximum": ["Maximum", "maximise"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.regression.anchor_models": ["AnchoredEstimate", "estimate_with_anchor"],
     "maskwell.estimation.regression.anchor_models": ["fit_with_anchor"],
@@ -316,15 +320,15 @@ _HOMES = {
         "weighted_covariance",
         "weighted_variance",
     ],
-    "maskwell.estimation.result": ["Estimate"],
-    "maskwell.estimation.samples": ["Sample"],
+    "maskwell.estimation.share_estimate": ["Estimate"],
+    "maskwell.estimation.share_estimate": ["Sample"],
     "maskwell.estimation.sampling.calibration": ["calibrate"],
-    "maskwell.estimation.sampling.plan": ["SamplingPlan"],
-    "maskwell.estimation.sampling.replicates": ["ReplicateRule"],
-    "maskwell.estimation.sampling.result": ["SurveyEstimate"],
-    "maskwell.estimation.sampling.scheme": ["Scheme"],
-    "maskwell.estimation.sampling.survey": ["estimate_cells", "estimate_survey"],
-    "maskwell.estimation.scores": [
+    "maskwell.estimation.sampling.sampling_plan": ["SamplingPlan"],
+    "maskwell.estimation.sampling.replicate_weights": ["ReplicateRule"],
+    "maskwell.estimation.sampling.survey_estimate": ["SurveyEstimate"],
+    "maskwell.estimation.sampling.sampling_plan": ["Scheme"],
+    "maskwell.estimation.sampling.weighted_survey": ["estimate_cells", "estimate_survey"],
+    "maskwell.estimation.left_inverse": [
         "ScoreRecovery",
         "mean_scores",
         "optimal_scores",
@@ -332,7 +336,7 @@ _HOMES = {
         "score_left_inverse",
         "score_recovery",
     ],
-    "maskwell.estimation.several": ["cheating_range", "estimate_samples", "group_samples"],
+    "maskwell.estimation.stacked_samples": ["cheating_range", "estimate_samples", "group_samples"],
     "maskwell.planning.candidates": ["frontier"],
     "maskwell.planning.comparison": ["efficiency_of"],
     "maskwell.planning.design_choice": ["Choice"],
@@ -469,3 +473,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
+
+
+def _renderers() -> Mapping[str, Callable[..., Any]]:
+    """What draws and prints results: known here, above all rooms, and loaded when a result is to be shown."""
+    import maskwell.reports.renderers as renderers
+
+    return renderers.RENDERERS
+
+
+_display.register(_renderers)

@@ -15,7 +15,7 @@ from tests.support.twin import Twin
 from maskwell.designs.dense import Dense
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
-from maskwell.estimation.information import fisher_information
+from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning.improvement import improve
 from maskwell.planning.one_sided import OneSided, improve_one_sided
 from maskwell.planning.set_sizes import minimax_size

@@ -21,7 +21,7 @@ from maskwell import (
     score_left_inverse,
     score_recovery,
 )
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 Cases = dict[str, dict[str, Any]]
 

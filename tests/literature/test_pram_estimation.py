@@ -9,7 +9,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.errors import MaskwellError, MatrixError, NotIdentifiableError, NotInvariantError, OrientationError
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 from maskwell.release.matrices.matrix_checks import is_invariant
 
 Cases = dict[str, list[dict[str, Any]]]

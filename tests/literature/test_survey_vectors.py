@@ -10,9 +10,9 @@ import pytest
 from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.estimation.sampling.calibration import calibrate
-from maskwell.estimation.sampling.plan import SamplingPlan
-from maskwell.estimation.sampling.result import SurveyEstimate
-from maskwell.estimation.sampling.survey import estimate_survey
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.sampling.weighted_survey import estimate_survey
 from maskwell.procedures.category_cards import abul_ela
 from maskwell.procedures.forced_answers import cheating
 from maskwell.procedures.unrelated_questions import simmons

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from maskwell import Dense, Estimate, estimate_by_moments, minimax_left_inverse
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 CHANCES = st.integers(1, 19).map(lambda n: f"{n}/20")
 

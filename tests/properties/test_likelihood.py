@@ -12,10 +12,9 @@ from tests.support.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.designs.mixture import Mixture
-from maskwell.estimation.maximising.climb import newton
-from maskwell.estimation.maximising.em import em_step, squarem
-from maskwell.estimation.maximising.log_likelihood import Written, value
-from maskwell.estimation.maximising.maximum import maximise
+from maskwell.estimation.maximisation.ascent import em_step, newton, squarem
+from maskwell.estimation.maximisation.log_likelihood import Written, value
+from maskwell.estimation.maximisation.maximum import maximise
 
 often = settings(deadline=None, derandomize=True, max_examples=150)
 seldom = settings(deadline=None, derandomize=True, max_examples=50)

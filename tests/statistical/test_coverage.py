@@ -12,7 +12,7 @@ from tests.support.arrays import Real
 from tests.support.coverage import Coverage, from_simple_sample, simulated_coverage
 
 from maskwell import Categories, Design, Estimate, Intervals, Uniform, estimate_by_moments, make_design
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 pytestmark = pytest.mark.statistical
 

@@ -14,7 +14,7 @@ from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.designs.kronecker import Kronecker
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 pytestmark = pytest.mark.statistical
 

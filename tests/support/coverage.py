@@ -11,10 +11,9 @@ from tests.support.arrays import Array, Real
 from tests.support.chisquare import FALSE_ALARM
 
 from maskwell.designs.design import Design
-from maskwell.estimation.intervals.base import Intervals
+from maskwell.estimation.intervals.interval_ends import Intervals
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Estimate, Sample
 
 SLACK = 0.01
 """Intervals from normal approximations cover with their level but for about this much; tests allow it."""

@@ -14,8 +14,8 @@ from maskwell.errors import MaskwellError, ParameterError
 if TYPE_CHECKING:
     from maskwell.engines.plan_columns import PlanColumns
     from maskwell.engines.report_counts import SurveyTally
-    from maskwell.estimation.sampling.replicates import ReplicateRule
-    from maskwell.estimation.sampling.scheme import Scheme
+    from maskwell.estimation.sampling.replicate_weights import ReplicateRule
+    from maskwell.estimation.sampling.sampling_plan import Scheme
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -125,7 +125,7 @@ OPTION_OF = {
 
 def scheme_of(given: Mapping[str, Any], tally: SurveyTally) -> Scheme:
     """How the rows were drawn, as the options say."""
-    from maskwell.estimation.sampling.scheme import Scheme
+    from maskwell.estimation.sampling.sampling_plan import Scheme
 
     if given["replicates"] is not None:
         return Scheme("replicates", replicates=_replicate_rule(given, tally))
@@ -140,8 +140,12 @@ def flags_of_options(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _replicate_rule(given: Mapping[str, Any], tally: SurveyTally) -> ReplicateRule:
     from maskwell.core.exact import as_fraction
-    from maskwell.estimation.sampling.replicate_weights import factors_of_replicates, fay_factor, strata_of_replicates
-    from maskwell.estimation.sampling.replicates import ReplicateRule
+    from maskwell.estimation.sampling.replicate_weights import (
+        ReplicateRule,
+        factors_of_replicates,
+        fay_factor,
+        strata_of_replicates,
+    )
 
     method, rho = given["replicate_method"], None if given["fay"] is None else float(as_fraction(given["fay"], "fay"))
     if method == "fay" and rho is None and tally.ratios is not None:

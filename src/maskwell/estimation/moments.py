@@ -22,10 +22,9 @@ from maskwell.core.report_data import Counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ReportError
-from maskwell.estimation.fit import goodness_of_fit
+from maskwell.estimation.goodness import goodness_of_fit
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Estimate, Sample
 
 COVARIANCE_LIMIT = 2000
 """With more categories than this only variances are kept."""

@@ -33,7 +33,7 @@ from maskwell.core.exact import Number, Parity, to_float, to_text
 from maskwell.designs.design import MATRIX_LIMIT, Design
 from maskwell.designs.unary import Unary
 from maskwell.errors import TooLargeError
-from maskwell.estimation.information import fisher_information, mutual_information
+from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
 from maskwell.planning.equal_protection import Equalised, at_level
 from maskwell.planning.order import Order, check_same_categories, order_of
 from maskwell.privacy.criteria import alike

@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
+from maskwell.core.display import data_frame
 from maskwell.core.exact import check_probability
 from maskwell.core.option_names import option
 from maskwell.core.phrases import listed
@@ -17,12 +18,10 @@ from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.errors import ParameterError, UnknownCategoryError
-from maskwell.estimation.joint.table import Table
-from maskwell.estimation.margins import of_sums, wanted_margin
-from maskwell.estimation.result import Combination, Estimate
-from maskwell.estimation.samples import Sample
-from maskwell.estimation.sampling.result import SurveyEstimate
-from maskwell.estimation.shown import data_frame
+from maskwell.estimation.joint.collapse import of_sums, wanted_margin
+from maskwell.estimation.joint.joint_table import Table
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.share_estimate import Combination, Estimate, Sample
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table
 from maskwell.verbs.inputs import Designs, Names, assignments_of, design_of, names_of, rows_of
@@ -385,7 +384,7 @@ def _estimated_jointly(question: _Question, plan: SurveyPlan) -> EstimateResult:
 
 def _estimator(method: str) -> Any:
     if method == "ml":
-        from maskwell.estimation.likelihood import estimate_by_likelihood
+        from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 
         return estimate_by_likelihood
     from maskwell.estimation.moments import estimate_by_moments
@@ -403,7 +402,7 @@ def _by_counts(question: _Question) -> EstimateResult:
 
 def _by_groups(question: _Question) -> EstimateResult:
     from maskwell.engines.report_counts import tally_groups
-    from maskwell.estimation.several import estimate_samples
+    from maskwell.estimation.stacked_samples import estimate_samples
 
     tally = tally_groups(question.rows, question.assignments, **question.reading)
     samples = [Sample(one.counts, one.design) for one in tally.samples]
@@ -413,8 +412,8 @@ def _by_groups(question: _Question) -> EstimateResult:
 
 def _by_plan(question: _Question, plan: SurveyPlan) -> EstimateResult:
     from maskwell.engines.report_counts import tally_survey
-    from maskwell.estimation.sampling.simple import estimate_simple
-    from maskwell.estimation.sampling.survey import estimate_cells
+    from maskwell.estimation.sampling.report_shares import estimate_simple
+    from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
     columns = plan.columns(question.by)
     if question.method == "ml" and not columns.only_domains:

@@ -9,7 +9,7 @@ from typing import Any
 from maskwell.designs.design import Design
 from maskwell.errors import WrongTypeError
 from maskwell.estimation.regression.regression_result import Regression
-from maskwell.estimation.result import Estimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.planning.design_choice import Choice
 from maskwell.planning.sample_size import SamplePlan
 from maskwell.privacy.criteria import Demand, stands_for

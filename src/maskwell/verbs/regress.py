@@ -16,7 +16,7 @@ from maskwell.engines.plan_columns import PlanColumns
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 
 def regress(

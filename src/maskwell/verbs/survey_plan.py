@@ -11,10 +11,14 @@ from maskwell.core.option_names import option
 from maskwell.engines.plan_columns import PlanColumns, population_of
 from maskwell.engines.report_counts import SurveyTally
 from maskwell.errors import ParameterError
-from maskwell.estimation.sampling.replicate_weights import factors_of_replicates, fay_factor, strata_of_replicates
-from maskwell.estimation.sampling.replicates import ReplicateRule
-from maskwell.estimation.sampling.scheme import Scheme
-from maskwell.estimation.sampling.stages import Lonely
+from maskwell.estimation.sampling.replicate_weights import (
+    ReplicateRule,
+    factors_of_replicates,
+    fay_factor,
+    strata_of_replicates,
+)
+from maskwell.estimation.sampling.sample_stages import Lonely
+from maskwell.estimation.sampling.sampling_plan import Scheme
 from maskwell.verbs.inputs import Names, names_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maskwell.errors import ParameterError
-from maskwell.estimation.joint.table import Table
+from maskwell.estimation.joint.joint_table import Table
 from maskwell.verbs.estimate import estimate
 from maskwell.verbs.inputs import Designs, Names
 

@@ -14,9 +14,9 @@ from maskwell.core.report_data import Counts
 from maskwell.designs.dense import Dense
 from maskwell.designs.subset import Subset
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation.fit import goodness_of_fit, goodness_of_samples
+from maskwell.estimation.goodness import goodness_of_fit, goodness_of_samples
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])

@@ -14,9 +14,9 @@ from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ReportError
-from maskwell.estimation import information
-from maskwell.estimation.information import fisher_information, observed_information, unit_covariance
-from maskwell.estimation.samples import Sample
+from maskwell.estimation import maximum_likelihood
+from maskwell.estimation.maximum_likelihood import fisher_information, observed_information, unit_covariance
+from maskwell.estimation.share_estimate import Sample
 
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])
@@ -102,7 +102,7 @@ def test_covariance_by_every_path(name: str) -> None:
 def test_without_room_for_the_matrix_variances_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     designs, weights = STACKS[name]
     whole = unit_covariance(designs, weights, PI)
-    monkeypatch.setattr(information, "COVARIANCE_LIMIT", 2)
+    monkeypatch.setattr(maximum_likelihood, "COVARIANCE_LIMIT", 2)
     found = unit_covariance(designs, weights, PI)
     assert found.covariance is None
     np.testing.assert_allclose(found.variance, whole.variance, rtol=1e-12)
@@ -112,7 +112,7 @@ def test_too_large_to_work_out_is_an_upper_bound_and_says_so(monkeypatch: pytest
     tall = Kronecker.of([KUK, KUK])
     pi = np.outer([0.3, 0.7], [0.6, 0.4]).ravel()
     whole = unit_covariance([tall], [1.0], pi)
-    monkeypatch.setattr(information, "COVARIANCE_LIMIT", 2)
+    monkeypatch.setattr(maximum_likelihood, "COVARIANCE_LIMIT", 2)
     found = unit_covariance([tall], [1.0], pi)
     assert (found.variance >= whole.variance - 1e-12).all()
     assert "moment estimates" in found.flags[0]

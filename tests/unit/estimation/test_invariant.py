@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from maskwell.estimation.release_variance import COVARIANCE_LIMIT
 from tests.support.arrays import Real
 from tests.support.released import outcomes, samples
 
@@ -24,7 +25,6 @@ from maskwell import (
 )
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, TooLargeError
 from maskwell.estimation import invariant_shares
-from maskwell.estimation.release_variance import COVARIANCE_LIMIT
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]  # keeps (12, 8, 3)
 
@@ -305,7 +305,7 @@ def test_bad_input_gets_one_clear_error(call: object, error: type[Exception], sa
 
 def test_other_estimates_have_no_wilson_interval() -> None:
     from maskwell import estimate_by_moments
-    from maskwell.estimation.samples import Sample
+    from maskwell.estimation.share_estimate import Sample
 
     sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
     with pytest.raises(ParameterError, match="no effective number"):

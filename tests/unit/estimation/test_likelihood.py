@@ -17,11 +17,11 @@ from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation.likelihood import estimate_by_likelihood
-from maskwell.estimation.maximising import generate as generating
-from maskwell.estimation.maximising.log_likelihood import Operators, Written, log_likelihood
-from maskwell.estimation.maximising.maximum import maximise
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.maximisation import ascent as generating
+from maskwell.estimation.maximisation.log_likelihood import Operators, Written, log_likelihood
+from maskwell.estimation.maximisation.maximum import maximise
+from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
+from maskwell.estimation.share_estimate import Sample
 
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])
@@ -210,7 +210,7 @@ def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, hel
     counts = sparse_counts(design, 150, 8)
     assert isinstance(log_likelihood([design], [counts]), Written)
     expected = maximise([design], [counts], fixed=held)
-    monkeypatch.setattr("maskwell.estimation.maximising.log_likelihood.WRITTEN_LIMIT", 10)
+    monkeypatch.setattr("maskwell.estimation.maximisation.log_likelihood.WRITTEN_LIMIT", 10)
     assert isinstance(log_likelihood([design], [counts]), Operators)
     found = maximise([design], [counts], fixed=held)
     assert found.algorithm == "SQUAREM, then Newton on columns"

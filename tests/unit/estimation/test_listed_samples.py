@@ -16,7 +16,7 @@ from maskwell import (
     score_recovery,
 )
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation.scores import ScoreRecovery
+from maskwell.estimation.left_inverse import ScoreRecovery
 
 THREE = Dense.of([["0.1", "0.5"], ["0.3", "0.3"], ["0.6", "0.2"]])
 OTHER = Dense.of([["0.2", "0.6"], ["0.2", "0.3"], ["0.6", "0.1"]])

@@ -7,8 +7,8 @@ import pytest
 
 import maskwell as mw
 from maskwell.errors import LabelError
-from maskwell.estimation.margins import margin_of, wanted_margin
-from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.joint.collapse import margin_of, wanted_margin
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 
 COIN, DIE = mw.make_design("warner", p="0.7"), mw.make_design("warner", p="0.8")
 REPORTS = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]

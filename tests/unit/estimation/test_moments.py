@@ -8,7 +8,7 @@ import pytest
 
 from maskwell import Categories, Counts, Dense, LocalDiversity, Subset, Unary, Uniform, estimate_by_moments
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 P3 = [["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]]
 

@@ -7,7 +7,7 @@ import pytest
 
 from maskwell import Categories, Dense, Uniform, estimate_by_moments, make_design
 from maskwell.errors import LabelError, ParameterError, TooLargeError
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 KARY = Uniform.from_gamma(5, Categories.of([0, 1, 5]))
 SAMPLE = Sample.of([500, 300, 200], KARY)

@@ -19,7 +19,7 @@ from maskwell import (
     score_recovery,
 )
 from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=3)
 CHOW = make_design("chow", red=5, blue=3, draws=2)

@@ -12,11 +12,11 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
-from maskwell.estimation.likelihood import estimate_by_likelihood
-from maskwell.estimation.maximising.maximum import maximise
+from maskwell.estimation.maximisation.maximum import maximise
+from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.estimation.moments import estimate_by_moments, sampling_part
-from maskwell.estimation.samples import Sample
-from maskwell.estimation.several import cheating_range, estimate_samples, group_samples
+from maskwell.estimation.share_estimate import Sample
+from maskwell.estimation.stacked_samples import cheating_range, estimate_samples, group_samples
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
 SHARP = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]])

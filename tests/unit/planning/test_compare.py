@@ -17,7 +17,7 @@ from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation.information import fisher_information, mutual_information
+from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
 from maskwell.planning.comparison import compare
 from maskwell.planning.equal_protection import at_parity, diluted
 from maskwell.planning.order import sufficiency

@@ -16,7 +16,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MaskwellError, ParameterError
-from maskwell.estimation.information import fisher_information
+from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning.one_sided import (
     OneSided,
     best_one_sided,

@@ -19,10 +19,10 @@ from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, MissingExtraError, UnknownCategoryError, WrongTypeError
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.sampling.plan import SamplingPlan
-from maskwell.estimation.sampling.result import SurveyEstimate
-from maskwell.estimation.sampling.survey import estimate_survey
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.sampling.weighted_survey import estimate_survey
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.plots import Picture, plot_flows, plot_learned, plot_revealed
 
 ODD = ["<script>alert(1)</script>", "$x^2$ & 'y'", '"quoted"', "病気 🙂"]

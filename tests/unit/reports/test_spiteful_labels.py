@@ -10,10 +10,10 @@ import pytest
 
 import maskwell as mw
 from maskwell.core.categories import Categories
+from maskwell.core.display import html_table
 from maskwell.core.escapes import visible
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.shown import html_table
 from maskwell.release.folder.release_folder import readme
 from maskwell.release.folder.release_metadata import Entry, codebook_csv, ddi_codebook, formula_columns
 

@@ -1,31 +1,158 @@
-"""Conditional shares: the distribution of some variables within each category of others.
+"""Conditional shares, and their differences between groups.
 
-    pi_hat[j | i] = Pi_hat[i, j] / Pi_hat[i, +]
+    pi_hat[j | i] = Pi_hat[i, j] / Pi_hat[i, +],     d = pi_hat[j | u] - pi_hat[j | v]
 
-with the errors of a ratio of two estimates (ratios.py).
+the distribution of some variables within each category of others, and how much more frequent something is in one
+category than in another; errors of a difference are by the delta method from the covariance of all cells.
 
-Source: the delta method and Fieller's interval are standard.
+Both are ratios of unbiased estimates (:class:`Ratios`):
+
+    r = a / b,     Var(r) = (Var a - 2 r Cov(a, b) + r^2 Var b) / b^2
+
+Fieller's set holds every r for which a - r b may be zero: ``(a - r b)^2 <= z^2 Var(a - r b)``. It has no end where b is
+not clearly different from zero.
+
+Cells a = Pi[i, j], totals b = Pi[i, +], and the variances and covariances of both (:func:`slices_of`) are read off the
+covariance of all cells or, for tables too large to have one, found by the operators of the designs: with U the unbiased
+indicator of one report,
+
+    E[U_ij U_i+]  =  sum_z lam[z] L_x[i, z_x]^2 L_y[j, z_y]
+
+the left inverse with squared entries along the given axes, the plain one along the others.
+
+Source: the delta method and Fieller's interval are standard; [Adeshiyan2011, section 3.3] for the covariances; the
+operators are derived from [NayakZhangAdeshiyan2016, eq. (1.3)].
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_level
-from maskwell.core.arrays import Real
+from maskwell.core.arrays import Array, Real
+from maskwell.core.display import data_frame, number_or_none
 from maskwell.core.phrases import Printed
-from maskwell.errors import MissingExtraError, ParameterError
-from maskwell.estimation.joint.ratios import NO_ERROR, Ratios
-from maskwell.estimation.joint.slices import slices_of
+from maskwell.designs.kronecker import along_axes
+from maskwell.errors import ParameterError
+from maskwell.estimation.intervals.interval_ends import check_level
+from maskwell.estimation.joint.collapse import collapsed, covariance_of
 from maskwell.estimation.joint.variables import Layout
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.shown import number_or_none
+from maskwell.estimation.share_estimate import Estimate
+
+
+def slices_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:
+    """``a, b, Var a, Cov(a, b), Var b``, all of shape (slices, cells in a slice).
+
+    ``order`` names the axes, those of the given variables first; ``fixed`` says how many these are.
+    """
+    operators = estimate.covariance is None and _has_operators(estimate, layout, order[:fixed])
+    found = (_from_operators if operators else _from_covariance)(estimate, layout, order, fixed)
+    return [np.broadcast_to(x, found[0].shape) for x in found]
+
+
+def _has_operators(estimate: Estimate, layout: Layout, fixed: Sequence[int]) -> bool:
+    counted = estimate.method == "moments" and len(estimate.samples) == 1
+    return counted and layout.whole_devices(sorted(fixed)) is not None
+
+
+def _rows(x: Real, layout: Layout, order: Sequence[int], fixed: int) -> Real:
+    """Cells in the order of ``order``, one row for each slice."""
+    slices = int(np.prod([layout.shape[axis] for axis in order[:fixed]]))
+    return x.reshape(layout.shape).transpose(order).reshape(slices, -1)
+
+
+def _from_covariance(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:
+    q, shape, a = len(order), layout.shape, _rows(estimate.pi_hat, layout, order, fixed)
+    V = covariance_of(estimate).reshape(*shape, *shape).transpose([*order, *(q + axis for axis in order)])
+    V = V.reshape(*a.shape, *a.shape)
+    cross = np.einsum("ijil->ij", V)
+    return [a, a.sum(axis=1, keepdims=True), np.einsum("ijij->ij", V), cross, cross.sum(axis=1, keepdims=True)]
+
+
+def _from_operators(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:
+    a, var_a = (_rows(x, layout, order, fixed) for x in (estimate.pi_hat, estimate.variance))
+    total = collapsed(estimate, layout, [layout.names[axis] for axis in order[:fixed]])[0]
+    b, var_b = total.pi_hat[:, None], total.variance[:, None]
+    squared = {layout.variables[axis].device for axis in order[:fixed]}
+    operators = [d.backward_squared if i in squared else d.backward for i, d in enumerate(layout.devices)]
+    share = estimate.samples[0].counts.share()
+    both = _rows(along_axes(share, [d.m for d in layout.devices], operators), layout, order, fixed)
+    return [a, b, var_a, (both - a * b) / (estimate.n - 1), var_b]
+
+
+NO_ERROR = "a share of the table is most likely 0 or 1, or a variance is estimated below zero"
+UNSTABLE = 2
+"""A denominator within so many standard errors of zero makes a ratio unstable."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """Estimates ``a / b`` cell by cell.
+
+    Attributes
+    ----------
+    a, b
+        Numerators and denominators, shapes that broadcast.
+    var_a, cov_ab, var_b
+        Their variances and covariances.
+
+    >>> r = Ratios(*map(np.array, (0.2, 0.5, 1e-4, 5e-5, 1e-4)))
+    >>> float(r.value), round(float(r.standard_error), 4)
+    (0.4, 0.0174)
+    """
+
+    a: Real
+    b: Real
+    var_a: Real
+    cov_ab: Real
+    var_b: Real
+
+    @property
+    def value(self) -> Real:
+        """Numerator over denominator, NaN where b is zero (which is then unstable)."""
+        return _divided(self.a, self.b)
+
+    @property
+    def standard_error(self) -> Real:
+        """By the delta method; NaN where the estimated variance is below zero or b is zero."""
+        r = self.value
+        variance = self.var_a - 2 * r * self.cov_ab + r**2 * self.var_b
+        root = np.sqrt(variance, out=np.full(np.shape(r), np.nan), where=variance >= 0)
+        return _divided(root, np.abs(self.b))
+
+    @property
+    def unstable(self) -> Array:
+        """Where b is zero or less, or within two standard errors of zero."""
+        near = (self.b <= 0) | (self.b <= UNSTABLE * np.sqrt(np.maximum(self.var_b, 0)))  # the error may be NaN
+        return np.asarray(np.broadcast_to(near, np.shape(self.a)))
+
+    def wald(self, z: float) -> Real:
+        """``r - z SE`` and ``r + z SE``, shape (..., 2)."""
+        half = z * self.standard_error
+        return np.stack([self.value - half, self.value + half], axis=-1)
+
+    def fieller(self, z: float) -> Real:
+        """The smallest interval that holds Fieller's set, shape (..., 2); the whole line where it has no end."""
+        A = self.b**2 - z**2 * self.var_b
+        B = self.a * self.b - z**2 * self.cov_ab
+        C = self.a**2 - z**2 * self.var_a
+        bounded = np.broadcast_to(A > 0, np.shape(self.a))
+        root = np.sqrt(np.maximum(B**2 - A * C, 0))
+        ends = [
+            np.divide(B - root, A, out=np.full(np.shape(self.a), -np.inf), where=bounded),
+            np.divide(B + root, A, out=np.full(np.shape(self.a), np.inf), where=bounded),
+        ]
+        return np.stack(ends, axis=-1)
+
+
+def _divided(a: Real, b: Real) -> Real:
+    return np.asarray(np.divide(a, b, out=np.full(np.shape(a), np.nan), where=b != 0))
+
 
 METHODS = ("wald", "fieller")
 SHOWN = 20
@@ -128,14 +255,10 @@ class Conditional:
 
     def to_frame(self, level: float = 0.95, method: str = "wald") -> Any:
         """A pandas table: one row for each share, indexed by the labels of the variables."""
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError as error:
-            raise MissingExtraError("pandas is not installed", hint="pip install 'maskwell[pandas]'") from error
-        index = pandas.MultiIndex.from_product(self.labels, names=[*self.given, *self.names])
         low, high = self.confidence_interval(level, method).reshape(-1, 2).T
         columns = {"share": self.share.ravel(), "standard_error": self.standard_error.ravel()}
-        return pandas.DataFrame({**columns, "low": low, "high": high, "unstable": self.unstable.ravel()}, index=index)
+        labels = dict(zip([*self.given, *self.names], self.labels, strict=True))
+        return data_frame({**columns, "low": low, "high": high, "unstable": self.unstable.ravel()}, labels=labels)
 
     def _given_labels(self) -> list[tuple[Hashable, ...]]:
         return list(product(*self.labels[: len(self.given)]))
@@ -175,3 +298,109 @@ def conditional_of(estimate: Estimate, layout: Layout, given: Sequence[str]) -> 
 
 def _said(of: Sequence[Hashable], fixed: int) -> str:
     return f"{', '.join(map(str, of[:fixed]))}: {', '.join(map(str, of[fixed:]))}"
+
+
+@dataclass(frozen=True, repr=False)
+class Difference:
+    """A difference of two conditional shares.
+
+    Attributes
+    ----------
+    of
+        What the shares are of, in words.
+    value, standard_error
+        The difference, first group minus second, and its error.
+    shares
+        The two shares.
+    flags
+        What a reader should know, in words.
+    """
+
+    of: str
+    value: float
+    standard_error: float
+    shares: tuple[float, float]
+    estimate: Estimate
+    flags: tuple[str, ...] = ()
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Wald interval."""
+        check_level(level)
+        half = self.estimate.critical_value((1 + level) / 2) * self.standard_error
+        return self.value - half, self.value + half
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, for no difference; NaN without a standard error above zero."""
+        from scipy.special import ndtr, stdtr
+
+        if not self.standard_error > 0:
+            return math.nan
+        t = -abs(self.value / self.standard_error)
+        freedom = getattr(self.estimate, "degrees_of_freedom", None)
+        return float(2 * (ndtr(t) if freedom is None else stdtr(freedom, t)))
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "of": self.of,
+            "estimate": self.value,
+            "standard_error": number_or_none(self.standard_error),
+            "interval": [number_or_none(end) for end in self.confidence_interval(level)],
+            "shares": list(self.shares),
+            "p_value": number_or_none(self.p_value),
+            "flags": list(self.flags),
+        }
+
+    def __repr__(self) -> str:
+        low, high = self.confidence_interval()
+        lines = [
+            f"{self.of}: difference {Printed(self.value):.4f}, standard error {Printed(self.standard_error):.4f} "
+            f"[{Printed(low):.4f}, {Printed(high):.4f}]"
+        ]
+        return "\n".join([*lines, *(f"  note: {flag}" for flag in self.flags)])
+
+
+def difference_of(
+    estimate: Estimate, layout: Layout, of: Mapping[str, Hashable], given: str, between: tuple[Hashable, Hashable]
+) -> Difference:
+    """The difference with its error."""
+    asked: Any = of
+    if not isinstance(asked, Mapping) or not asked or given in asked:
+        raise ParameterError(
+            f"of = {of!r}, given {given!r}", hint='say what is compared: of={"smokes": "yes"}, given="sex"'
+        )
+    part, small = collapsed(estimate, layout, [given, *of])
+    codes = [v.inputs.code(label) for v, label in zip(small.variables[1:], of.values(), strict=True)]
+    groups = [small.variables[0].inputs.code(label) for label in between]
+    pi, V = part.pi_hat.reshape(small.shape), covariance_of(part)
+    shares, gradients = zip(*(_share(pi, (group, *codes)) for group in groups), strict=True)
+    gradient = (gradients[0] - gradients[1]).ravel()
+    variance = float(gradient @ V @ gradient)
+    names = ", ".join(f"{name} = {label}" for name, label in of.items())
+    said = f"{names} among {given} = {between[0]} against {between[1]}"
+    error = float(np.sqrt(variance)) if variance >= 0 else float("nan")
+    return Difference(said, shares[0] - shares[1], error, shares, estimate, _flags(part, small, groups, error))
+
+
+def _share(pi: Real, cell: tuple[int, ...]) -> tuple[float, Real]:
+    """A conditional share and its slope in every cell."""
+    total = float(pi[cell[0]].sum())
+    if total == 0:
+        raise ParameterError("the estimated share of a group is exactly zero", hint="compare groups that occur")
+    share, gradient = float(pi[cell]) / total, np.zeros(pi.shape)
+    gradient[cell[0]] -= share / total
+    gradient[cell] += 1 / total
+    return share, gradient
+
+
+def _flags(part: Estimate, small: Layout, groups: list[int], error: float) -> tuple[str, ...]:
+    total = collapsed(part, small, [small.names[0]])[0]
+    rare = [g for g in groups if total.pi_hat[g] <= max(0, UNSTABLE * np.nan_to_num(total.standard_error[g]))]
+    labels = small.variables[0].inputs.labels
+    flags = [
+        f"unstable: the share of {small.names[0]} = {labels[g]} is within two standard errors of zero" for g in rare
+    ]
+    if np.isnan(error):
+        flags.append(f"the standard error is not defined: {NO_ERROR}")
+    return tuple(flags)

@@ -17,7 +17,7 @@ from maskwell.estimation.regression.regression_result import Margins, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import Logit, Recovered, RowModel, Softmax
 from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 START_STEPS = 2
 

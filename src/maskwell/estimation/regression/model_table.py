@@ -21,7 +21,7 @@ from maskwell.estimation.regression.predictor_models import Randomized, regress_
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 
 class ReportColumn(Protocol):

@@ -222,7 +222,7 @@ class Regression(Coefficients):
 
     def plot(self, *, level: float = 0.95, exponentiate: bool = False) -> Any:
         """The coefficients with their intervals as a picture."""
-        from maskwell.estimation.shown import drawn
+        from maskwell.core.display import drawn
 
         return drawn("plot_coefficients", self, level=level, exponentiate=exponentiate)
 

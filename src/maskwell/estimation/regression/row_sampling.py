@@ -23,7 +23,7 @@ from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.core.survey_numbers import check_weights
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_matrix import blocks
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 LONELY = ("error", "certainty", "centre")
 

@@ -5,12 +5,17 @@
 
 where ``d`` are the weights of the plan, ``x`` what is known of each row and ``t`` the totals of x in the population.
 Calibrate on openly asked variables only: a recovery is an estimate, and its totals are not known.
-Source: standard; the variance of calibrated estimates is a linearisation.
+
+In the variance, the residuals of a regression on the auxiliary values take the place of the scores:
+
+    B = (sum d x x')^-1 sum d x e',     e_i - B' x_i     with the weights w = d g
+
+Source: standard; the variance is a linearisation, not exact.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +23,9 @@ import numpy as np
 from maskwell.core.arguments import as_array, as_floats, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.survey_numbers import numbers
-from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.errors import InputError, ParameterError, ReportError, TooLargeError
+from maskwell.estimation.sampling.recovery import Recovery, Scores
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 DISTANCES = ("linear", "raking")
 STEPS = 100
@@ -108,3 +114,41 @@ def _solve(moments: Real, gap: Real) -> Real:
             hint="leave out columns that follow from the others, such as one of a complete set of groups",
         )
     return np.asarray(np.linalg.solve(moments, gap), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """Auxiliary values x and the factors g by line; the labels of ``cells.auxiliary`` hold both, g last."""
+
+    recovery: Recovery
+    values: Real
+    g: Real
+
+    @classmethod
+    def of(cls, recovery: Recovery) -> Calibrated | None:
+        """From cells with auxiliary values; ``None`` where there are none."""
+        labels = recovery.cells.auxiliary.labels
+        if labels.dtype.kind != "V":
+            return None
+        if recovery.cells.sets:
+            raise ReportError(
+                "calibrated weights with set reports have no variance here",
+                hint="use replicate weights, or no calibration",
+            )
+        if not recovery.full:
+            raise TooLargeError(
+                f"calibrated weights with {recovery.k:,} categories", hint="use fewer categories, or no calibration"
+            )
+        table = np.frombuffer(labels.tobytes(), dtype=np.float64).reshape(len(labels), -1)
+        return cls(recovery, table[:, :-1], table[recovery.cells.auxiliary.codes, -1])
+
+    def residuals(self, scores: Scores) -> Scores:
+        """The same scores without what the auxiliary values explain of them."""
+        cells, lines = self.recovery.cells, scores.lines
+        base = cells.weight / self.g
+        x = self.values[cells.auxiliary.codes]
+        cross = (x[lines].T * base[lines]) @ scores.of_lines(lines)
+        slope = np.linalg.lstsq((x.T * base) @ x, cross, rcond=None)[0]
+        inside = np.zeros(len(cells))
+        inside[lines] = 1
+        return Scores(scores.recovery, np.arange(len(cells)), scores.centre, self.values @ slope, inside)

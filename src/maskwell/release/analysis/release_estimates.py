@@ -15,15 +15,15 @@ import numpy as np
 from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Array
 from maskwell.core.cells import CellTable
+from maskwell.core.display import plain_label
 from maskwell.core.option_names import option
 from maskwell.core.phrases import Printed
 from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.row_batches import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
-from maskwell.estimation.direct import DirectEstimate
+from maskwell.estimation.direct_estimate import DirectEstimate
 from maskwell.estimation.invariant_shares import TARGETS, estimate_unknown
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.shown import plain_label
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
 from maskwell.release.analysis.table_routes import (
     EXACT,

@@ -19,7 +19,7 @@ from maskwell.core.documents import version_text
 from maskwell.core.exact import to_text
 from maskwell.core.phrases import Printed, round_up
 from maskwell.designs.design import Design
-from maskwell.estimation.result import Estimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.reports import plain_words
 from maskwell.reports.pages.page_templates import environment, page_style

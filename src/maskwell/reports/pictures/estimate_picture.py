@@ -15,8 +15,8 @@ from maskwell.core.arguments import RealNumber, as_floats, check_kind, check_lev
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import ParameterError
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import MINUS, SPACE, decimals_for, label, percent

@@ -8,10 +8,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import Printed, shorten
-from maskwell.estimation.intervals.base import Intervals
-from maskwell.estimation.margins import of_sums
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.intervals.interval_ends import Intervals
+from maskwell.estimation.joint.collapse import of_sums
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.release.analysis.release_estimates import Analysis
 from maskwell.release.analysis.table_routes import EXACT, KEPT, OPEN, SOLVED
 from maskwell.reports.pages.paper_tables import Table

@@ -10,9 +10,8 @@ from tests.support.coverage import exact_coverage
 from maskwell import Dense, Design, Estimate, Subset, Uniform, estimate_by_moments, make_design
 from maskwell.core.categories import Categories
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.exact import clopper_pearson
-from maskwell.estimation.intervals.score import wilson
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.intervals.binary_intervals import clopper_pearson, wilson
+from maskwell.estimation.share_estimate import Sample
 
 FORCED = make_design("forced", truth="3/4", yes="1/6", no="1/12")
 WARNER = make_design("warner", p="0.7")

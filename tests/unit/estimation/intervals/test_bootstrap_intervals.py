@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 from maskwell import Categories, Design, Estimate, Uniform, best_left_inverse, estimate_by_moments, make_design
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals import bootstrap
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.intervals import likelihood_intervals
+from maskwell.estimation.share_estimate import Sample
 
 WARNER = make_design("warner", p="0.7")
 KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
@@ -25,7 +25,7 @@ def test_the_same_seed_gives_the_same_interval(monkeypatch: pytest.MonkeyPatch) 
     one, again, other = (estimate.confidence_interval(0.95, "bootstrap", seed=s) for s in (7, 7, 8))
     np.testing.assert_array_equal(one, again)
     assert (one != other).any()
-    monkeypatch.setattr(bootstrap, "CHUNK", 100)  # in small batches, and still the same
+    monkeypatch.setattr(likelihood_intervals, "CHUNK", 100)  # in small batches, and still the same
     np.testing.assert_array_equal(estimate.confidence_interval(0.95, "bootstrap", seed=7), one)
 
 
@@ -57,7 +57,7 @@ def test_bca_moves_the_tails_as_the_formula_says() -> None:
     """Six replicates in ten below the estimate: z0 is the normal quantile at 0.6."""
     estimate = estimate_of([330, 60, 10], KUK)
     values = estimate.pi_hat + np.repeat([-0.1, 0.1], [600, 400])[:, None] * [1, -1]
-    found = bootstrap._bca(estimate, values, np.array([0.025, 0.975]))[0]
+    found = likelihood_intervals._bca(estimate, values, np.array([0.025, 0.975]))[0]
     d = np.repeat(KUK.left_inverse()[0], [330, 60, 10]) - estimate.pi_hat[0]
     a, z0 = (d**3).sum() / (6 * (d**2).sum() ** 1.5), norm.ppf(0.6)
     z = z0 + norm.ppf([0.025, 0.975])

@@ -11,11 +11,11 @@ from scipy.stats import chi2, norm
 
 from maskwell import Categories, Counts, Design, Estimate, Subset, Uniform, estimate_by_moments, make_design
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.registry import METHODS
-from maskwell.estimation.samples import Sample
-from maskwell.estimation.sampling.plan import SamplingPlan
-from maskwell.estimation.sampling.survey import estimate_survey
-from maskwell.estimation.several import estimate_samples
+from maskwell.estimation.intervals import METHODS
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.estimation.sampling.weighted_survey import estimate_survey
+from maskwell.estimation.share_estimate import Sample
+from maskwell.estimation.stacked_samples import estimate_samples
 
 KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
 WARNER = make_design("warner", p="0.7")

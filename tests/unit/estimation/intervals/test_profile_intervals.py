@@ -11,7 +11,7 @@ from tests.support.arrays import Real
 
 from maskwell import Categories, Dense, Design, Estimate, Kronecker, Subset, Uniform, estimate_by_moments, make_design
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 P3 = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=2)

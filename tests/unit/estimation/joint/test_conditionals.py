@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 
 import maskwell as mw
 from maskwell.errors import ParameterError
-from maskwell.estimation.joint.ratios import Ratios
+from maskwell.estimation.joint.conditionals import Ratios
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")

@@ -20,7 +20,7 @@ from maskwell import (
     make_design,
 )
 from maskwell.errors import MaskwellError, ReportError
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 WARNER = make_design("warner", p="0.8")
 YES = np.repeat([True, False, True, False], [30, 20, 15, 35])

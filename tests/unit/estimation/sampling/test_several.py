@@ -10,7 +10,7 @@ import pytest
 
 from maskwell import Dense, ReplicateRule, SamplingPlan, estimate_samples, estimate_survey, make_design
 from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 
 PAIRS = {1: make_design("simmons", p="3/4"), 2: make_design("simmons", p="1/4")}
 COUNTS = ([200, 400], [140, 260])

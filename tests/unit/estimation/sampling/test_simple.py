@@ -7,7 +7,7 @@ import pytest
 
 from maskwell import Cells, Dense, Sample, estimate_by_likelihood, estimate_by_moments, estimate_cells, estimate_samples
 from maskwell.errors import ParameterError
-from maskwell.estimation.sampling.simple import estimate_simple
+from maskwell.estimation.sampling.report_shares import estimate_simple
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
 OTHER = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])

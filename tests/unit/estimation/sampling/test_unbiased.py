@@ -45,9 +45,8 @@ def test_the_whole_population_leaves_the_randomization() -> None:
 def test_forgetting_the_correction_is_found() -> None:
     """Negative control: the open variance alone is too small."""
     from maskwell.core.cells import Cells
-    from maskwell.estimation.sampling.multistage import MultistageVariance
-    from maskwell.estimation.sampling.readings import reading_of
-    from maskwell.estimation.sampling.recovery import Recovery, Scores
+    from maskwell.estimation.sampling.recovery import Recovery, Scores, reading_of
+    from maskwell.estimation.sampling.sample_stages import MultistageVariance
 
     def open_alone(sample: Sample, reports: tuple[int, ...]) -> Any:
         found = estimate_survey(list(reports), DESIGN, SamplingPlan(population=5))

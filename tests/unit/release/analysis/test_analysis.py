@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from maskwell.estimation.invariant_shares import estimate_unknown
 from tests.support.releases import (
     COLUMNS,
     ROWS,
@@ -28,10 +29,9 @@ from maskwell.core.cells import CellTable
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.estimation.direct import DirectEstimate
-from maskwell.estimation.invariant_shares import estimate_unknown
+from maskwell.estimation.direct_estimate import DirectEstimate
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
 from maskwell.release.analysis.release_estimates import _with_values, estimate_released, share_by_domain
 from maskwell.release.analysis.table_routes import Route, assigned, route_of

@@ -1,0 +1,347 @@
+"""Intervals that need the design and the counts: by the profile of the likelihood, and by the bootstrap.
+
+A profile interval holds all shares of a category that the reports do not speak against,
+
+    { t : 2 (l* - l_p(t)) <= chi2 },     l_p(t) = the largest log-likelihood with pi_j = t
+
+where l* is the largest log-likelihood of all. The ends are found along ``sqrt(2 (l* - l_p(t)))``, which is nearly a
+straight line on either side of the maximum.
+
+A bootstrap interval comes from the estimates of reports that might have come instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.designs.coded import CodedDesign
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.estimation.intervals.interval_ends import Intervals, check_counted, is_of_categories
+from maskwell.estimation.maximisation.maximum import Maximum, maximise
+
+if TYPE_CHECKING:
+    from maskwell.designs.design import Design
+    from maskwell.estimation.share_estimate import Estimate, Sample
+
+
+LIMIT = 500
+"""With more categories than this, profile intervals are refused: each needs a dozen maximisations."""
+
+Loss = Callable[[float], float]
+"""The square root of twice the fall of the log-likelihood when a share is held at t."""
+
+
+def profile(estimate: Estimate, level: float) -> Intervals:
+    """Profile likelihood intervals, for one sample or several, any number of categories and reports.
+
+    An end is 0 or 1 where the likelihood never falls far enough. They fit estimates at the boundary, which have no
+    standard error, and cover a little more than stated there. Standard.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.estimation.moments import estimate_by_moments
+    >>> from maskwell.estimation.share_estimate import Sample
+    >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+    >>> found = profile(estimate_by_moments(Sample.of([5, 60, 35], P).counts, P), 0.95)
+    >>> found.to_array()[0].round(4).tolist()   # the moment estimate is -0.118; at most 5 percent is possible
+    [0.0, 0.0463]
+    """
+    samples = check_counted(estimate, "profile")
+    _check_size(estimate)
+    from statistics import NormalDist
+
+    reach = NormalDist().inv_cdf((1 + level) / 2)
+    top = _maximum(samples)
+    steps = _first_steps(estimate.standard_error, reach)
+    ends = [_ends(samples, top, j, reach, steps[j]) for j in range(1 if len(steps) == 2 else len(steps))]
+    if len(steps) == 2:  # the second share is one minus the first
+        ends.append((1 - ends[0][1], 1 - ends[0][0]))
+    low, high = np.array(ends).T
+    flags = () if top.unique else ("the likelihood is largest along a line or face, not at one point",)
+    return Intervals(low, high, "profile", level, flags)
+
+
+def _check_size(estimate: Estimate) -> None:
+    k = len(estimate.categories)
+    if not is_of_categories(estimate):
+        raise ParameterError(
+            "no profile interval: these estimates are sums of the categories of the design",
+            hint="ask for a wald interval",
+        )
+    if k > LIMIT:
+        raise TooLargeError(
+            f"profile intervals for {k:,} categories would take long; at most {LIMIT} are made",
+            hint="ask for wald intervals",
+        )
+
+
+def _gap(n: int) -> float:
+    """Small against one in the whole log-likelihood, and no smaller than rounding allows."""
+    return max(1e-6 / n, 1e-13)
+
+
+def _maximum(samples: Sequence[Sample], fixed: tuple[int, float] | None = None, start: Real | None = None) -> Maximum:
+    n = sum(sample.n for sample in samples)
+    designs, counts = [s.design for s in samples], [s.counts.values for s in samples]
+    return maximise(designs, counts, gap=_gap(n), start=start, fixed=fixed)
+
+
+def _first_steps(errors: Real, reach: float) -> Real:
+    """Where to look first: the half width of a Wald interval, or something small where there is none."""
+    return np.where(np.nan_to_num(errors) > 0, reach * np.nan_to_num(errors), 0.05)
+
+
+def _ends(samples: Sequence[Sample], top: Maximum, j: int, reach: float, step: float) -> tuple[float, float]:
+    loss, centre = _loss(samples, top, j), float(top.pi[j])
+    low = centre - _distance(lambda s: loss(centre - s), centre, reach, step)
+    high = centre + _distance(lambda s: loss(centre + s), 1 - centre, reach, step)
+    return max(low, 0.0), min(high, 1.0)
+
+
+def _loss(samples: Sequence[Sample], top: Maximum, j: int) -> Loss:
+    if len(top.pi) == 2:
+        return _loss_of_two(samples, top, j)
+    last = top.pi
+
+    def loss(t: float) -> float:
+        nonlocal last
+        if t >= 1:
+            return _root(top.log_likelihood - _log_likelihood(samples, np.eye(len(last))[j]))
+        found = _maximum(samples, (j, max(t, 0.0)), last)
+        if np.isfinite(found.log_likelihood):
+            last = found.pi  # the next t is near: begin there
+        return _root(top.log_likelihood - found.log_likelihood)
+
+    return loss
+
+
+def _loss_of_two(samples: Sequence[Sample], top: Maximum, j: int) -> Loss:
+    """With two categories nothing is left to maximise over."""
+
+    def loss(t: float) -> float:
+        t = min(max(t, 0.0), 1.0)
+        pi = np.array([t, 1 - t] if j == 0 else [1 - t, t])
+        return _root(top.log_likelihood - _log_likelihood(samples, pi))
+
+    return loss
+
+
+def _log_likelihood(samples: Sequence[Sample], pi: Real) -> float:
+    total = 0.0
+    for sample in samples:
+        seen = sample.counts.values > 0
+        lam = sample.design.apply(pi)[seen]
+        if (lam <= 0).any():
+            return -math.inf
+        total += float(sample.counts.values[seen] @ np.log(lam))
+    return total
+
+
+def _root(fall: float) -> float:
+    return math.sqrt(2 * max(fall, 0.0))
+
+
+def _distance(loss: Loss, most: float, reach: float, step: float) -> float:
+    """How far from the maximum the loss reaches ``reach``, or ``most`` if it never does."""
+    from scipy.optimize import brentq
+
+    inner, outer, at_inner = 0.0, min(step, most), 0.0
+    at_outer = loss(outer) if outer > 0 else 0.0
+    while at_outer < reach:
+        if outer >= most:
+            return most
+        stretch = 1.2 * reach / at_outer if at_outer > 0.1 * reach else 4.0  # the loss is nearly a straight line
+        inner, outer, at_inner = outer, min(stretch * outer, most), at_outer
+        at_outer = loss(outer)
+    beyond = 1e3 * reach  # stands for a loss without bound, where a report that was seen has no chance
+    known = {inner: at_inner, outer: at_outer}  # where rounding alone reaches so far, another call might not agree
+
+    def above(s: float) -> float:
+        return min(known[s] if s in known else loss(s), beyond) - reach
+
+    return float(brentq(above, inner, outer, xtol=1e-10, rtol=1e-12))
+
+
+FEWEST = 100
+CHUNK = 10**7
+LARGEST = 2 * 10**8
+TIED = 1e-12
+SOURCES, ENDS = ("reports", "model"), ("percentile", "bca")
+BOUNDARY = (
+    "a share is estimated at 0 or 1, where the bootstrap of a maximum likelihood estimate is not valid: prefer profile"
+)
+
+
+def bootstrap(
+    estimate: Estimate,
+    level: float,
+    *,
+    seed: int | None = None,
+    replicates: int = 1000,
+    source: str = "reports",
+    ends: str = "percentile",
+) -> Intervals:
+    """Percentile or BCa intervals from counts that are drawn anew.
+
+    Parameters
+    ----------
+    estimate
+        By moments or by maximum likelihood, from one sample or several.
+    level
+        Of the intervals.
+    seed
+        A whole number; must be given, so that the interval can be made again.
+    replicates
+        How many times the counts are drawn.
+    source
+        ``reports``: from the observed shares (nonparametric). ``model``: from P times the maximum likelihood estimate
+        (parametric), as tests want it.
+    ends
+        ``percentile``, or ``bca`` (bias corrected and accelerated) for moment estimates of one sample.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.estimation.moments import estimate_by_moments
+    >>> from maskwell.estimation.share_estimate import Sample
+    >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
+    >>> found = bootstrap(estimate_by_moments(sample.counts, sample.design), 0.95, seed=1, replicates=4000)
+    >>> found.to_array()[0].round(1).tolist()   # close to the score interval, 0.115 to 0.391
+    [0.1, 0.4]
+    """
+    samples = check_counted(estimate, "bootstrap")
+    _check(estimate, seed, replicates, source, ends)
+    drawn = _Draws(samples, _shares(samples, source), replicates, np.random.default_rng(seed))
+    values = _estimates(estimate, drawn)
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    at = np.tile(tails, (len(estimate.pi_hat), 1)) if ends == "percentile" else _bca(estimate, values, tails)
+    low, high = np.array([_quantile(values[:, j], at[j]) for j in range(values.shape[1])]).T
+    return Intervals(low, high, "bootstrap", level, _flags(estimate, low))
+
+
+@dataclass(frozen=True, eq=False)
+class _Draws:
+    """New counts, a few thousand at a time; the same seed gives the same ones."""
+
+    samples: tuple[Sample, ...]
+    shares: list[Real]
+    replicates: int
+    random: np.random.Generator
+
+    def batches(self) -> Iterator[list[Array]]:
+        """For each batch and sample the counts of several replicates, shape (b, m)."""
+        size = max(1, min(self.replicates, CHUNK // max(len(share) for share in self.shares)))
+        for begin in range(0, self.replicates, size):
+            b = min(size, self.replicates - begin)
+            drawn = zip(self.samples, self.shares, strict=True)
+            yield [self.random.multinomial(sample.n, share, size=b) for sample, share in drawn]
+
+    def each(self, make: Callable[[list[Array]], Real]) -> Real:
+        """One estimate for each replicate, from its counts."""
+        return np.array([make([x[i] for x in batch]) for batch in self.batches() for i in range(len(batch[0]))])
+
+
+def _check(estimate: Estimate, seed: int | None, replicates: int, source: str, ends: str) -> None:
+    if seed is None:
+        raise ParameterError("a bootstrap draws, and needs a seed to be repeated", hint="give seed=1, say")
+    if seed < 0:
+        raise ParameterError(f"seed = {seed!r}", hint="give a whole number of 0 or more", seed=seed)
+    if replicates < FEWEST:
+        raise ParameterError(
+            f"replicates = {replicates}: too few to tell the ends of an interval",
+            hint=f"give at least {FEWEST}; 1000 is usual",
+        )
+    for name, given, allowed in (("source", source, SOURCES), ("ends", ends, ENDS)):
+        if given not in allowed:
+            raise ParameterError(f"{name} = {given!r}", hint=f"choose one of {', '.join(allowed)}")
+    if ends == "bca" and not _linear(estimate):
+        raise ParameterError(
+            f"no bca interval for an estimate by {estimate.method}",
+            hint="bca is for moment estimates of one sample: take percentile",
+        )
+    if replicates * len(estimate.pi_hat) > LARGEST:
+        raise TooLargeError("too many categories to keep all replicates", hint="draw fewer replicates")
+
+
+def _linear(estimate: Estimate) -> bool:
+    return estimate.method.startswith("moments") and len(estimate.samples) == 1
+
+
+def _shares(samples: tuple[Sample, ...], source: str) -> list[Real]:
+    if source == "reports":
+        return [sample.counts.share() for sample in samples]
+    from maskwell.estimation.maximisation.maximum import maximise
+
+    pi = maximise([s.design for s in samples], [s.counts.values for s in samples]).pi
+    return [_whole(sample.design.apply(pi)) for sample in samples]
+
+
+def _whole(lam: Real) -> Real:
+    """Chances that sum to one but for rounding, as the generator wants them."""
+    return np.asarray(lam / lam.sum())
+
+
+def _estimates(estimate: Estimate, drawn: _Draws) -> Real:
+    """The same estimate from every replicate, shape (replicates, k)."""
+    if _linear(estimate):
+        return np.concatenate([_by_moments(estimate, *batch) for batch in drawn.batches()])
+    designs = [sample.design for sample in drawn.samples]
+    if estimate.method == "ml" and is_of_categories(estimate):
+        from maskwell.estimation.maximisation.maximum import maximise
+
+        return drawn.each(lambda counts: maximise(designs, counts, gap=1e-8).pi)
+    return drawn.each(lambda counts: _from_samples(designs, counts, estimate.method))
+
+
+def _from_samples(designs: Sequence[Design], counts: Sequence[Array], method: str) -> Real:
+    """Several samples, perhaps of sums of the categories."""
+    from maskwell.estimation.share_estimate import Sample
+    from maskwell.estimation.stacked_samples import estimate_samples
+
+    samples = [Sample.of(own, design) for own, design in zip(counts, designs, strict=True)]
+    return estimate_samples(samples, method=method).pi_hat
+
+
+def _by_moments(estimate: Estimate, counts: Array) -> Real:
+    share = counts / estimate.n
+    if estimate.inverse is not None:
+        return np.asarray(share @ estimate.inverse.L.T)
+    design = cast(CodedDesign, estimate.samples[0].design)  # sets have been refused
+    return design.backward(share)
+
+
+def _quantile(values: Real, at: Real) -> Real:
+    """Quantiles at ``(B + 1) p``; NaN where ``at`` is."""
+    if np.isnan(at).any():
+        return np.full(2, np.nan)
+    return np.asarray(np.quantile(values, at, method="weibull"))
+
+
+def _bca(estimate: Estimate, values: Real, tails: Real) -> Real:
+    """The probabilities whose quantiles are the ends, shape (k, 2).
+
+        Phi(z0 + (z0 + z) / (1 - a (z0 + z)))
+
+    where z0 is the normal quantile of the share of replicates below the estimate, and the acceleration a comes from
+    the skewness of one report's recovery, ``sum d^3 / (6 (sum d^2)^1.5)`` with ``d = L_i - pi_hat``.
+    """
+    from scipy.special import ndtr, ndtri
+
+    counts = estimate.samples[0].counts.values
+    off = values - estimate.pi_hat
+    below = (off < -TIED).mean(axis=0) + (np.abs(off) <= TIED).mean(axis=0) / 2
+    z0 = np.where((below > 0) & (below < 1), ndtri(np.clip(below, 1e-12, 1 - 1e-12)), np.nan)
+    d = _by_moments(estimate, np.eye(len(counts)) * estimate.n) - estimate.pi_hat
+    square, cube = counts @ d**2, counts @ d**3
+    a = np.divide(cube, 6 * square**1.5, out=np.full(len(z0), np.nan), where=square > 0)
+    shifted = z0[:, None] + ndtri(tails)
+    return np.asarray(ndtr(z0[:, None] + shifted / (1 - a[:, None] * shifted)))
+
+
+def _flags(estimate: Estimate, low: Real) -> tuple[str, ...]:
+    at_boundary = estimate.method == "ml" and bool(((estimate.pi_hat <= 0) | (estimate.pi_hat >= 1)).any())
+    none = "no bca interval where the reports do not vary" if np.isnan(low).any() else ""
+    return tuple(said for said in (BOUNDARY if at_boundary else "", none) if said)

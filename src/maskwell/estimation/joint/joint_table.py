@@ -1,0 +1,232 @@
+"""Table: estimated shares of all combinations of several variables.
+
+Counts of reports, one axis for each variable, are turned around one axis at a time:
+
+    Pi_hat = Lam_hat x_1 L_1 x_2 L_2 ...        (two variables: Pi_hat = L_1 Lam_hat L_2')
+
+where L_t is the left inverse of the design of variable t, the identity for a variable that was asked directly. The
+Kronecker product of the L_t is never written out.
+
+Source: [Adeshiyan2011, Example 3.2 and section 3.3].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.display import data_frame, render
+from maskwell.core.phrases import Printed
+from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.estimation.joint.collapse import collapsed
+from maskwell.estimation.joint.conditionals import Conditional, Difference, conditional_of, difference_of
+from maskwell.estimation.joint.independence import independence_of
+from maskwell.estimation.joint.odds import OddsRatio, odds_ratio_of, odds_ratios_of
+from maskwell.estimation.joint.report_independence import IndependenceTest
+from maskwell.estimation.joint.variables import Layout
+from maskwell.estimation.share_estimate import Estimate
+
+SHOWN_ROWS = 12
+SHOWN_COLUMNS = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Estimated shares of all combinations of several variables.
+
+    Attributes
+    ----------
+    estimate
+        The cells as one list, the first variable slowest, with their covariance, method, n and flags.
+    layout
+        The variables, their categories and the devices that randomize them.
+    """
+
+    estimate: Estimate
+    layout: Layout
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.estimate, Estimate):
+            raise WrongTypeError(
+                f"a table needs an Estimate, not {type(self.estimate).__name__}",
+                hint="use cross_tabulate or cross_tabulate_counts",
+            )
+        if len(self.estimate.pi_hat) != int(np.prod(self.layout.shape)):
+            raise ParameterError(
+                f"{len(self.estimate.pi_hat):,} estimates for a table of {_by(self.layout.shape)} cells",
+                hint="estimate with the design of all variables together",
+            )
+
+    # ---- values
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables, in the order of the axes."""
+        return self.layout.names
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of categories of each variable."""
+        return self.layout.shape
+
+    @property
+    def labels(self) -> tuple[Sequence[Hashable], ...]:
+        """Categories of each variable."""
+        return tuple(v.inputs.labels for v in self.layout.variables)
+
+    @property
+    def n(self) -> int:
+        """Number of reports."""
+        return self.estimate.n
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a reader should know, in words."""
+        return self.estimate.flags
+
+    @property
+    def pi_hat(self) -> Real:
+        """Estimated shares, one axis for each variable. They sum to one and may lie outside [0, 1]."""
+        return self.estimate.pi_hat.reshape(self.shape)
+
+    @property
+    def standard_error(self) -> Real:
+        """Standard errors of the shares, in the same shape."""
+        return self.estimate.standard_error.reshape(self.shape)
+
+    def confidence_interval(self, level: float = 0.95, method: str | None = None) -> Real:
+        """Intervals of the shares, in the same shape with two ends as the last axis."""
+        return self.estimate.confidence_interval(level, method).reshape(*self.shape, 2)
+
+    @property
+    def observed(self) -> Array | None:
+        """Counted reports, one axis for each variable; None where the estimate does not rest on plain counts."""
+        if len(self.estimate.samples) != 1:
+            return None
+        return self.estimate.samples[0].counts.values.reshape(self.layout.report_shape)
+
+    def cell(self, **categories: Hashable) -> tuple[float, float]:
+        """Share and standard error of one combination: ``table.cell(smokes="yes", drinks="no")``."""
+        where = tuple(
+            self.layout.variables[axis].inputs.code(categories[name])
+            for axis, name in zip(self.layout.axes(_all(self.names, categories)), self.names, strict=True)
+        )
+        return float(self.pi_hat[where]), float(self.standard_error[where])
+
+    def with_flag(self, flag: str) -> Table:
+        """The same with one more remark."""
+        return Table(replace(self.estimate, flags=(*self.flags, flag)), self.layout)
+
+    # ---- questions
+
+    def margin(self, name: str) -> Estimate:
+        """Shares of one variable: the estimate that its own reports give; for moments, the sums of cells exactly."""
+        return collapsed(self.estimate, self.layout, [name])[0]
+
+    def collapse_to(self, *names: str) -> Table:
+        """The table of some of the variables, in the order given."""
+        if not names:
+            raise ParameterError("no variable was named", hint=f"name some of {', '.join(self.names)}")
+        return Table(*collapsed(self.estimate, self.layout, names))
+
+    def conditional(self, *, given: str | Sequence[str]) -> Conditional:
+        """Shares of the other variables within each category of the given ones, with delta-method errors."""
+        return conditional_of(self.estimate, self.layout, [given] if isinstance(given, str) else list(given))
+
+    def difference(self, of: Mapping[str, Hashable], *, given: str, between: tuple[Hashable, Hashable]) -> Difference:
+        """How much more frequent something is in one category of ``given`` than in another.
+
+        ``table.difference({"smokes": "yes"}, given="sex", between=("m", "f"))``
+        """
+        return difference_of(self.estimate, self.layout, of, given, between)
+
+    def odds_ratio(
+        self, rows: tuple[Hashable, Hashable] | None = None, columns: tuple[Hashable, Hashable] | None = None
+    ) -> OddsRatio:
+        """Odds ratio of a two by two table, or of two categories of each variable of a larger one."""
+        return odds_ratio_of(self.estimate, self.layout, rows, columns)
+
+    def odds_ratios(self) -> tuple[OddsRatio, ...]:
+        """Odds ratios of every category against the last, for a table of two variables."""
+        return odds_ratios_of(self.estimate, self.layout)
+
+    def independence(
+        self, *names: str, method: str | None = None, seed: int | None = None, replicates: int = 999
+    ) -> IndependenceTest:
+        """Test that these variables (all of them by default) are independent of each other.
+
+        Parameters
+        ----------
+        method
+            ``pearson``, ``observed-likelihood-ratio``, ``likelihood-ratio``, ``wald``, ``rao-scott`` or ``bootstrap``;
+            by default the one that fits: docs/theory/tables.md says which.
+        seed, replicates
+            For ``bootstrap``: where its draws start, and how many tables are drawn.
+        """
+        part = self.collapse_to(*names) if names else self
+        return independence_of(part.estimate, part.layout, method, seed, replicates)
+
+    # ---- for people and programs
+
+    def cells(self) -> Iterator[tuple[Hashable, ...]]:
+        """Labels of the cells, the last variable fastest."""
+        return product(*self.labels)
+
+    def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
+        """Everything as plain values, for JSON: as for one variable, each category the list of its labels."""
+        return {"variables": list(self.names), "shape": list(self.shape), **self.estimate.to_dict(level, interval)}
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """A pandas table: one row for each cell, indexed by the labels of the variables."""
+        low, high = self.estimate.confidence_interval(level).T
+        columns = {"estimate": self.estimate.pi_hat, "standard_error": self.estimate.standard_error}
+        labels = dict(zip(self.names, self.labels, strict=True))
+        return data_frame({**columns, "low": low, "high": high}, labels=labels)
+
+    def plot(self, *, level: float = 0.95, interval: str | None = None) -> Any:
+        """The cells with their intervals as a picture, which a notebook shows and ``save`` writes."""
+        return self.estimate.plot(level=level, interval=interval)
+
+    def to_latex(self, *, level: float = 0.95) -> str:
+        """A table for a paper in LaTeX, with booktabs: rows by columns, standard errors in brackets."""
+        return str(render("table_latex", self, level=level))
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Table of {' x '.join(self.names)} by {self.estimate.method} from n = {self.n:,} reports "
+            "(shares, standard errors in brackets)"
+        ]
+        return "\n".join([*lines, *_grid(self), *(f"  note: {flag}" for flag in self.flags)])
+
+
+def _grid(table: Table) -> list[str]:
+    """Rows for the combinations of all but the last variable, columns for the last; the first of them where many."""
+    labels, columns = table.labels, min(SHOWN_COLUMNS, table.shape[-1])
+    shares, errors = (x.reshape(-1, table.shape[-1]) for x in (table.pi_hat, table.standard_error))
+    header = ["", *(str(label) for label in labels[-1][:columns])]
+    lines = [header]
+    for row, of in zip(range(min(SHOWN_ROWS, len(shares))), product(*labels[:-1]), strict=False):
+        cells = [f"{Printed(shares[row, j]):.4f} ({Printed(errors[row, j]):.4f})" for j in range(columns)]
+        lines.append([", ".join(map(str, of)), *cells])
+    widths = [max(len(line[i]) for line in lines) for i in range(columns + 1)]
+    shown = [
+        "  " + "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])
+        for line in lines
+    ]
+    hidden = shares.size - (len(lines) - 1) * columns
+    return shown + ([f"  ... and {hidden:,} more cells"] if hidden else [])
+
+
+def _all(names: Sequence[str], categories: Mapping[str, Hashable]) -> tuple[str, ...]:
+    if set(names) != set(categories):
+        raise ParameterError(f"a cell needs a category of each of {', '.join(names)}", hint=f'such as {names[0]}="yes"')
+    return tuple(names)
+
+
+def _by(shape: Sequence[int]) -> str:
+    return " x ".join(f"{size:,}" for size in shape)

@@ -1,0 +1,290 @@
+"""Estimates by maximum likelihood: always proportions, with the raw moment estimate kept beside them.
+
+    n Cov = (P' D^-1 P)^-1 - pi pi',      D = diag(P pi)
+
+is the inverse of the Fisher information at the fitted shares: how much reports tell about the true proportions. At 0 or
+1 no standard error exists: profile intervals serve there. Source: [Adeshiyan2011, section 3.3.1 and eq. (3.4)],
+corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maskwell.core.arguments import check_kind
+from maskwell.core.arrays import Array, Real
+from maskwell.core.phrases import Printed
+from maskwell.core.report_data import Counts
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
+from maskwell.errors import ParameterError, ReportError
+from maskwell.estimation.maximisation.maximum import GAP, Maximum, maximise
+from maskwell.estimation.moments import COVARIANCE_LIMIT, estimate_by_moments
+from maskwell.estimation.share_estimate import Estimate, Sample
+
+WRITTEN_LIMIT = 10**7
+
+
+def fisher_information(design: Design, pi: Real | None = None) -> Real:
+    """Information of one report about the first k - 1 proportions, the last being one minus their sum.
+
+        I[j, l] = sum_i (P[i, j] - P[i, k]) (P[i, l] - P[i, k]) / lam[i],     lam = P pi
+
+    Its inverse bounds ``n Cov`` of any unbiased estimate of them. For two categories it is one number. Uniform ``pi``
+    by default. A report that cannot occur at ``pi`` but could close to it tells everything about the proportions that
+    it depends on: their diagonal is infinite. Returns shape (k - 1, k - 1). Source: [Adeshiyan2011, section 2.5 and eq.
+    (3.4)], corrected.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    >>> float(fisher_information(warner, np.array([0.5, 0.5]))[0, 0].round(6))
+    0.64
+    """
+    check_kind(Design, design=design)
+    P, lam = _reports(design, pi)
+    contrast = P[:, :-1] - P[:, -1:]
+    occurs = lam > 0
+    found = contrast[occurs].T @ (contrast[occurs] / lam[occurs, None])
+    decisive = (contrast[~occurs] != 0).any(axis=0)
+    found[decisive, decisive] = np.inf
+    return np.asarray(found)
+
+
+def observed_information(counts: Counts, design: Design, pi: Real | None = None) -> Real:
+    """Curvature of the log-likelihood of these reports in the first k - 1 proportions, shape (k - 1, k - 1).
+
+        J[j, l] = sum_i x_i (P[i, j] - P[i, k]) (P[i, l] - P[i, k]) / lam[i]^2,     lam = P pi
+
+    at the maximum likelihood estimate unless ``pi`` is given. With as many reports as categories and an estimate inside
+    the simplex it is n times the Fisher information there. Derived.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    >>> found = observed_information(Counts(np.array([120, 180]), 300, warner.fingerprint), warner)
+    >>> round(float(1 / found[0, 0]) ** 0.5, 4)   # close to the standard error
+    0.0707
+    """
+    Sample(counts, design)
+    if counts.n == 0 or len(counts.values) != design.m:
+        raise ReportError(
+            f"{len(counts.values)} counts of {counts.n} reports for a design with {design.reports_in_words()} reports",
+            hint="give a count of every possible report, from one report on",
+        )
+    at = maximise([design], [counts.values]).pi if pi is None else design.check_distribution(pi)
+    seen = counts.values > 0
+    rows = design.matrix()[seen]
+    if (rows @ at <= 0).any():
+        raise ReportError(
+            "a report that was seen cannot occur at these proportions", hint="give proportions above 0 (pi)", pi=pi
+        )
+    contrast = (rows[:, :-1] - rows[:, -1:]) / (rows @ at)[:, None]
+    return np.asarray((contrast.T * counts.values[seen]) @ contrast)
+
+
+def mutual_information(design: Design, pi: Real | None = None) -> float:
+    """Mutual information of truth and report, in nats: ``sum_ij pi_j P[i, j] ln(P[i, j] / lam[i])``.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.uniform import Uniform
+    >>> round(mutual_information(Uniform.from_gamma(3, Categories.numbered(3)), np.array([0.5, 0.3, 0.2])), 7)
+    0.1372951
+    """
+    P, lam = _reports(design, pi)
+    prior = design.uniform_prior() if pi is None else design.check_distribution(pi)
+    ratio = P[lam > 0] / lam[lam > 0, None]
+    logs = np.log(ratio, out=np.zeros_like(ratio), where=ratio > 0)
+    return float(max(0.0, (P[lam > 0] * prior * logs).sum()))
+
+
+def _reports(design: Design, pi: Real | None) -> tuple[Real, Real]:
+    P = design.matrix()
+    return P, P @ (design.uniform_prior() if pi is None else design.check_distribution(pi))
+
+
+# ---- covariance of the most likely proportions
+
+
+@dataclass(frozen=True, eq=False)
+class UnitCovariance:
+    """``n Cov`` of the most likely proportions: its diagonal, all of it where small, and what must be said of it."""
+
+    variance: Real
+    covariance: Real | None
+    flags: tuple[str, ...] = ()
+
+
+def unit_covariance(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
+    """``n Cov`` of the most likely proportions of one or several samples, at proportions ``pi``.
+
+        n Cov = M^-1 - pi pi',      M = sum_g w_g P_g' diag(P_g pi)^-1 P_g
+
+    where ``w_g`` is the share of sample g among all reports. Structured designs are not written out: one square design
+    gives ``L diag(lam) L'``, and designs that act as a number on contrasts give a diagonal. Derived from
+    [Adeshiyan2011, eq. (3.4)], corrected.
+    """
+    k = len(pi)
+    if len(designs) == 1 and designs[0].m == k and designs[0].identifiable:
+        return _of_square(designs[0], pi)
+    if all(design.contrast_scale() for design in designs):
+        return _of_contrasts(designs, weights, pi)
+    if k <= COVARIANCE_LIMIT and all(design.has_entries_up_to(WRITTEN_LIMIT) for design in designs):
+        return _of_rows(designs, weights, pi)
+    return _of_moments(designs, weights, pi)
+
+
+def _of_square(design: CodedDesign, pi: Real) -> UnitCovariance:
+    lam = design.forward(pi)
+    covariance = design.second_moment(lam) - np.outer(pi, pi) if design.k <= COVARIANCE_LIMIT else None
+    return UnitCovariance(design.second_moment_diagonal(lam) - pi**2, covariance, _left_out(design.k))
+
+
+def _of_contrasts(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
+    """``diag(v) - v v' / sum v`` with ``1 / v = sum_g w_g p_g^2 / lam_g``: contrasts see only the diagonal of M."""
+    with np.errstate(divide="ignore"):
+        curve = sum(
+            w * float(d.contrast_scale() or 0) ** 2 / d.forward(pi) for d, w in zip(designs, weights, strict=True)
+        )
+    v = 1 / np.asarray(curve)
+    covariance = np.diag(v) - np.outer(v, v) / v.sum() if len(pi) <= COVARIANCE_LIMIT else None
+    return UnitCovariance(v - v**2 / v.sum(), covariance, _left_out(len(pi)))
+
+
+def _of_rows(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
+    P = np.concatenate([design.matrix() * w for design, w in zip(designs, weights, strict=True)])
+    lam = P @ pi
+    certain = (P[lam <= 0] > 0).any(axis=0)  # a report that does not occur rules these out: nothing is left to vary
+    scaled = P[lam > 0][:, ~certain] / np.sqrt(lam[lam > 0])[:, None]
+    corner = np.asarray(np.linalg.qr(scaled, mode="r"))
+    if np.abs(np.diagonal(corner)).min() <= 1e-12 * np.abs(corner).max():
+        return UnitCovariance(np.full(len(pi), np.nan), None, ("no standard errors: the information is singular",))
+    half = np.linalg.solve(corner, np.eye(len(corner)))
+    covariance = np.zeros((len(pi), len(pi)))
+    covariance[np.ix_(~certain, ~certain)] = half @ half.T
+    covariance -= np.outer(pi, pi)
+    return UnitCovariance(np.diagonal(covariance).copy(), covariance)
+
+
+def _of_moments(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
+    """Too large to write out: the variance of the pooled moment estimates, which the likelihood does not exceed."""
+    usable = [(d, w) for d, w in zip(designs, weights, strict=True) if d.identifiable and w > 0]
+    if not usable:
+        return UnitCovariance(np.full(len(pi), np.nan), None, ("no standard errors: too large to work out",))
+    precision = sum(w / d.share_variance(pi) for d, w in usable)
+    flag = "standard errors are those of moment estimates, which are no smaller: too large to work out the information"
+    return UnitCovariance(1 / np.asarray(precision), None, (flag, *_left_out(len(pi))))
+
+
+def _left_out(k: int) -> tuple[str, ...]:
+    return () if k <= COVARIANCE_LIMIT else (f"covariances are left out: more than {COVARIANCE_LIMIT} categories",)
+
+
+__all__ = ["Maximum", "estimate_by_likelihood", "maximise"]
+
+
+def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
+    """The proportions under which the reports are most likely; never outside [0, 1].
+
+    For as many reports as categories it is the moment estimate wherever that lies in the simplex, and with two
+    categories the moment estimate cut to [0, 1]; in general, cutting and rescaling does not give it.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+    >>> found = estimate_by_likelihood(Counts(np.array([5, 60, 35]), 100, P.fingerprint), P)
+    >>> found.pi_hat.round(4).tolist(), found.moments.round(4).tolist()   # the raw estimate was below zero
+    ([0.0, 0.6416, 0.3584], [-0.1181, 0.7014, 0.4167])
+    """
+    check_kind(Counts, counts=counts)
+    check_kind(Design, design=design)
+    raw = estimate_by_moments(counts, design)
+    if design.reports_are_sets:
+        raise _no_sets(design)
+    kept = tuple(flag for flag in raw.flags if "outside [0, 1]" in flag or "boundary test" in flag)
+    found = likelihood_of([Sample(counts, design)], raw.pi_hat)
+    return replace(found, flags=(*found.flags, *(f"moments: {flag}" for flag in kept)))
+
+
+def likelihood_of(samples: Sequence[Sample], moments: Real | None) -> Estimate:
+    """The estimate of one or several samples that share their proportions; ``moments`` is kept beside it."""
+    designs, counts = [s.design for s in samples], [s.counts.values for s in samples]
+    for sample in samples:
+        if sample.design.reports_are_sets:
+            raise _no_sets(sample.design)
+    top = maximise(designs, counts)
+    n = sum(sample.n for sample in samples)
+    spread = unit_covariance([d for d in designs if isinstance(d, CodedDesign)], [s.n / n for s in samples], top.pi)
+    return _estimate(samples, top, spread, moments)
+
+
+def _estimate(samples: Sequence[Sample], top: Maximum, spread: UnitCovariance, moments: Real | None) -> Estimate:
+    n = sum(sample.n for sample in samples)
+    variance = np.where(top.at_boundary, np.nan, spread.variance / n)
+    sampling = np.where(top.at_boundary, np.nan, top.pi * (1 - top.pi) / n)
+    return Estimate(
+        categories=samples[0].design.inputs.labels,
+        pi_hat=top.pi,
+        variance=variance,
+        sampling_variance=sampling,
+        randomization_variance=variance - sampling,
+        covariance=None if spread.covariance is None else _without(spread.covariance / n, top.at_boundary),
+        n=n,
+        method="ml",
+        fingerprint=samples[0].design.fingerprint,
+        flags=(*_flags(top), *spread.flags),
+        samples=tuple(samples),
+        moments=moments,
+    )
+
+
+def _without(covariance: Real, at_boundary: Array) -> Real:
+    covariance[at_boundary] = np.nan
+    covariance[:, at_boundary] = np.nan
+    return covariance
+
+
+def _flags(top: Maximum) -> tuple[str, ...]:
+    flags = []
+    edges = int(top.at_boundary.sum())
+    if edges:
+        flags.append(
+            f"{edges} of {len(top.pi)} shares are 0 or 1, where the likelihood has no standard error: "
+            "use profile intervals"
+        )
+    if not top.unique:
+        flags.append(
+            "other shares may be as likely: the reports that were seen do not tell all categories apart; collect more "
+            "reports or group rare categories"
+        )
+    if top.gap > GAP:
+        flags.append(
+            f"the search ended early: the log-likelihood of a report can still rise by {Printed(top.gap):.1e} at most"
+        )
+    return tuple(flags)
+
+
+def _no_sets(design: Design) -> ReportError:
+    return ReportError(
+        f"no maximum likelihood from the tally of a {design.kind} design: it counts categories, not whole sets",
+        hint="use moments (--method moments); with few categories, count every possible set and call maximise",
+        design=design,
+    )
+
+
+METHODS = ("moments", "ml")
+
+
+def estimate_by(method: str, sample: Sample) -> Estimate:
+    """By moments, or by maximum likelihood.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    >>> estimate_by("moments", Sample.of([120, 180], warner)).pi_hat.round(4).tolist()
+    [0.25, 0.75]
+    """
+    if method == "moments":
+        return estimate_by_moments(sample.counts, sample.design)
+    if method == "ml":
+        return estimate_by_likelihood(sample.counts, sample.design)
+    raise ParameterError(f"method = {method!r}", hint=f"method is one of {', '.join(METHODS)}", method=method)

@@ -1,0 +1,197 @@
+"""Totals of a finite population from a sampling plan whose samples can be listed, with scores.
+
+For a linear unbiased estimator ``e = w_s0 + sum_(i in s) w_si Y_i`` of the number of people in the first category,
+recoveries U_i take the place of the unknown Y_i, and
+
+    t = g_0 + sum_s d_si U_i + sum_(i != j in s) d_sij U_i U_j + sum_s w_si^2 (v_0i + (v_1i - v_0i) U_i)
+
+is an unbiased estimate of the variance, over sampling and randomization together. Here v_1i and v_0i are the variances
+of U_i inside and outside the category, and with inclusion probabilities pi_i and pi_ij
+
+    g_0 = E w_s0^2,   d_si = (E[w_si^2 + 2 w_s0 w_si] - 1) / pi_i,   d_sij = (E[w_si w_sj] - 1) / pi_ij
+
+each expectation over the samples that hold the units named (E w_s0^2 over all). The squares of U are never used: Y is
+its own square, U is not. Any plan, any weights, another device for each person.
+
+Source: [Adeshiyan2011, Theorems 2.1 and 2.2, Remark 2.5], with d_2 for d_i2 where all use one device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from maskwell.core.arguments import as_floats, as_list, as_whole, list_of
+from maskwell.core.arrays import Real
+from maskwell.errors import ParameterError, ReportError
+from maskwell.estimation.left_inverse import ScoreRecovery
+
+MOST_UNITS = 10**6
+UNBIASED = 1e-9
+
+
+class Total(NamedTuple):
+    """An estimated number of people, and the estimated variance of it; that may be negative, by chance."""
+
+    value: float
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class ListedSamples:
+    """A sampling plan and a linear estimator, written out sample by sample.
+
+    Attributes
+    ----------
+    probability
+        Of each sample, shape (S,).
+    weights
+        w_si, shape (S, N); zero for units outside the sample.
+    held
+        Which units each sample holds, shape (S, N).
+    constant
+        w_s0, shape (S,).
+    """
+
+    probability: Real
+    weights: Real
+    held: Real
+    constant: Real
+
+    @classmethod
+    def of(
+        cls,
+        size: int,
+        samples: Sequence[Sequence[int]],
+        probability: Any,
+        *,
+        weights: Sequence[Any] | None = None,
+        constant: Any = 0.0,
+    ) -> Self:
+        """From the units 0..size-1 of each sample and its probability.
+
+        ``weights`` are one list a sample, in the order of its units; one over the inclusion probability by default.
+
+        >>> plan = ListedSamples.of(3, [(0, 1), (0, 2), (1, 2)], [0.5, 0.25, 0.25])
+        >>> plan.inclusion.tolist()
+        [0.75, 0.75, 0.5]
+        """
+        size = as_whole(size, "size", low=1, high=MOST_UNITS)
+        samples = [
+            [as_whole(unit, "unit") for unit in as_list(units, "samples")] for units in as_list(samples, "samples")
+        ]
+        p = as_floats(probability, "probability", finite=False)
+        if p.shape != (len(samples),) or not (p >= 0).all() or not abs(p.sum() - 1) <= UNBIASED:
+            raise ParameterError("probabilities of samples that do not sum to 1", hint="list every sample once")
+        _check_units(samples, size)
+        held = np.zeros((len(samples), size))
+        for row, units in zip(held, samples, strict=True):
+            row[list(units)] = 1
+        w = held / np.maximum(p @ held, 1e-300) if weights is None else _spread(held, samples, weights)
+        made = cls(p, w, held, _constants(constant, p.shape))
+        made._check_unbiased()
+        return made
+
+    @cached_property
+    def inclusion(self) -> Real:
+        """The chance of each unit to be sampled, shape (N,)."""
+        return np.asarray(self.probability @ self.held)
+
+    @cached_property
+    def squared_weights(self) -> Real:
+        """``E w_si^2`` of each unit, shape (N,).
+
+        Summed over a category, what :func:`optimal_scores_for_weights` asks for.
+        """
+        return np.asarray(self.probability @ self.weights**2)
+
+    def total(self, sample: int, reports: Sequence[int], recoveries: Sequence[ScoreRecovery]) -> Total:
+        """The estimate from one sample, named by its place in the list.
+
+        ``reports`` are the codes reported by its units, lowest unit first; ``recoveries`` has one entry for each unit
+        of the population.
+
+        >>> from maskwell.designs.dense import Dense
+        >>> from maskwell.estimation.left_inverse import score_recovery
+        >>> warner = score_recovery(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]), [1, 0])
+        >>> plan = ListedSamples.of(3, [(0, 1), (0, 2), (1, 2)], [1 / 3, 1 / 3, 1 / 3])
+        >>> found = plan.total(0, [0, 1], [warner] * 3)   # unit 0 said yes, unit 1 said no
+        >>> round(found.value, 4), round(found.variance, 4)
+        (1.5, 8.625)
+        """
+        sample = as_whole(sample, "sample")
+        reports = [as_whole(z, "report") for z in as_list(reports, "reports")]
+        recoveries = list_of(ScoreRecovery, recoveries, "recoveries")
+        if not 0 <= sample < len(self.held):
+            raise ParameterError(f"no sample has the number {sample}", hint=f"give 0 to {len(self.held) - 1}")
+        units = np.flatnonzero(self.held[sample]).tolist()
+        if len(reports) != len(units):
+            raise ParameterError(f"{len(reports)} reports for {len(units)} units", hint="give one for each unit")
+        if len(recoveries) != self.held.shape[1]:
+            raise ParameterError(
+                f"{len(recoveries)} recoveries for {self.held.shape[1]} units", hint="give one for each unit"
+            )
+        own = [recoveries[i] for i in units]
+        if not all(0 <= z < len(one.values) for one, z in zip(own, reports, strict=True)):
+            raise ReportError(f"a code among {list(reports)} is no report", hint="codes count the reports from 0")
+        U = np.array([one.values[z] for one, z in zip(own, reports, strict=True)])
+        w = self.weights[sample, units]
+        v_1, v_0 = np.array([(one.inside, one.outside) for one in own]).T
+        single, pairs = self._single[units], self._pairs[np.ix_(units, units)]
+        g_0 = float(self.probability @ self.constant**2)
+        variance = g_0 + single @ U + U @ pairs @ U + w**2 @ (v_0 + (v_1 - v_0) * U)
+        return Total(float(self.constant[sample] + w @ U), float(variance))
+
+    @cached_property
+    def _single(self) -> Real:
+        square = self.squared_weights + 2 * (self.probability * self.constant) @ self.weights
+        return np.asarray((square - 1) / self.inclusion)
+
+    @cached_property
+    def _pairs(self) -> Real:
+        """d_ij with zeros on the diagonal."""
+        joint = self.held.T @ (self.held * self.probability[:, None])
+        if (joint <= 0).any():
+            raise ParameterError(
+                "some two units are never sampled together, so the variance cannot be estimated without bias",
+                hint="use a plan in which every pair has a chance",
+            )
+        pairs = (self.weights.T @ (self.weights * self.probability[:, None]) - 1) / joint
+        np.fill_diagonal(pairs, 0)
+        return np.asarray(pairs)
+
+    def _check_unbiased(self) -> None:
+        off = np.abs(self.probability @ self.weights - 1)
+        if not off.max() <= UNBIASED or not abs(float(self.probability @ self.constant)) <= UNBIASED:
+            raise ParameterError(
+                "the weights do not make an unbiased estimator: over all samples they must average to 1 for each unit, "
+                "and the constants to 0",
+                hint="take one over the inclusion probabilities",
+            )
+
+
+def _constants(constant: Any, shape: tuple[int, ...]) -> Real:
+    given = as_floats(constant, "constant")
+    if given.shape not in ((), shape):
+        raise ParameterError(f"constant has shape {given.shape}", hint="give one number, or one for each sample")
+    return np.broadcast_to(given, shape)
+
+
+def _check_units(samples: Sequence[Sequence[int]], size: int) -> None:
+    wrong = next((units for units in samples if not all(0 <= i < size for i in units)), None)
+    if wrong is not None:
+        raise ParameterError(f"the sample {tuple(wrong)} of a population of {size}", hint=f"units are 0 to {size - 1}")
+
+
+def _spread(held: Real, samples: Sequence[Sequence[int]], weights: Sequence[Any]) -> Real:
+    weights = [as_floats(as_list(own, "weights"), "weights", finite=False) for own in as_list(weights, "weights")]
+    if [own.shape for own in weights] != [(len(units),) for units in samples]:
+        raise ParameterError("weights that do not match the samples", hint="give one list a sample, one weight a unit")
+    spread = np.zeros_like(held)
+    for row, units, own in zip(spread, samples, weights, strict=True):
+        row[list(units)] = own
+    return spread

@@ -1,0 +1,273 @@
+"""Samples drawn in stages: from what, and how many of how many, each was drawn, and the open variance of their sums.
+
+    V_open = sum over stages of  prod(f above) sum_g (1 - f_g) n_g / (n_g - 1) sum_c (t_c - mean_g)(t_c - mean_g)'
+
+where ``t_c`` is the weighted sum of scores of unit c, drawn with n_g - 1 others from group g (a stratum, then a
+cluster), and f = n / N. With f = 0 only the first stage is left: draws with replacement, or ultimate clusters. Simple
+random sampling is one stage, one group.
+
+    kept share of a unit's squared weight = prod f over the stages
+
+is what the open variance misses of the randomization: it vanishes with replacement, because there the spread between
+draws holds all of it. Source: [Adeshiyan2011, Theorem 3.2 corrected]; the form with V_open is derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cells import Cells
+from maskwell.core.factors import Factor
+from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.sampling.recovery import BLOCK, Scores, square_of
+
+Lonely: TypeAlias = Literal["error", "certainty", "centre"]
+LONELY: tuple[Lonely, ...] = ("error", "certainty", "centre")
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Strata, or clusters of one stage: the number of its group for each line, and how many groups there are."""
+
+    of_line: Array
+    count: int
+
+    @property
+    def first_lines(self) -> Array:
+        """The first line of each group."""
+        return np.flatnonzero(np.diff(self.of_line, prepend=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Units drawn from groups.
+
+    Attributes
+    ----------
+    parent, child
+        What was drawn from, and what was drawn; ``child`` is ``None`` where rows were drawn.
+    drawn
+        How many units were drawn from each group, shape (groups,).
+    population
+        From how many; infinite with replacement or where it is not known.
+    """
+
+    parent: Level
+    child: Level | None
+    drawn: Real
+    population: Real
+
+    @property
+    def fraction(self) -> Real:
+        """``f = n / N`` of each group."""
+        return np.asarray(self.drawn / self.population)
+
+
+def stages_of(cells: Cells, *, with_replacement: bool = False) -> list[Stage]:
+    """All stages that tell something about the variance.
+
+    With replacement, or where no population is known, the first stage tells all. Rows are a stage of their own where
+    there are no clusters, or where their population is known; otherwise the last clusters were taken whole.
+    """
+    levels = _levels(cells)
+    known = 0 if with_replacement else cells.population.shape[1]
+    if known > len(levels):
+        raise InputError(
+            f"populations for {known} stages, but only {len(levels)} stages were drawn",
+            hint="give the population of the first stage, then of the rows within clusters",
+        )
+    last = min(max(1, known + 1), max(1, len(levels) - 1)) if known < len(levels) else known
+    return [_stage(cells, levels, s, known=s < known) for s in range(last)]
+
+
+def _levels(cells: Cells) -> list[Level]:
+    """Strata, then the clusters of each stage; lines are sorted by them."""
+    levels: list[Level] = []
+    changed = np.zeros(len(cells), dtype=bool)
+    changed[:1] = True
+    for factor in (cells.stratum, *cells.clusters):
+        changed = changed | _steps(factor)
+        of_line = np.cumsum(changed) - 1
+        levels.append(Level(of_line, int(of_line[-1]) + 1 if len(cells) else 0))
+    return levels
+
+
+def _steps(factor: Factor) -> Array:
+    return np.asarray(np.diff(factor.codes, prepend=-1) != 0)
+
+
+def _stage(cells: Cells, levels: list[Level], s: int, *, known: bool) -> Stage:
+    parent, child = levels[s], levels[s + 1] if s + 1 < len(levels) else None
+    if child is None:
+        drawn = np.bincount(parent.of_line, weights=cells.n * cells.is_row, minlength=parent.count).astype(np.float64)
+    else:
+        drawn = np.bincount(parent.of_line[child.first_lines], minlength=parent.count).astype(np.float64)
+    population = cells.population[parent.first_lines, s] if known else np.full(parent.count, np.inf)
+    stage = Stage(parent, child, drawn, population)
+    _check_fits(cells, stage, s)
+    return stage
+
+
+def _check_fits(cells: Cells, stage: Stage, s: int) -> None:
+    over = np.flatnonzero(stage.drawn > stage.population)
+    if len(over):
+        one = over[0]
+        raise ParameterError(
+            f"stage {s + 1}: more units drawn than the population has, in {kind_of_group(cells, s)}",
+            hint="a population counts all units that could have been drawn, not only those that were",
+            values=f"{stage.drawn[one]:g} of {stage.population[one]:g} in {name_of_group(cells, stage, int(one), s)}",
+            n=float(stage.drawn[one]),
+            population=float(stage.population[one]),
+        )
+
+
+def kind_of_group(cells: Cells, s: int) -> str:
+    """What a stage was drawn from, without its label."""
+    if s == 0:
+        return "the sample" if cells.stratum.size == 1 else "a stratum"
+    return "a cluster"
+
+
+def name_of_group(cells: Cells, stage: Stage, group: int, s: int) -> str:
+    """What a stage was drawn from, in words."""
+    line = stage.parent.first_lines[group]
+    factor, what = (cells.stratum, "stratum") if s == 0 else (cells.clusters[s - 1], "cluster")
+    if factor.size == 1 and s == 0:
+        return "the sample"
+    return f"{what} {str(factor.labels[factor.codes[line]])[:30]!r}"
+
+
+def weight_factor(cells: Cells) -> Real:
+    """``prod N / n`` over the stages: the weight that such a draw gives to each row."""
+    factor = np.ones(len(cells))
+    for s, stage in enumerate(stages_of(cells), start=1):
+        if not np.isfinite(stage.population).all():
+            raise InputError(
+                f"no weights follow from the populations: that of stage {s} is not known",
+                hint="give the population of every stage, or the weights",
+            )
+        factor = factor * (stage.population / stage.drawn)[stage.parent.of_line]
+    return factor
+
+
+def check_lonely(cells: Cells, stage: Stage, s: int, lonely: Lonely) -> Array:
+    """Groups of which one unit was drawn and not all; refused unless an option says what to do with them."""
+    alone = (stage.drawn == 1) & (stage.fraction < 1)
+    if lonely == "error" and alone.any():
+        unit = "row" if stage.child is None else "cluster"
+        more = f" (and {int(alone.sum()) - 1:,} more)" if alone.sum() > 1 else ""
+        raise InputError(
+            f"only one {unit} was drawn in {kind_of_group(cells, s)}{more}: its variance cannot be estimated",
+            hint='merge strata, or say lonely "certainty" (sure to be drawn) or "centre" (use the overall mean)',
+            values=name_of_group(cells, stage, int(np.flatnonzero(alone)[0]), s),
+            groups=np.flatnonzero(alone).tolist(),
+        )
+    return np.asarray(alone)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """One stage with its factors: ``(1 - f) n / (n - 1)`` times what stands above, and which groups are lonely."""
+
+    stage: Stage
+    factor: Real
+    alone: Array
+
+
+class Variance(Protocol):
+    """What a sampling method knows about the spread of sums."""
+
+    def degrees_of_freedom(self, lines: Array) -> float | None:
+        """Of the distribution of estimates from some lines over their errors; None where the normal one serves."""
+
+    @property
+    def kept(self) -> Real:
+        """Squared weights left to the randomization correction, by line."""
+
+    def open(self, scores: Scores) -> Real:
+        """``V_open`` of the weighted sum of the scores, shape (k, k), or its diagonal."""
+
+
+@dataclass(frozen=True, eq=False)
+class MultistageVariance:
+    """Variance of sums over a sample drawn in stages.
+
+    Attributes
+    ----------
+    kept
+        Squared weights that the open variance leaves to the randomization correction, by line.
+    """
+
+    cells: Cells
+    spreads: tuple[_Spread, ...]
+    kept: Real
+
+    @classmethod
+    def of(cls, cells: Cells, *, with_replacement: bool = False, lonely: Lonely = "error") -> MultistageVariance:
+        """Structure of a sample; groups with one unit are refused unless ``lonely`` says what to do."""
+        above, spreads = np.ones(len(cells)), []
+        for s, stage in enumerate(stages_of(cells, with_replacement=with_replacement)):
+            alone = check_lonely(cells, stage, s, lonely)
+            fraction = np.where(alone & (lonely == "certainty"), 1.0, stage.fraction)
+            spread = np.where(alone, 1.0, stage.drawn / np.maximum(stage.drawn - 1, 1))
+            factor = above[stage.parent.first_lines] * (1 - fraction) * spread
+            spreads.append(_Spread(stage, factor, alone & (lonely == "centre")))
+            above = above * fraction[stage.parent.of_line]
+        return cls(cells, tuple(spreads), above * cells.square)
+
+    def degrees_of_freedom(self, lines: Array) -> float | None:
+        """Clusters minus strata, of those that hold any of the lines; for rows the normal distribution serves."""
+        first = self.spreads[0].stage
+        if first.child is None:
+            return None
+        held = (len(np.unique(level.of_line[lines])) for level in (first.child, first.parent))
+        return float(next(held) - next(held))
+
+    def open(self, scores: Scores) -> Real:
+        """``V_open`` of the weighted sum of the scores, shape (k, k), or its diagonal."""
+        return sum((_between(self.cells, one, scores) for one in self.spreads), np.zeros(1))
+
+
+def _between(cells: Cells, one: _Spread, scores: Scores) -> Real:
+    stage, full = one.stage, scores.recovery.full
+    sums = scores.sums(cells.weight, stage.parent.of_line, stage.parent.count)
+    middle = sums / stage.drawn[:, None]
+    middle[one.alone] = sums.sum(axis=0) / stage.drawn.sum()
+    if stage.child is not None:
+        return _between_clusters(cells, one, scores, middle)
+    a = one.factor[stage.parent.of_line] * cells.square
+    cross = (sums.T * one.factor) @ middle if full else one.factor @ (sums * middle)
+    return np.asarray(scores.squares(a) - cross - cross.T + square_of(middle, one.factor * stage.drawn, full=full))
+
+
+def _between_clusters(cells: Cells, one: _Spread, scores: Scores, middle: Real) -> Real:
+    child, k = one.stage.child, scores.recovery.k
+    assert child is not None
+    parent = one.stage.parent.of_line[child.first_lines]
+    total: Real = np.zeros(1)
+    for start in range(0, child.count, max(1, BLOCK // k)):
+        stop = min(child.count, start + max(1, BLOCK // k))
+        inside = (child.of_line >= start) & (child.of_line < stop)
+        part = replace(scores, lines=scores.lines[inside[scores.lines]])
+        apart = part.sums(cells.weight, child.of_line - start, stop - start) - middle[parent[start:stop]]
+        total = total + square_of(apart, one.factor[parent[start:stop]], full=scores.recovery.full)
+    return total
+
+
+def lines_of_domains(cells: Cells) -> dict[Hashable, Array]:
+    """The lines of each domain by its label, in ascending order; nothing where there are no domains.
+
+    >>> cells = Cells.of([0, 1, 1], domain=["m", "f", "m"])
+    >>> {label: lines.tolist() for label, lines in lines_of_domains(cells).items()}
+    {'f': [0], 'm': [1, 2]}
+    """
+    if not cells.domain.given:
+        return {}
+    order = np.argsort(cells.domain.codes, kind="stable")
+    ends = np.cumsum(np.bincount(cells.domain.codes, minlength=cells.domain.size))
+    return dict(zip(cells.domain.labels.tolist(), np.split(order, ends[:-1]), strict=True))

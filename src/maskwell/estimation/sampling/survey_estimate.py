@@ -1,0 +1,293 @@
+"""SurveyEstimate: shares and totals of a population under a sampling plan, by domain too, and what it says in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from maskwell.core.arguments import check_kind, list_of
+from maskwell.core.arrays import Real
+from maskwell.core.cells import Cells
+from maskwell.core.display import data_frame, number_or_none, plain_label, plain_numbers, render
+from maskwell.core.phrases import Printed
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.estimation.moments import flags_of_moments
+from maskwell.estimation.sampling.recovery import Recovery, diagonal
+from maskwell.estimation.sampling.sample_stages import stages_of
+from maskwell.estimation.sampling.sampling_plan import Scheme
+from maskwell.estimation.share_estimate import Combination, Estimate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyEstimate(Estimate):
+    """Estimated shares and totals.
+
+    Attributes
+    ----------
+    total
+        Estimated numbers of units in each category, shape (k,): the sums of weights times recoveries.
+    total_variance, total_covariance
+        Of the totals, shapes (k,) and (k, k); the second is ``None`` when there are too many categories.
+    population
+        The sum of the weights: the estimated number of units, or the known one that shares were divided by.
+    degrees_of_freedom
+        Clusters minus strata, or those of the replicates; ``None`` where the normal distribution serves.
+    domains
+        An estimate for each domain, by its label.
+    plan_text
+        How the sample was drawn and what the variance accounts for, in words.
+    """
+
+    total: Real = field(default_factory=lambda: np.zeros(0))
+    total_variance: Real = field(default_factory=lambda: np.zeros(0))
+    total_covariance: Real | None = None
+    population: float = float("nan")
+    degrees_of_freedom: float | None = None
+    domains: Mapping[Hashable, SurveyEstimate] = field(default_factory=dict)
+    plan_text: str = ""
+
+    @property
+    def total_standard_error(self) -> Real:
+        """Square roots of the variances of the totals; NaN where one is negative."""
+        out = np.full(self.total_variance.shape, np.nan)
+        return np.sqrt(self.total_variance, out=out, where=self.total_variance >= 0)
+
+    def critical_value(self, probability: float) -> float:
+        """The quantile that Wald intervals take: of t where there are degrees of freedom, else of the normal."""
+        if self.degrees_of_freedom is None:
+            return super().critical_value(probability)
+        if self.degrees_of_freedom < 1:
+            return float("nan")
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.degrees_of_freedom, probability))
+
+    def total_interval(self, level: float = 0.95) -> Real:
+        """Wald intervals of the totals, shape (k, 2)."""
+        half = self.critical_value((1 + level) / 2) * self.total_standard_error
+        return np.column_stack([self.total - half, self.total + half])
+
+    def function(self, value: Callable[[Real], float], gradient: Callable[[Real], Real] | None = None) -> Combination:
+        """A smooth function of the totals with its linearised standard error ``sqrt(grad' Cov(T) grad)``.
+
+        The gradient is worked out by differences where it is not given. Source: standard; the randomization correction
+        of the totals goes through the same gradient.
+        """
+        if self.total_covariance is None:
+            raise TooLargeError("covariances of the totals were left out", hint="use fewer categories")
+        slope = _slope(value, self.total) if gradient is None else np.asarray(gradient(self.total), dtype=np.float64)
+        if slope.shape != self.total.shape:
+            raise ParameterError(
+                f"a gradient of shape {slope.shape} for {len(self.total):,} totals", hint="give one number for each"
+            )
+        variance = float(slope @ self.total_covariance @ slope)
+        return Combination(float(value(self.total)), float(np.sqrt(variance)) if variance >= 0 else float("nan"))
+
+    def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
+        """Everything as plain values, for JSON; ``interval`` names the method of the intervals."""
+        content = super().to_dict(level, interval)
+        rows = zip(
+            content["estimates"],
+            self.total.tolist(),
+            self.total_standard_error.tolist(),
+            self.total_interval(level).tolist(),
+            strict=True,
+        )
+        for row, total, error, ends in rows:
+            row |= {"total": number_or_none(total), "total_standard_error": number_or_none(error)}
+            row["total_interval"] = [number_or_none(x) for x in ends]
+            row["estimate"] = number_or_none(row["estimate"])
+        covariance = self.total_covariance
+        return {
+            **content,
+            "population": number_or_none(self.population),
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "total_covariance": None if covariance is None else plain_numbers(covariance),
+            "plan": self.plan_text,
+            "domains": [{"domain": plain_label(d), **e.to_dict(level, interval)} for d, e in self.domains.items()],
+        }
+
+    def __repr__(self) -> str:
+        text = super().__repr__()
+        names = [f"  domain {label}: {_shown(one)}" for label, one in list(self.domains.items())[:20]]
+        return "\n".join([text, f"  {self.plan_text}", *names])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DomainEstimates(Mapping[Hashable, SurveyEstimate]):
+    """Estimates of the domains of a sample by their labels, beside that of all of it.
+
+    Attributes
+    ----------
+    overall
+        The estimate of the whole sample, which holds those of its domains.
+    by
+        Names of what tells the domains apart; the labels of domains are tuples where there are several.
+
+    >>> from maskwell.core.cells import Cells
+    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.estimation.sampling.report_shares import estimate_simple
+    >>> cells = Cells.of([0, 1, 0, 1], count=[60, 90, 40, 110], domain=["f", "f", "m", "m"])
+    >>> found = estimate_simple(cells, [Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])])
+    >>> women_and_men = DomainEstimates.of(found, by=["sex"])
+    >>> list(women_and_men), round(float(women_and_men["f"].pi_hat[0]), 3)   # a quarter of the women
+    (['f', 'm'], 0.25)
+    """
+
+    overall: SurveyEstimate
+    by: tuple[str, ...] = ("domain",)
+
+    @classmethod
+    def of(cls, estimate: SurveyEstimate, by: Sequence[str] = ("domain",)) -> Self:
+        """From an estimate with domains, and the names of the columns that tell them apart."""
+        check_kind(SurveyEstimate, estimate=estimate)
+        if not estimate.domains:
+            raise ParameterError("an estimate without domains", hint="say which rows belong to which: domains=")
+        return cls(estimate, tuple(list_of(str, by, "by")))
+
+    def __getitem__(self, label: Hashable) -> SurveyEstimate:
+        return self.overall.domains[label]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.overall.domains)
+
+    def __len__(self) -> int:
+        return len(self.overall.domains)
+
+    def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
+        """Everything as plain values, for JSON: the whole estimate, with its ``domains``."""
+        return {"by": list(self.by), **self.overall.to_dict(level, interval)}
+
+    def to_frame(self, level: float = 0.95, interval: str | None = None) -> Any:
+        """A pandas table with one row for each category of each domain."""
+        rows = [row for label, one in self.items() for row in self._rows(label, one, level, interval)]
+        names = [*self.by, "n", "category", "estimate", "standard_error", "low", "high"]
+        return data_frame(dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+    def _rows(self, label: Hashable, one: SurveyEstimate, level: float, interval: str | None) -> Iterator[list[Any]]:
+        parts = label if isinstance(label, tuple) and len(self.by) > 1 else (label,)
+        ends = one.confidence_interval(level, interval).tolist()
+        shares = zip(one.categories, one.pi_hat.tolist(), one.standard_error.tolist(), ends, strict=True)
+        return ([*parts, one.n, category, p, s, *pair] for category, p, s, pair in shares)
+
+    def plot(self, *, level: float = 0.95, interval: str | None = None) -> Any:
+        """The domains below everyone as a picture, which a notebook shows and ``save`` writes."""
+        return render("plot_learned", self.overall, level=level, interval=interval, by=",".join(self.by))
+
+    def to_latex(
+        self, *, level: float = 0.95, interval: str | None = None, variables: Sequence[str] = ("category",)
+    ) -> str:
+        """A table for a paper in LaTeX, with the rules of its package booktabs: the domains, then everyone."""
+        options = {"level": level, "interval": interval, "variables": variables, "by": ",".join(self.by)}
+        return str(render("estimate_latex", self.overall, **options))
+
+    def __repr__(self) -> str:
+        return repr(self.overall)
+
+
+def _slope(value: Callable[[Real], float], at: Real) -> Real:
+    step = 1e-6 * max(float(np.abs(at).max(initial=0)), 1.0)
+    return np.array([(value(at + step * e) - value(at - step * e)) / (2 * step) for e in np.eye(len(at))])
+
+
+def _shown(estimate: SurveyEstimate) -> str:
+    return ", ".join(
+        f"{c} {Printed(p):.4f}" for c, p in list(zip(estimate.categories, estimate.pi_hat, strict=True))[:5]
+    )
+
+
+DRAWN = {
+    "with-replacement": "variance as for draws with replacement",
+    "pps": "drawn with replacement with unequal chances",
+    "poisson": "each drawn by its own chance (Poisson); randomization correction added",
+    "hajek-deville": "unequal chances, Hajek-Deville approximation; randomization correction added",
+    "syg": "unequal chances, Sen-Yates-Grundy variance; randomization correction added",
+    "ht": "unequal chances, Horvitz-Thompson variance; randomization correction added",
+}
+FAR = 1e-3  # weights are often rounded: a sum that differs less from the population says nothing
+NEGATIVE = (
+    "a variance is estimated below zero, which can happen without replacement; the method with-replacement gives one "
+    "that is never negative and on average not too small"
+)
+
+
+def plan_text(cells: Cells, scheme: Scheme) -> str:
+    """One line: what was drawn, and what the variance accounts for."""
+    parts = [f"{cells.rows:,} rows"]
+    if cells.clusters and scheme.joint is None:
+        parts.append(f"{int(stages_of(cells, with_replacement=True)[0].drawn.sum()):,} clusters")
+    if (strata := len(np.unique(cells.stratum.codes))) > 1:
+        parts.append(f"{strata:,} strata")
+    weights = "calibrated weights, " if cells.auxiliary.labels.dtype.kind == "V" else ""
+    return f"{', '.join(parts)}; {weights}{_drawn(cells, scheme)}"
+
+
+def _drawn(cells: Cells, scheme: Scheme) -> str:
+    if scheme.replicates is not None:
+        added = "; randomization correction added" if scheme.replicates.finite else ""
+        return f"{cells.replicates.shape[1]} replicate weights ({scheme.replicates.method}){added}"
+    if scheme.method != "stages":
+        return DRAWN[scheme.method]
+    if cells.population.shape[1]:
+        return "drawn without replacement from a known population; randomization correction added"
+    unit = "clusters" if cells.clusters else "rows"
+    return f"variance as for {unit} drawn with replacement"
+
+
+def flags_of(
+    share: Real,
+    v_share: Real,
+    randomization: Real,
+    cells: Cells,
+    *,
+    size: float,
+    base: float,
+    error: Real | None = None,
+    steps: Real | None = None,
+) -> tuple[str, ...]:
+    """What a reader should know; ``v_share`` is a covariance matrix or its diagonal.
+
+    ``size`` is the sum of the weights, ``base`` what shares are divided by; estimates outside [0, 1] are judged by
+    ``error`` where it is given, and by ``steps``, at most how much one report adds to each.
+    """
+    variance = diagonal(v_share)
+    sampling, full = variance - randomization, v_share.ndim == 2
+    flags = list(flags_of_moments(share, variance, sampling, full=full, error=error, steps=steps))
+    if np.isnan(variance).any():
+        flags.append("no variance: some replicate gives these rows no weight at all")
+    if (variance < -1e-15).any():
+        flags.append(NEGATIVE)
+    if (cells.weight < 0).any():
+        flags.append("calibration made some weights negative")
+    if abs(size - base) > FAR * base:
+        flags.append(
+            f"the weights add up to {Printed(size):,.6g}, and shares are of {Printed(base):,.6g}: they do not sum to 1"
+        )
+    return tuple(flags)
+
+
+def empty_domain(recovery: Recovery, text: str) -> SurveyEstimate:
+    """No estimate: not a number, with a flag that says so."""
+    k = recovery.k
+    nothing = np.full(k, np.nan)
+    matrix = np.full((k, k), np.nan) if recovery.full else None
+    return SurveyEstimate(
+        categories=recovery.readings[0].design.inputs.labels,
+        pi_hat=nothing,
+        variance=nothing,
+        sampling_variance=nothing,
+        randomization_variance=nothing,
+        covariance=matrix,
+        n=0,
+        method="moments",
+        fingerprint=recovery.fingerprint,
+        flags=("no rows in this domain: there is no estimate",),
+        total=np.zeros(k),
+        total_variance=nothing,
+        total_covariance=matrix,
+        population=0.0,
+        plan_text=text,
+    )

@@ -1,0 +1,405 @@
+"""Estimates from a sample: totals, shares and domains, with sampling and randomization told apart.
+
+    T = sum w_i U_i,      V(T) = V_open(U) + sum kept_i (U_i U_i' - D_{U_i})
+
+``V_open`` is the variance estimate that the sampling plan would have for open answers, with the recovery U in place of
+the answer; ``kept_i`` is the part of the squared weight that it leaves out: w_i for draws without replacement with
+weights 1 / pi_i, nothing for draws with replacement. ``sum w_i^2 (U_i U_i' - D_{U_i})`` is the randomization part of
+the variance under any plan. Shares are ratios: residuals ``(U_i - share) / N`` take the place of U in V_open.
+
+Source: [Adeshiyan2011, Theorem 3.1, Theorem 3.2 corrected]; the short form is derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import RealNumber, as_array, as_list, as_real, check_kind
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cells import Cells
+from maskwell.core.factors import Factor
+from maskwell.core.phrases import VALUES, Printed, listed
+from maskwell.core.report_data import Reports, bits_from_texts
+from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
+from maskwell.designs.design import Design
+from maskwell.errors import InputError, LabelError, ParameterError, ReportError
+from maskwell.estimation.left_inverse import LeftInverse
+from maskwell.estimation.sampling.calibration import Calibrated
+from maskwell.estimation.sampling.recovery import Reading, Recovery, Scores, diagonal, reading_of, readings_of
+from maskwell.estimation.sampling.replicate_weights import ReplicateTotals
+from maskwell.estimation.sampling.report_shares import Together
+from maskwell.estimation.sampling.sample_stages import (
+    MultistageVariance,
+    Variance,
+    lines_of_domains,
+    stages_of,
+    weight_factor,
+)
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan, Scheme
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, empty_domain, flags_of, plan_text
+from maskwell.estimation.sampling.unequal_chances import HajekDevilleVariance, PairwiseVariance, PoissonVariance
+
+Designs = Design | Mapping[Any, Design]
+
+_MOST_UNITS = 1e100
+
+
+def estimate_survey(
+    reports: Any,
+    design: Designs,
+    plan: SamplingPlan,
+    *,
+    domains: Any = None,
+    samples: Any = None,
+    inverse: LeftInverse | None = None,
+    denominator: float | None = None,
+) -> SurveyEstimate:
+    """Shares and totals of a population from the reports of a sample.
+
+    Parameters
+    ----------
+    reports
+        Reports as a design made them, or a column of report labels (0/1 texts for sets).
+    design
+        The design of all rows, or one design for each label of ``samples``. One alone need not tell the shares: then
+        they come from all samples together.
+    plan
+        How the rows were drawn.
+    domains
+        A label for each row: the result has an estimate for each label too.
+    samples
+        A label for each row that says which of several designs it used.
+    inverse
+        Another left inverse than that of the design, such as optimal scores.
+    denominator
+        The known number of units in the population; shares are totals over this number. By default they are totals over
+        the sum of the weights (Hajek ratios).
+
+    Examples
+    --------
+    Eight of twenty people drew a card of Liu and Chow's jar; no one was asked twice:
+
+    >>> from maskwell.designs.dense import Dense
+    >>> jar = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+    >>> found = estimate_survey([0, 1, 1, 2, 0, 1, 2, 1], jar, SamplingPlan(population=20))
+    >>> [round(float(x), 2) for x in (found.total[1], found.total_standard_error[1])]   # ten of them, give or take five
+    [10.42, 5.46]
+    """
+    check_kind(SamplingPlan, plan=plan)
+    check_kind(LeftInverse | None, inverse=inverse)
+    check_kind(RealNumber | None, denominator=denominator)
+    cells, readings = cells_of_rows(reports, design, plan, domains=domains, samples=samples, inverse=inverse)
+    return _estimate(Recovery(cells, readings), plan.scheme, denominator)
+
+
+def estimate_cells(
+    cells: Cells,
+    design: Designs,
+    scheme: Scheme | None = None,
+    *,
+    inverse: LeftInverse | None = None,
+    denominator: float | None = None,
+) -> SurveyEstimate:
+    """The same from sums that were counted elsewhere, such as in a file; ``design`` by the labels of the samples.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    >>> half = Cells.of([0, 1], count=[60, 90], weight=[2.0, 2.0])
+    >>> estimate_cells(half + half, warner).pi_hat.round(4).tolist()
+    [0.25, 0.75]
+    """
+    check_kind(Cells, cells=cells)
+    check_kind(Scheme | None, scheme=scheme)
+    check_kind(LeftInverse | None, inverse=inverse)
+    check_kind(RealNumber | None, denominator=denominator)
+    labels = cells.sample.labels.tolist()
+    if isinstance(design, Mapping):
+        missing = [label for label in labels if label not in design]
+        if missing:
+            raise LabelError(
+                f"no design for {len(missing):,} of {len(labels):,} samples",
+                hint="give one design for each label",
+                values=listed(map(repr, missing), len(missing), VALUES),
+                missing=missing,
+            )
+        designs = [design[label] for label in labels]
+    elif len(labels) > 1:
+        raise InputError(f"one design for {len(labels)} samples", hint="give a mapping from each label to its design")
+    else:
+        designs = [design]
+    readings = readings_of(designs, inverse)
+    return _estimate(Recovery(cells, readings), scheme or Scheme(), denominator)
+
+
+@dataclass(frozen=True, eq=False)
+class _Survey:
+    """A sample ready to be asked about any domain."""
+
+    recovery: Recovery
+    scheme: Scheme
+    variance: Variance | None
+    calibrated: Calibrated | None
+    text: str
+
+    @property
+    def cells(self) -> Cells:
+        return self.recovery.cells
+
+    def totals(self, lines: Array, a: Real) -> Real:
+        """``sum a U`` over the lines."""
+        one = np.zeros(len(self.cells), dtype=np.int64)
+        return np.asarray(Scores(self.recovery, lines, np.zeros(self.recovery.k)).sums(a, one, 1)[0])
+
+    def randomization(self, lines: Array, a: Real) -> Real:
+        """``sum a (U U' - D_U)`` over the lines, or its diagonal."""
+        squares = Scores(self.recovery, lines, np.zeros(self.recovery.k)).squares(a)
+        own = self.totals(lines, a)
+        return squares - (np.diag(own) if squares.ndim == 2 else own)
+
+    def variance_of(self, lines: Array, centre: Real) -> Real:
+        """Of ``sum w (U - centre)`` over the lines, with the randomization correction."""
+        assert self.variance is not None
+        scores = Scores(self.recovery, lines, centre)
+        if self.calibrated is not None:
+            scores = self.calibrated.residuals(scores)
+        return np.asarray(self.variance.open(scores) + self.randomization(lines, self.variance.kept))
+
+
+def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> SurveyEstimate:
+    survey = _survey(recovery, scheme)
+    cells = survey.cells
+    if denominator is not None:
+        denominator = as_real(denominator, "denominator")
+        if not 1 / _MOST_UNITS <= denominator <= _MOST_UNITS:  # its square must be a number, too
+            said = f"denominator = {Printed(denominator):g} is out of range"
+            raise ParameterError(said, hint="give the number of units in the population")
+    if not all(reading.design.identifiable for reading in recovery.readings):
+        return _together(survey, denominator)
+    whole = _one(survey, np.arange(len(cells)), denominator)
+    return replace(whole, domains={d: _one(survey, own, None) for d, own in lines_of_domains(cells).items()})
+
+
+def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:
+    """Of samples that tell the shares only together."""
+    if denominator is not None:
+        raise ParameterError(
+            "a denominator for samples that tell the shares only together",
+            hint="leave it out: shares are of the sum of the weights",
+            denominator=denominator,
+        )
+    designs = tuple(reading.design for reading in survey.recovery.readings)
+    parts = (survey.cells, designs, survey.variance, survey.scheme.replicates, survey.calibrated, survey.text)
+    return Together(*parts, method=survey.scheme.method).estimate()
+
+
+def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
+    cells = recovery.cells
+    if cells.rows < 1:
+        raise ReportError("there are no reports", hint="an estimate needs at least one report")
+    _check_designs(recovery)
+    scheme.check(cells)
+    if scheme.replicates is not None:
+        _check_replicates(cells)
+    if not cells.weighted and cells.population.shape[1]:
+        cells = _weighted(cells, weight_factor(cells))
+    if scheme.method == "pps":
+        (stage,) = stages_of(cells, with_replacement=True)
+        cells = _weighted(cells, 1 / stage.drawn[stage.parent.of_line])
+    recovery = replace(recovery, cells=cells)
+    calibrated = Calibrated.of(recovery)
+    g = np.ones(len(cells)) if calibrated is None else calibrated.g
+    return _Survey(recovery, scheme, variance_of(cells, scheme, g), calibrated, plan_text(cells, scheme))
+
+
+def variance_of(cells: Cells, scheme: Scheme, g: Real) -> Variance | None:
+    """The variance of a scheme, ``None`` where replicate weights tell it; ``g`` are the factors of calibration."""
+    if scheme.method == "replicates":
+        return None
+    if scheme.method == "poisson":
+        return PoissonVariance.of(cells, g)
+    if scheme.method == "hajek-deville":
+        return HajekDevilleVariance.of(cells, g, scheme.lonely)
+    if scheme.joint is not None:
+        return PairwiseVariance(cells, scheme.joint, scheme.method, g)
+    return MultistageVariance.of(cells, with_replacement=scheme.method != "stages", lonely=scheme.lonely)
+
+
+def _weighted(cells: Cells, factor: Real) -> Cells:
+    return replace(cells, weight=cells.weight * factor, square=cells.square * factor**2)
+
+
+def _check_replicates(cells: Cells) -> None:
+    empty = np.flatnonzero(cells.replicates[cells.is_row].sum(axis=0) == 0)
+    if len(empty):
+        raise ParameterError(
+            f"replicate {int(empty[0]) + 1} has the weight 0 in every row with a report",
+            hint="leave this replicate out, or check its column: it stands for no sample",
+            replicates=empty.tolist(),
+        )
+
+
+def _check_designs(recovery: Recovery) -> None:
+    first = recovery.readings[0].design
+    for reading in recovery.readings[1:]:
+        if list(reading.design.inputs.labels) != list(first.inputs.labels):
+            raise ReportError("the designs ask about different categories", hint="give designs of the same categories")
+        if reading.design.reports_are_sets != first.reports_are_sets:
+            raise ReportError("some designs report sets and some codes", hint="estimate them one by one")
+    if recovery.cells.sets != first.reports_are_sets:
+        raise ReportError("these cells were not counted for this design", hint="count them with the same design")
+
+
+def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEstimate:
+    cells, recovery = survey.cells, survey.recovery
+    own = lines[cells.is_row[lines]]
+    size = float(cells.weight[own].sum())
+    if not len(own) or size == 0:
+        return empty_domain(survey.recovery, survey.text)
+    total = survey.totals(lines, cells.weight)
+    base = size if denominator is None else float(denominator)
+    share = total / base
+    v_total, v_share, df = _variances(survey, lines, total, size, denominator)
+    randomization = diagonal(survey.randomization(lines, cells.square)) / base**2
+    variance = diagonal(v_share)
+    return SurveyEstimate(
+        categories=recovery.readings[0].design.inputs.labels,
+        pi_hat=share,
+        variance=variance,
+        sampling_variance=variance - randomization,
+        randomization_variance=randomization,
+        covariance=v_share if v_share.ndim == 2 else None,
+        n=int(cells.n[own].sum()),
+        method="moments",
+        fingerprint=recovery.fingerprint,
+        flags=flags_of(
+            share, v_share, randomization, cells, size=size, base=base, steps=recovery.largest_steps(own, base)
+        ),
+        total=total,
+        total_variance=diagonal(v_total),
+        total_covariance=v_total if v_total.ndim == 2 else None,
+        population=base,
+        degrees_of_freedom=df,
+        plan_text=survey.text,
+    )
+
+
+def _variances(
+    survey: _Survey, lines: Array, total: Real, size: float, denominator: float | None
+) -> tuple[Real, Real, float | None]:
+    """Of the totals and of the shares, and the degrees of freedom."""
+    if survey.variance is None:
+        return _replicate_variances(survey, lines, total, size, denominator)
+    v_total = survey.variance_of(lines, np.zeros(survey.recovery.k))
+    df = survey.variance.degrees_of_freedom(lines)
+    if denominator is not None:
+        return v_total, v_total / denominator**2, df
+    return v_total, survey.variance_of(lines, total / size) / size**2, df
+
+
+def _replicate_variances(
+    survey: _Survey, lines: Array, total: Real, size: float, denominator: float | None
+) -> tuple[Real, Real, float | None]:
+    rule, cells, full = survey.scheme.replicates, survey.cells, survey.recovery.full
+    assert rule is not None
+    count = cells.replicates.shape[1]
+    factors, made = rule.factors(count), ReplicateTotals.of(survey.recovery, lines)
+    v_total = made.spread(made.totals, total, factors, full=full)
+    if denominator is None:
+        shares = made.totals / np.where(made.sizes > 0, made.sizes, np.nan)[:, None]
+        v_share, base = made.spread(shares, total / size, factors, full=full), size
+    else:
+        v_share, base = v_total / denominator**2, denominator
+    if rule.finite:
+        added = survey.randomization(lines, cells.weight)
+        v_total, v_share = v_total + added, v_share + added / base**2
+    return v_total, v_share, rule.degrees_of_freedom(count)
+
+
+# ---- rows into cells
+
+
+def cells_of_rows(
+    reports: Any,
+    design: Design | Mapping[Any, Design],
+    plan: SamplingPlan,
+    *,
+    domains: Any = None,
+    samples: Any = None,
+    inverse: LeftInverse | None = None,
+) -> tuple[Cells, tuple[Reading, ...]]:
+    """The cells of the rows of a sample, and how the reports of each of its samples are read."""
+    if not isinstance(design, Mapping):
+        if samples is not None:
+            raise InputError("samples are told apart, but there is one design", hint="give a design for each sample")
+        reading = reading_of(design, inverse)
+        return _grouped(design, reports, plan, domain=domains), (reading,)
+    if samples is None:
+        raise InputError(f"{len(design)} designs and no samples", hint="say which design each row used: samples=")
+    group = Factor.of(samples, "samples")
+    labels = group.labels.tolist()
+    missing = [label for label in labels if label not in design]
+    if missing:
+        raise LabelError(
+            f"no design for {len(missing):,} of {len(labels):,} samples",
+            hint="give one for each",
+            values=listed(map(repr, missing), len(missing), VALUES),
+            missing=missing,
+        )
+    unused = [label for label in design if label not in set(labels)]
+    if unused:
+        raise LabelError(
+            f"no row of the samples {listed(map(repr, unused), len(unused), 40)}, which have a design",
+            hint="leave out their designs if they were not asked, or check the column of the samples",
+            samples=unused,
+        )
+    used = [design[label] for label in labels]
+    readings = readings_of(used, inverse)
+    codes = _codes_by_sample(used, reports, group)
+    return Cells.of(codes, domain=domains, sample=group, **plan.columns(len(codes))), readings
+
+
+def _grouped(design: Design, reports: Any, plan: SamplingPlan, *, domain: Any) -> Cells:
+    if isinstance(design, CodedDesign):
+        codes = _codes(design, reports)
+        return Cells.of(codes, domain=domain, **plan.columns(len(codes)))
+    held = _held(design, reports)
+    if plan.joint_inclusion is not None:
+        raise ReportError("set reports with pairwise probabilities", hint="use poisson or hajek-deville")
+    return Cells.of_sets(held, domain=domain, **plan.columns(len(held)))
+
+
+def _codes(design: CodedDesign, reports: Any) -> Array:
+    if isinstance(reports, Reports):
+        return np.asarray(check_codes(reports_of(design, reports)), dtype=np.int64)
+    return np.asarray(codes_of(design.outputs, reports), dtype=np.int64)
+
+
+def _held(design: Design, reports: Any) -> Array:
+    bits = reports_of(design, reports) if isinstance(reports, Reports) else bits_from_texts(reports, design.k)
+    design.tally(Reports(design.fingerprint, design.k, "bits", bits))  # refuses sets that the design never reports
+    return np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
+
+
+def _codes_by_sample(designs: list[Design], reports: Any, group: Factor) -> Array:
+    """The code of each report among those of the design that its row used."""
+    coded = [one for one in designs if isinstance(one, CodedDesign)]
+    if len(coded) < len(designs):
+        raise ReportError("one of several designs reports sets", hint="estimate set reports one sample at a time")
+    if isinstance(reports, Reports):
+        raise ReportError(
+            "one column of reports of one design for several designs", hint="give the labels of the reports"
+        )
+    values = as_array(reports if hasattr(reports, "__array__") else as_list(reports, "reports"), "reports").astype(
+        object
+    )
+    if values.shape != group.codes.shape:
+        raise InputError(f"{len(group):,} samples for {len(values):,} reports", hint="name the sample of each row")
+    codes = np.empty(len(values), dtype=np.int64)
+    for place, one in enumerate(coded):
+        own = group.codes == place
+        codes[own] = codes_of(one.outputs, values[own].tolist())
+    return codes

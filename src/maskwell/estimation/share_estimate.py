@@ -1,0 +1,320 @@
+"""Sample: what one group of respondents reported; Estimate: proportions with their errors, as the reports tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from maskwell.core.arguments import as_array, as_floats, check_kind
+from maskwell.core.arrays import Real
+from maskwell.core.display import data_frame, html_table, number_or_none, plain_label, plain_numbers, render
+from maskwell.core.phrases import Printed
+from maskwell.core.report_data import Counts
+from maskwell.designs.design import Design
+from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError
+
+if TYPE_CHECKING:
+    from maskwell.estimation.intervals.interval_ends import Intervals
+    from maskwell.estimation.left_inverse import LeftInverse
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Counted reports with the design that made them.
+
+    Attributes
+    ----------
+    counts
+        How often each report was seen (for set reports: how many reports hold each category).
+    design
+        The design that made them.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    >>> Sample.of([120, 180], warner).n
+    300
+    """
+
+    counts: Counts
+    design: Design
+
+    def __post_init__(self) -> None:
+        check_kind(Counts, counts=self.counts)
+        check_kind(Design, design=self.design)
+        if self.counts.fingerprint != self.design.fingerprint:
+            raise ReportError(
+                "these counts were made with another design", hint="count and estimate with the same design"
+            )
+        _check_length(self.counts, self.design)
+
+    @classmethod
+    def of(cls, values: Any, design: Design) -> Self:
+        """From plain counts in the order of the design's reports; sets, counted by category, come as Counts."""
+        check_kind(Design, design=design)
+        if design.reports_are_sets:
+            raise ReportError(
+                "counts by category do not tell how many sets were reported",
+                hint="tally the sets with the design: it counts both",
+            )
+        whole = Counts(as_array(values, "counts"), 0, "").values
+        return cls(Counts(whole, int(whole.sum()), design.fingerprint), design)
+
+    @property
+    def n(self) -> int:
+        """Number of reports."""
+        return self.counts.n
+
+
+def _check_length(counts: Counts, design: Design) -> None:
+    expected = design.k if design.reports_are_sets else design.m
+    if len(counts.values) != expected:
+        raise ReportError(
+            f"{len(counts.values):,} counts; this design has {expected:,} {_counted(design)}",
+            hint="tally the reports with the same design",
+        )
+    if not design.reports_are_sets and counts.n != int(counts.values.sum()):
+        raise ReportError(
+            f"the counts sum to {int(counts.values.sum()):,} but n = {counts.n:,}",
+            hint="every report is counted once: tally the reports with the design",
+        )
+
+
+def _counted(design: Design) -> str:
+    return "categories" if design.reports_are_sets else "possible reports"
+
+
+SHOWN = 20
+
+
+class Combination(NamedTuple):
+    """A sum of shares with factors, and its standard error."""
+
+    value: float
+    standard_error: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """Estimated true proportions.
+
+    Attributes
+    ----------
+    categories
+        Labels, shape (k,); tuples for tables.
+    pi_hat
+        Raw estimates, shape (k,). They sum to one or nearly so, and may lie outside [0, 1].
+    variance, sampling_variance, randomization_variance
+        Estimated variances, shape (k,): the whole and its two parts. The sampling part is a difference and may be
+        negative.
+    covariance
+        Shape (k, k), or ``None`` when there are too many categories to hold it.
+    n
+        Number of reports.
+    method, fingerprint
+        How they were found and with which design.
+    flags
+        What a reader should know, in words.
+    samples
+        The counts and designs that it rests on; empty where it rests on something else, such as weighted rows.
+    moments
+        The raw unbiased estimate beside one that was held to [0, 1], shape (k,). Use it for totals, differences and
+        pooling over studies, where held estimates would be biased.
+    inverse
+        The left inverse that was chosen for it, if one was.
+    """
+
+    categories: Sequence[Hashable]
+    pi_hat: Real
+    variance: Real
+    sampling_variance: Real
+    randomization_variance: Real
+    covariance: Real | None
+    n: int
+    method: str
+    fingerprint: str
+    flags: tuple[str, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    moments: Real | None = None
+    inverse: LeftInverse | None = None
+
+    @property
+    def standard_error(self) -> Real:
+        """Square roots of the variances; NaN where a variance is negative (it is then flagged)."""
+        out = np.full(self.variance.shape, np.nan)
+        return np.sqrt(self.variance, out=out, where=self.variance >= 0)
+
+    # ---- intervals
+
+    @property
+    def default_interval(self) -> str:
+        """The method of intervals where none is named.
+
+        ``score`` for one sample of a design with two categories and two reports, else ``wald``; ``profile`` for maximum
+        likelihood estimates at 0 or 1, which have no standard error.
+        """
+        from maskwell.estimation.intervals import default_method
+
+        return default_method(self)
+
+    def critical_value(self, probability: float) -> float:
+        """The quantile that Wald intervals take: of the normal distribution."""
+        from statistics import NormalDist
+
+        return NormalDist().inv_cdf(probability)
+
+    def intervals(self, level: float = 0.95, method: str | None = None, **options: Any) -> Intervals:
+        """Intervals of all categories with what must be said about them.
+
+        Parameters
+        ----------
+        level
+            The chance that an interval covers its share.
+        method
+            ``wald``, ``logit``, ``score``, ``exact``, ``profile``, ``bonferroni``, ``scheffe`` or ``bootstrap``;
+            :attr:`default_interval` unless given. Which one when: docs/theory/intervals.md.
+        **options
+            Of the method, such as ``seed`` for ``bootstrap``.
+        """
+        from maskwell.estimation.intervals import intervals_of
+
+        return intervals_of(self, level, self.default_interval if method is None else method, **options)
+
+    def confidence_interval(self, level: float = 0.95, method: str | None = None, **options: Any) -> Real:
+        """The ends of :meth:`intervals`, shape (k, 2).
+
+        Each interval stands for its own category, not for all of them together, except for ``bonferroni`` and
+        ``scheffe``.
+        """
+        check_kind(str | None, method=method)
+        return self.intervals(level, method, **options).to_array()
+
+    # ---- sums of shares
+
+    def contrast(self, coefficients: Any) -> Combination:
+        """``sum_j c_j pi_hat_j`` with its standard error ``sqrt(c' Cov c)``.
+
+        NaN for an error where a covariance is not defined, as at the boundary of maximum likelihood, which is flagged.
+
+        >>> from maskwell.designs.dense import Dense
+        >>> from maskwell.estimation.moments import estimate_by_moments
+        >>> from maskwell.estimation.share_estimate import Sample
+        >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
+        >>> difference = estimate_by_moments(sample.counts, sample.design).contrast([1, -1])
+        >>> [round(x, 4) for x in difference]   # the first answer is 50 points rarer than the second
+        [-0.5, 0.1417]
+        """
+        c = as_floats(coefficients, "coefficients", finite=False)
+        if c.shape != self.pi_hat.shape or not np.isfinite(c).all():
+            raise ParameterError(
+                f"coefficients of shape {c.shape} for {len(self.pi_hat):,} categories",
+                hint="give one finite number for each category",
+                coefficients=coefficients,
+            )
+        if self.covariance is None:
+            raise TooLargeError(
+                "covariances were left out, so sums of shares have no standard error", hint="use fewer categories"
+            )
+        variance = float(c @ self.covariance @ c)
+        return Combination(float(c @ self.pi_hat), float(np.sqrt(variance)) if variance >= 0 else float("nan"))
+
+    def mean(self, values: Any = None) -> Combination:
+        """The mean of a quantity that has one value for each category, with its standard error.
+
+        ``values`` are the labels themselves where they are numbers.
+
+        >>> from maskwell.core.categories import Categories
+        >>> from maskwell.designs.uniform import Uniform
+        >>> from maskwell.estimation.moments import estimate_by_moments
+        >>> from maskwell.estimation.share_estimate import Sample
+        >>> sample = Sample.of([500, 300, 200], Uniform.from_gamma(5, Categories.numbered(3)))
+        >>> [round(x, 2) for x in estimate_by_moments(sample.counts, sample.design).mean()]   # half a time each
+        [0.48, 0.04]
+        """
+        return self.contrast(_numbers(self.categories) if values is None else values)
+
+    # ---- for people and programs
+
+    def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
+        """Everything as plain values, for JSON; ``interval`` names the method of the intervals."""
+        intervals = self.intervals(level, interval)
+        rows = [
+            {
+                "category": plain_label(c),
+                "estimate": p,
+                "standard_error": number_or_none(s),
+                "interval": [number_or_none(x) for x in i],
+            }
+            for c, p, s, i in zip(
+                self.categories,
+                self.pi_hat.tolist(),
+                self.standard_error.tolist(),
+                intervals.to_array().tolist(),
+                strict=True,
+            )
+        ]
+        return {
+            "n": self.n,
+            "method": self.method,
+            "level": level,
+            "interval_method": intervals.method,
+            "estimates": rows,
+            **({} if self.moments is None else {"moments": self.moments.tolist()}),
+            "covariance": None if self.covariance is None else plain_numbers(self.covariance),
+            "sampling_variance": plain_numbers(self.sampling_variance),
+            "randomization_variance": plain_numbers(self.randomization_variance),
+            "flags": [*self.flags, *intervals.flags],
+            "design": self.fingerprint,
+        }
+
+    def to_frame(self, level: float = 0.95, interval: str | None = None) -> Any:
+        """A pandas table with one row for each category; ``interval`` names the method of the intervals."""
+        low, high = self.confidence_interval(level, interval).T
+        columns = {"category": list(self.categories), "estimate": self.pi_hat, "standard_error": self.standard_error}
+        return data_frame({**columns, "low": low, "high": high})
+
+    def __repr__(self) -> str:
+        intervals = self.intervals()
+        width = max(8, *(len(str(c)) for c in self.categories[:SHOWN]))
+        lines = [f"Estimate by {self.method} from n = {self.n:,} reports (95 % {intervals.name} intervals)"]
+        for c, p, a, b in list(zip(self.categories, self.pi_hat, intervals.low, intervals.high, strict=True))[:SHOWN]:
+            lines.append(f"  {c!s:<{width}} {Printed(p):8.4f}  [{Printed(a):.4f}, {Printed(b):.4f}]")
+        if len(self.categories) > SHOWN:
+            lines.append(f"  ... and {len(self.categories) - SHOWN:,} more")
+        return "\n".join([*lines, *(f"  note: {flag}" for flag in (*self.flags, *intervals.flags))])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        intervals = self.intervals()
+        columns = (self.pi_hat, self.standard_error, intervals.low, intervals.high)
+        numbers = [[f"{Printed(x):.4f}" for x in column[:SHOWN]] for column in columns]
+        labels = [str(category) for category in self.categories[:SHOWN]]
+        more = len(self.categories) - SHOWN
+        return html_table(
+            f"Estimate by {self.method}, n = {self.n:,}",
+            ["category", "estimate", "std. error", "95 % low", "95 % high"],
+            zip(labels, *numbers, strict=True),
+            [*([f"... and {more:,} more"] if more > 0 else []), *self.flags, *intervals.flags],
+        )
+
+    def plot(self, *, level: float = 0.95, interval: str | None = None) -> Any:
+        """The estimates with their intervals as a picture, which a notebook shows and ``save`` writes."""
+        return render("plot_learned", self, level=level, interval=interval)
+
+    def to_latex(
+        self, *, level: float = 0.95, interval: str | None = None, variables: Sequence[str] = ("category",)
+    ) -> str:
+        """A table for a paper in LaTeX, with booktabs; ``variables`` name what the categories are of."""
+        return str(render("estimate_latex", self, level=level, interval=interval, variables=variables))
+
+
+def _numbers(categories: Sequence[Hashable]) -> list[float]:
+    try:
+        return [float(label) for label in categories]  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise LabelError(
+            f"a mean needs numbers, and the categories are labels such as {str(categories[0])[:40]!r}",
+            hint="give values, one number for each category",
+        ) from error

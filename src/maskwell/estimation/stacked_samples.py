@@ -1,0 +1,418 @@
+"""Several samples of one population, each with a design of its own, in one estimate.
+
+    lam_g = P_g pi     for each sample g, n_g reports
+
+By moments, the stacked shares are turned around by least squares that weigh every report by ``n_g / lam_gi``:
+
+    pi_hat = sum_g L_g lam_hat_g,     Cov = sum_g L_g (D_lam_g - lam_g lam_g') L_g' / n_g
+
+with weights at the most likely proportions (two steps). When the samples just suffice, the weights do not matter and
+the estimate is the exact solution of the equations. What the samples do not tell apart is summed over: pairs of an own
+and an unrelated answer give the share of each answer. Samples too large to stack, each identifiable, are pooled with
+weights that do not depend on the reports.
+
+Source: derived; for two samples it gives the estimate of Greenberg et al. (1969), for decks of statements that of
+Abul-Ela, Greenberg and Horvitz (1967), both named in [Adeshiyan2011, sections 2.1 and 3.1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import as_list, check_kind, list_of
+from maskwell.core.arrays import Array, Real
+from maskwell.core.phrases import Printed
+from maskwell.designs.design import Design
+from maskwell.designs.fingerprint import joint_fingerprint
+from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
+from maskwell.estimation.maximisation.maximum import maximise
+from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, likelihood_of
+from maskwell.estimation.moments import (
+    ROUNDING,
+    estimate_by_moments,
+    flags_of_moments,
+    largest_steps,
+    nearest_shares,
+    sampling_part,
+)
+from maskwell.estimation.share_estimate import Estimate, Sample
+
+TOLERANCE = 1e-12
+_OUTSIDE = 1e-8  # how far a sum may lie from what the reports depend on, as a part of its length
+
+
+@dataclass(frozen=True, eq=False)
+class Estimand:
+    """Sums ``C pi`` of the proportions that can be estimated.
+
+    Attributes
+    ----------
+    C
+        Shape (r, k): the identity, or a row of 0 and 1 for each sum.
+    categories
+        Names of the rows: the categories, or pairs (variable, category).
+    rank
+        Of the stacked matrices.
+    """
+
+    C: Real
+    categories: tuple[Hashable, ...]
+    rank: int
+    flags: tuple[str, ...] = ()
+
+    @property
+    def everything(self) -> bool:
+        """Whether every category can be told apart."""
+        return bool(self.rank == self.C.shape[1])
+
+
+def estimand_of(designs: Sequence[Design]) -> Estimand:
+    """Every category if the stacked matrices have full rank, else the variables of the tuples that they tell."""
+    labels = designs[0].inputs.labels
+    _, values, directions = np.linalg.svd(np.concatenate([design.matrix() for design in designs]))
+    rank = int((values > TOLERANCE * values[0]).sum())
+    if rank == len(labels):
+        return Estimand(np.eye(rank), tuple(labels), rank)
+    told = _told(_sums(labels, _names(designs[0])), directions[rank:])
+    if not told:
+        raise NotIdentifiableError(
+            f"shares cannot be estimated: the samples together have rank {rank} for {len(labels)} categories",
+            hint="use designs that differ more between the samples, or more samples",
+            null_direction=directions[-1],
+        )
+    names = tuple(name for variable in told.values() for name in variable)
+    C = np.array([row for variable in told.values() for row in variable.values()])
+    flag = f"the samples tell {_listed(list(told))} each on its own, not their combinations"
+    return Estimand(C, names, rank, (flag,))
+
+
+Sums = dict[str, dict[tuple[str, Hashable], Real]]
+"""For each variable its categories, named (variable, category), as rows of 0 and 1 over the tuples."""
+
+
+def _sums(labels: Sequence[Hashable], names: Sequence[str]) -> Sums:
+    tuples = [label for label in labels if isinstance(label, tuple)]
+    if len(tuples) < len(labels) or len({len(label) for label in tuples}) != 1:
+        return {}
+    shown = [names[v] if v < len(names) else f"variable {v + 1}" for v in range(len(tuples[0]))]
+    return {
+        name: {(name, a): _indicator([label[v] for label in tuples], a) for a in dict.fromkeys(t[v] for t in tuples)}
+        for v, name in enumerate(shown)
+    }
+
+
+def _indicator(parts: Sequence[Hashable], category: Hashable) -> Real:
+    return np.array([1.0 if part == category else 0.0 for part in parts])
+
+
+def _told(sums: Sums, unseen: Real) -> Sums:
+    """Variables all of whose categories are orthogonal to what the reports cannot show."""
+    return {
+        name: rows
+        for name, rows in sums.items()
+        if all(np.abs(unseen @ row).max() <= _OUTSIDE * np.linalg.norm(row) for row in rows.values())
+    }
+
+
+def _names(design: Design) -> tuple[str, ...]:
+    return tuple(map(str, design.provenance.get("variables", ())))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
+    """``sum_g w_g pi_hat_g`` with ``w_g`` in the ratio of ``n_g / v_g``: exactly unbiased.
+
+    ``v_g`` is the summed variance of one report of sample g at equal shares. Used where the stacked matrices would be
+    too large to write out, or where sets are reported. Derived.
+    """
+    precision = np.array([s.n / (s.design.added_variance() + 1 - 1 / s.design.k) for s in samples])
+    weights = precision / precision.sum()
+    pi_hat = sum(w * one.pi_hat for w, one in zip(weights, estimates, strict=True))
+    variance = np.asarray(sum(w**2 * one.variance for w, one in zip(weights, estimates, strict=True)))
+    parts = [one.covariance for one in estimates]
+    covariance = None
+    if all(part is not None for part in parts):
+        covariance = np.asarray(sum(w**2 * part for w, part in zip(weights, parts, strict=True) if part is not None))
+    n = sum(sample.n for sample in samples)
+    sampling = sampling_part(np.asarray(pi_hat), variance, n)
+    near = nearest_shares(np.asarray(pi_hat))
+    nearby = sum(w**2 * s.design.share_variance(near) / s.n for w, s in zip(weights, samples, strict=True))
+    return Estimate(
+        categories=estimates[0].categories,
+        pi_hat=np.asarray(pi_hat),
+        variance=variance,
+        sampling_variance=sampling,
+        randomization_variance=variance - sampling,
+        covariance=covariance,
+        n=n,
+        method="moments",
+        fingerprint=estimates[0].fingerprint,
+        flags=(
+            "the estimates of the samples are pooled with weights that follow from their designs and sizes",
+            *flags_of_moments(
+                np.asarray(pi_hat),
+                variance,
+                sampling,
+                full=covariance is not None,
+                error=np.sqrt(nearby),
+                steps=_steps(weights, samples),
+            ),
+        ),
+        samples=tuple(samples),
+    )
+
+
+def _steps(weights: Real, samples: Sequence[Sample]) -> Real | None:
+    """At most how much one report adds to each pooled estimate; None where sets are reported."""
+    own = [largest_steps(sample.design, sample.design, sample.n) for sample in samples]
+    parts = [w * steps for w, steps in zip(weights, own, strict=True) if steps is not None]
+    return np.asarray(np.max(parts, axis=0)) if len(parts) == len(own) else None
+
+
+METHODS = ("moments", "ml")
+TWO_STEPS = "the weights of the samples come from the same reports (two steps): unbiased in large samples only"
+STACK_LIMIT = 4 * 10**6
+"""Stacks with more entries than this are not written out: identifiable samples are pooled instead."""
+
+
+def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> Estimate:
+    """Proportions from several samples that asked about the same categories, each with its own design.
+
+    Parameters
+    ----------
+    samples
+        Counts and design of each; one alone need not be identifiable.
+    method
+        ``moments`` (weighted least squares) or ``ml``.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.dense import Dense
+    >>> pairs = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])   # own, unrelated
+    >>> designs = [Dense.of([[1, p, 1 - p, 0], [0, 1 - p, p, 1]], pairs) for p in (0.75, 0.25)]
+    >>> samples = [Sample.of([200, 400], designs[0]), Sample.of([140, 260], designs[1])]
+    >>> found = estimate_samples(samples)
+    >>> [(c, round(float(p), 3)) for c, p in zip(found.categories, found.pi_hat)][:2]   # one in three
+    [(('variable 1', 'yes'), 0.325), (('variable 1', 'no'), 0.675)]
+    """
+    samples = list_of(Sample, samples, "samples")
+    check_kind(str, method=method)
+    _check(samples, method)
+    if len(samples) == 1 and samples[0].design.identifiable:
+        one = estimate_by_moments if method == "moments" else estimate_by_likelihood
+        return one(samples[0].counts, samples[0].design)
+    if any(s.design.reports_are_sets for s in samples) or not _fits(samples):
+        return _large(samples, method)
+    estimand = estimand_of([s.design for s in samples])
+    found = _by_moments(samples, estimand)
+    if method == "ml":
+        found = _by_likelihood(samples, estimand, found)
+    return replace(found, flags=(*estimand.flags, *found.flags, *cheating_flags([s.design for s in samples], found)))
+
+
+def _fits(samples: Sequence[Sample]) -> bool:
+    return all(sample.design.has_entries_up_to(STACK_LIMIT) for sample in samples)
+
+
+def _large(samples: Sequence[Sample], method: str) -> Estimate:
+    pooled = pool([estimate_by_moments(s.counts, s.design) for s in samples], samples)
+    found = pooled if method == "moments" else likelihood_of(samples, pooled.pi_hat)
+    return replace(found, fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]))
+
+
+# ---- moments
+
+
+def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
+    n = np.array([sample.n for sample in samples])
+    designs, counts = [sample.design for sample in samples], [sample.counts.values for sample in samples]
+    share = [sample.counts.share() for sample in samples]
+    L, spare = best_inverses(designs, counts, estimand)
+    theta = sum((left @ s for left, s in zip(L, share, strict=True)), np.zeros(len(estimand.C)))
+    covariance = np.asarray(sum(_observed(left, s, size) for left, s, size in zip(L, share, n, strict=True)))
+    variance = np.diagonal(covariance).copy()
+    sampling = sampling_part(theta, variance, int(n.sum()))
+    error = error_nearby(designs, counts, theta, L)
+    return Estimate(
+        categories=estimand.categories,
+        pi_hat=theta,
+        variance=variance,
+        sampling_variance=sampling,
+        randomization_variance=variance - sampling,
+        covariance=covariance,
+        n=int(n.sum()),
+        method="moments",
+        fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]),
+        flags=(
+            *((TWO_STEPS,) if spare else ()),
+            *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), error=error, steps=steps_of(L, n)),
+        ),
+        samples=tuple(samples),
+    )
+
+
+def best_inverses(designs: Sequence[Design], counts: Sequence[Array], estimand: Estimand) -> tuple[list[Real], bool]:
+    """``L_g`` of each sample, and whether the reports were asked for the weights because there are more than needed.
+
+    ``counts`` need not be whole: where rows have weights, shares times an effective number of reports serve as well.
+    """
+    spare = sum(len(one) - 1 for one in counts) > estimand.rank - 1
+    guess = _guess(designs, counts) if spare else designs[0].uniform_prior()
+    n = np.array([float(one.sum()) for one in counts])
+    return _left_inverses([design.matrix() for design in designs], n, estimand.C, guess), spare
+
+
+def _guess(designs: Sequence[Design], counts: Sequence[Array]) -> Real:
+    """The most likely proportions, with one report more for every category so that no weight is infinite."""
+    n = sum(float(one.sum()) for one in counts)
+    return np.asarray((n * maximise(designs, counts).pi + 1) / (n + designs[0].k))
+
+
+def _left_inverses(P: Sequence[Real], n: Real, C: Real, guess: Real) -> list[Real]:
+    """``L_g`` with ``sum_g L_g P_g = C``, best at the guess."""
+    scale = []
+    for matrix, size in zip(P, n, strict=True):
+        lam = matrix @ guess
+        scale.append(np.sqrt(np.divide(size, lam, out=np.zeros(len(lam)), where=lam > 0)))
+    stacked = np.concatenate([matrix * s[:, None] for matrix, s in zip(P, scale, strict=True)])
+    L = C @ np.linalg.pinv(stacked, rcond=1e-12) * np.concatenate(scale)
+    return np.split(L, np.cumsum([len(matrix) for matrix in P])[:-1], axis=1)
+
+
+def _observed(L: Real, share: Real, n: int) -> Real:
+    """``L (D - s s') L' / (n - 1)``: unbiased for given L."""
+    theta = L @ share
+    return np.asarray(((L * share) @ L.T - np.outer(theta, theta)) / (n - 1))
+
+
+def _fitted(L: Sequence[Real], P: Sequence[Real], n: Real, pi: Real) -> Real:
+    """The covariance if the shares were ``pi``."""
+    lam = [matrix @ pi for matrix in P]
+    parts = zip(L, lam, n, strict=True)
+    return np.asarray(sum(((left * s) @ left.T - np.outer(left @ s, left @ s)) / size for left, s, size in parts))
+
+
+def error_nearby(designs: Sequence[Design], counts: Sequence[Array], theta: Real, L: Sequence[Real]) -> Real | None:
+    """Standard errors at the most likely shares, by which estimates outside [0, 1] are judged."""
+    if (theta >= 0).all() and (theta <= 1).all():
+        return None
+    P, n = [design.matrix() for design in designs], np.array([float(one.sum()) for one in counts])
+    fitted = _fitted(L, P, n, maximise(designs, counts).pi)
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(fitted), 0)))
+
+
+def steps_of(L: Sequence[Real], n: Sequence[float] | Array) -> Real:
+    """At most how much one report adds to each estimate, shape (r,)."""
+    return np.asarray(np.max([np.abs(left).max(axis=1) / size for left, size in zip(L, n, strict=True)], axis=0))
+
+
+# ---- maximum likelihood
+
+
+def _by_likelihood(samples: Sequence[Sample], estimand: Estimand, raw: Estimate) -> Estimate:
+    if estimand.everything:
+        return replace(likelihood_of(samples, raw.pi_hat), fingerprint=raw.fingerprint)
+    top = maximise([s.design for s in samples], [s.counts.values for s in samples])
+    theta = estimand.C @ top.pi
+    n = np.array([s.n for s in samples])
+    matrices = [s.design.matrix() for s in samples]
+    L = _left_inverses(matrices, n, estimand.C, top.pi)
+    fitted = _fitted(L, matrices, n, top.pi)
+    edge = (theta <= ROUNDING) | (theta >= 1 - ROUNDING)
+    fitted[edge] = np.nan
+    fitted[:, edge] = np.nan
+    variance, sampling = np.diagonal(fitted).copy(), np.where(edge, np.nan, theta * (1 - theta) / n.sum())
+    return replace(
+        raw,
+        pi_hat=theta,
+        variance=variance,
+        sampling_variance=sampling,
+        randomization_variance=variance - sampling,
+        covariance=fitted,
+        method="ml",
+        flags=("a share is 0 or 1, where the likelihood has no standard error",) if edge.any() else (),
+        moments=raw.pi_hat,
+    )
+
+
+# ---- what there is to say
+
+
+def cheating_flags(designs: Sequence[Design], found: Estimate) -> tuple[str, ...]:
+    """What can be said of the whole share when some say no against the rules."""
+    if any(design.provenance.get("family") != "cheating-detection" for design in designs):
+        return ()
+    low, high = cheating_range(found)
+    return (
+        f"the share of the first category lies from {Printed(low):.4f} to {Printed(high):.4f}: "
+        "who always says no may belong to it",
+    )
+
+
+def cheating_range(estimate: Estimate) -> tuple[float, float]:
+    """From the share of the honest yes to that share with those who always say no, who may belong to either.
+
+    ``estimate`` is one of the three kinds of people of a cheating-detection design: honest yes, honest no, always no.
+    """
+    check_kind(Estimate, estimate=estimate)
+    if len(estimate.pi_hat) != 3:
+        raise ParameterError(
+            f"{len(estimate.pi_hat)} categories are not the three kinds of people of a cheating-detection design",
+            hint="estimate from two samples of that procedure",
+        )
+    honest, _, always_no = estimate.pi_hat.tolist()
+    return honest, honest + always_no
+
+
+# ---- input
+
+
+def group_samples(reports: Sequence[Any], designs: Sequence[Design]) -> tuple[Sample, ...]:
+    """One sample for each design, from records of which every one names its own.
+
+    Parameters
+    ----------
+    reports
+        The reported labels (or 0/1 texts of set reports), one for each record.
+    designs
+        The design of each record.
+    """
+    designs, reports = list_of(Design, designs, "designs"), as_list(reports, "reports")
+    if len(reports) != len(designs):
+        raise ReportError(
+            f"{len(reports):,} reports and {len(designs):,} designs", hint="give the design of every report"
+        )
+    rows: dict[int, list[int]] = {}
+    for row, design in enumerate(designs):
+        rows.setdefault(id(design), []).append(row)
+    merged: dict[str, Sample] = {}
+    for own in rows.values():
+        design = designs[own[0]]
+        counts = design.tally([reports[row] for row in own])
+        before = merged.get(design.fingerprint)
+        merged[design.fingerprint] = Sample(counts if before is None else before.counts + counts, design)
+    return tuple(merged.values())
+
+
+def _check(samples: Sequence[Sample], method: str) -> None:
+    if method not in METHODS:
+        raise ParameterError(f"method = {method!r}", hint=f"method is one of {', '.join(METHODS)}", method=method)
+    if not samples:
+        raise ParameterError("no samples", hint="give at least one sample")
+    for g, sample in enumerate(samples):
+        if sample.n < 2:
+            raise ReportError(
+                f"sample {g + 1} has {sample.n} reports: a standard error needs at least two",
+                hint="leave the sample out, or collect more reports",
+            )
+    labels = list(samples[0].design.inputs.labels)
+    if any(list(sample.design.inputs.labels) != labels for sample in samples[1:]):
+        raise ParameterError(
+            "the samples ask about different categories", hint="estimate them one by one, or relabel the designs"
+        )
