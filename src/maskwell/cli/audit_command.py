@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand
     from maskwell.privacy.design_audit import AverageSecurity
     from maskwell.reports.pictures.canvas import Picture
+    from maskwell.reports.report import Paragraph
 
 
 @click.command(
@@ -64,6 +65,7 @@ def audit(
     use_one_thread()
     from maskwell.core.atomic import write_files
     from maskwell.reports.demand_words import explain as explained
+    from maskwell.reports.report import Report
     from maskwell.reports.text.privacy_report import audit_report
     from maskwell.verbs.audit import audit as audit_design
     from maskwell.verbs.audit import audited_demand
@@ -81,10 +83,10 @@ def audit(
     if as_json:
         print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | written)
     elif explain:
-        print_lines(with_plot(_paragraphs(explained(loaded, demand)), plot))
+        print_lines(with_plot(Report([_sentence(one) for one in explained(loaded, demand)]), plot))
     else:
-        lines = audit_report(found.to_dict(), loaded, design, typed_demand(options))
-        print_lines(with_certificate(with_plot(lines, plot), certificate))
+        report = audit_report(found.to_dict(), loaded, design, typed_demand(options))
+        print_lines(with_certificate(with_plot(report, plot), certificate))
     return ANSWER_IS_NO if found.meets is False else OK
 
 
@@ -99,10 +101,10 @@ def _picture(design: Design, demand: Demand | AverageSecurity | None, path: str)
     return plot_revealed(stands_for(design), demand=stated, name=Path(path).name, decimals=design.decimals)
 
 
-def _paragraphs(sentences: list[str]) -> list[str]:
-    import textwrap
+def _sentence(text: str) -> Paragraph:
+    from maskwell.reports.report import Paragraph
 
-    return [_plain(line) for sentence in sentences for line in textwrap.wrap(sentence, 100, break_on_hyphens=False)]
+    return Paragraph(text, hang="", keeps_units=True)
 
 
 def _plain(text: str) -> str:

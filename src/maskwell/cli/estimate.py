@@ -131,7 +131,7 @@ def estimate(
     if as_json:
         print_json({**result.to_dict(), **drawn})
     elif style == "text":
-        print_lines(with_plot(result.to_text(paths), plot))
+        print_lines(with_plot(result.to_report(paths), plot))
     else:
         print_lines(result.to_table(exact=style == "csv").lines(style))
 

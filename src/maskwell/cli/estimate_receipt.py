@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from maskwell.release.analysis.release_estimates import Analysis, ReleasedColumns
     from maskwell.release.analysis.table_routes import ReleasedSurvey
     from maskwell.reports.pictures.canvas import Picture
+    from maskwell.reports.report import Report
 
 Command = Callable[..., Any]
 LEVEL = 0.95
@@ -121,7 +122,7 @@ def estimate_release(asked: AskedOfRelease, *, style: str, plot: str | None, for
         result = tables[0] if asked.columns else released
         print_json({**result.to_dict(level, interval), **drawn})
     elif style == "text":
-        print_lines(with_plot(_text(released, asked), plot))
+        print_lines(with_plot(_report(released, asked), plot))
     else:
         print_lines(_published(released, asked, style))
 
@@ -142,19 +143,21 @@ def _estimated(asked: AskedOfRelease, progress: Progress) -> ReleasedColumns:
     return ReleasedColumns((table,))
 
 
-def _text(released: ReleasedColumns, asked: AskedOfRelease) -> list[str]:
-    """Lines for people."""
-    from maskwell.reports.plain_words import notes
+def _report(released: ReleasedColumns, asked: AskedOfRelease) -> Report:
+    """What the tables say to people."""
+    from maskwell.reports.report import GAP, Notes, Report
     from maskwell.reports.text.estimate_report import after_analysis, analysis_report
 
-    lines: list[str] = []
-    for table in released.tables:
-        below = analysis_report(table, asked.level, asked.interval, by=asked.by, domains=table.domains)
-        lines += [*([""] if lines else []), *below]
+    reports = [
+        analysis_report(table, asked.level, asked.interval, by=asked.by, domains=table.domains)
+        for table in released.tables
+    ]
     first = released.tables[0].route.groups
     pair = first[0].cells if first and not asked.columns else ()
-    last = after_analysis(asked.file, asked.receipt, asked.options, pair if len(pair) > 1 else ())
-    return [*lines, *notes(released.not_estimated), last]
+    following = after_analysis(asked.file, asked.receipt, asked.options, pair if len(pair) > 1 else ())
+    further = [block for report in reports[1:] for block in (GAP, *report.blocks)]
+    body = [*reports[0].body, *further, Notes(released.not_estimated)]
+    return Report(reports[0].headline, body, next_step=following)
 
 
 def _picture(table: Analysis, asked: AskedOfRelease) -> Picture:

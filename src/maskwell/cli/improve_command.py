@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from maskwell.planning.one_sided import OneSided
     from maskwell.planning.replacement import Replacement
     from maskwell.privacy.criteria import Demand
+    from maskwell.reports.report import Report
 
 
 @click.command(
@@ -71,13 +72,13 @@ def improve(
     if as_json:
         print_json({**found.to_dict(), **written})
     else:
-        lines = _text(found, design, written.get("output"))
+        report = _report(found, design, written.get("output"))
         proof = None if certificate == "-" else written.get("certificate")
-        print_lines(with_certificate(lines, proof), err="-" in written.values())
+        print_lines(with_certificate(report, proof), err="-" in written.values())
     return OK if applies else ANSWER_IS_NO
 
 
-def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[str]:
+def _report(found: Improvement | OneSided, path: str, output: str | None) -> Report:
     from maskwell.planning.improvement import Improvement
     from maskwell.reports.text.order_report import improved_report, one_sided_report
 

@@ -110,11 +110,12 @@ def regress(
     if as_json:
         print_json({**result.to_dict(confidence, exponentiate=exponentiate), **drawn})
         return
+    from maskwell.reports.text.regression_report import regression_report, regression_table
 
     if style == "text":
-        print_lines(with_plot(regress_text(result, confidence, paths, exponentiate=exponentiate), plot))
+        print_lines(with_plot(regression_report(result, confidence, paths, exponentiate=exponentiate), plot))
     else:
-        print_lines(regress_table(result, confidence, exponentiate=exponentiate, exact=style == "csv").lines(style))
+        print_lines(regression_table(result, confidence, exponentiate=exponentiate, exact=style == "csv").lines(style))
 
 
 def _not_offered() -> dict[str, Any]:

@@ -114,19 +114,15 @@ def _plan(path: str | None, file: str) -> ReleasePlan:
 
 def _make_key(path: str, *, as_json: bool) -> None:
     from maskwell.core.keyed import new_key_file
-    from maskwell.reports.plain_words import broken
+    from maskwell.reports.report import Paragraph, Report, line
 
     new_key_file(path)
     if as_json:
         print_json({"key": path})
     else:
-        print_lines(
-            [
-                f"A new secret key is in {path}. Keep it apart from every release.",
-                *broken(KEPT),
-                f"Next: maskwell release FILE --plan plan.toml --key {path} -o DIR",
-            ]
-        )
+        made = line(f"A new secret key is in {path}. Keep it apart from every release.")
+        following = f"maskwell release FILE --plan plan.toml --key {path} -o DIR"
+        print_lines(Report(made, [Paragraph(KEPT)], next_step=following))
 
 
 def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None:

@@ -48,6 +48,7 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
 
     With --receipt the same is said of the release: what is expected, and with --released what came out.
     """
+    from maskwell.reports.report import Report
     from maskwell.verbs.risk import risk as risk_of
 
     check_standard_output(as_json=as_json, records=records)
@@ -58,12 +59,12 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
         result = risk_of(file, keys, progress=progress, **options)
     picture = plot_content(plot, result.plot)
     content = result.to_dict(contributions=contributions) if as_json else {}
-    lines = [] if as_json else result.to_text(contributions=contributions)
+    report = Report() if as_json else result.to_report(contributions=contributions)
     written = _write_outputs(result, records, plot, picture, inputs, force=force)
     if as_json:
         print_json(content | written)
     else:
-        print_lines(with_plot(lines, plot), err=records == "-")
+        print_lines(with_plot(report, plot), err=records == "-")
     return ANSWER_IS_NO if result.kept is False else OK
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwell.errors import MissingExtraError
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -29,9 +27,6 @@ class Adapter(Protocol):
         """Column like ``like`` (only its rows ``kept``) that holds the labels with these codes."""
 
 
-LIBRARIES: dict[str, Callable[[], Any]] = {}
-"""How libraries are loaded that results are given in, by their name."""
-
 LOADERS: dict[str, Callable[[], Adapter]] = {}
 """How the adapter of each library is loaded, by the name of the library's root package."""
 
@@ -47,11 +42,3 @@ def adapter_of(values: Any) -> Adapter | None:
         if root in LOADERS:
             return LOADERS[root]()
     return None
-
-
-def require_pandas() -> Any:
-    """Pandas itself, for results that are tables; or say how to install it."""
-    try:
-        return LIBRARIES["pandas"]()
-    except ImportError as error:
-        raise MissingExtraError("pandas is not installed", hint="pip install 'maskwell[pandas]'") from error

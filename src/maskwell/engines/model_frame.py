@@ -15,12 +15,14 @@ from maskwell.core.factors import Factor
 from maskwell.core.phrases import shorten
 from maskwell.designs.design import Design
 from maskwell.engines.arrow_arrays import missing_rows, require
-from maskwell.engines.assignments import Assignment
+from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.assignments import Assignment, Samples, Variable, variables_of
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.column_tables import Table, open_table
 from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side, uses_of
 from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.plan_columns import PlanColumns, PlanReader
+from maskwell.engines.report_reader import SampleReader
 from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
 
 MOST_CATEGORIES = 64

@@ -1,1 +1,44 @@
-"""Releasing microdata: plans, matrices, risk, utility and the folder that is published."""
+"""Microdata to be published: plans, releases and their receipts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from maskwell.release import matrices as matrices
+    from maskwell.release import risk as risk
+    from maskwell.release import utility as utility
+    from maskwell.release.analysis.release_estimates import Analysis as Analysis
+    from maskwell.release.analysis.release_estimates import estimate_released as estimate_released
+    from maskwell.release.assessment import assess_file as assess_file
+    from maskwell.release.folder.receipt import Receipt as Receipt
+    from maskwell.release.folder.receipt import load_receipt as load_receipt
+    from maskwell.release.plans.plan_drafts import design_from_sdcmicro as design_from_sdcmicro
+    from maskwell.release.plans.plan_drafts import plan_from_sdcmicro as plan_from_sdcmicro
+    from maskwell.release.plans.plan_drafts import starting_plan as starting_plan
+    from maskwell.release.plans.protection import Protection as Protection
+    from maskwell.release.plans.release_plan import ReleasePlan as ReleasePlan
+    from maskwell.release.plans.release_plan import load_plan as load_plan
+    from maskwell.release.publication import ReleasedTable as ReleasedTable
+    from maskwell.release.publication import release_table as release_table
+    from maskwell.release.release_result import Release as Release
+    from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
+    from maskwell.release.risk_utility import risk_utility_map as risk_utility_map
+else:
+    import lazy_loader
+
+    __getattr__, __dir__, __all__ = lazy_loader.attach(
+        __name__,
+        ["matrices", "risk", "utility"],
+        submod_attrs={
+            "analysis.release_estimates": ["Analysis", "estimate_released"],
+            "assessment": ["assess_file"],
+            "folder.receipt": ["Receipt", "load_receipt"],
+            "plans.plan_drafts": ["design_from_sdcmicro", "plan_from_sdcmicro", "starting_plan"],
+            "plans.protection": ["Protection"],
+            "plans.release_plan": ["ReleasePlan", "load_plan"],
+            "publication": ["ReleasedTable", "release_table"],
+            "release_result": ["Release"],
+            "risk_utility": ["RiskUtilityPoint", "risk_utility_map"],
+        },
+    )

@@ -22,6 +22,7 @@ from maskwell.core.phrases import HINT, MESSAGE, round_down, round_up, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessment import judged
 from maskwell.release.folder.receipt_contents import in_words
+from maskwell.release.matrices.bounds import FROM_BELOW
 from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan

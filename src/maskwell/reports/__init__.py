@@ -1,1 +1,20 @@
-"""Results for people: text, pictures and pages."""
+"""Results for people: text, pictures, pages and sheets for a device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from maskwell.reports.device.device_sheets import SheetOptions as SheetOptions
+    from maskwell.reports.device.device_sheets import device_page as device_page
+    from maskwell.reports.pages.release_page import release_page as release_page
+else:
+    import lazy_loader
+
+    __getattr__, __dir__, __all__ = lazy_loader.attach(
+        __name__,
+        submod_attrs={
+            "device.device_sheets": ["SheetOptions", "device_page"],
+            "pages.release_page": ["release_page"],
+        },
+    )

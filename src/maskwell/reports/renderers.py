@@ -7,7 +7,8 @@ from typing import Any
 
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.share_estimate import Estimate
-from maskwell.plots import plot_coefficients, plot_learned
+from maskwell.reports.pictures.estimate_picture import plot_learned
+from maskwell.reports.pictures.forest_plot import plot_coefficients
 from maskwell.reports.text.crosstab_report import crosstab_table
 from maskwell.reports.text.estimate_report import estimate_table
 

@@ -22,6 +22,7 @@ from maskwell.estimation.joint.collapse import of_sums, wanted_margin
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Combination, Estimate, Sample
+from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table
 from maskwell.verbs.inputs import Designs, Names, assignments_of, design_of, names_of, rows_of
@@ -176,10 +177,10 @@ class EstimateResult:
         """The table for a paper, in Markdown."""
         return "\n".join(self.to_table().lines("md"))
 
-    def to_text(self, designs: Mapping[str, str] | None = None) -> list[str]:
-        """Lines for a terminal; ``designs`` names the design file of each column, for the hint at the end."""
+    def to_report(self, designs: Mapping[str, str] | None = None) -> Report:
+        """What it says to people; ``designs`` names the design file of each column, for the hint at the end."""
         by = ",".join(self.by) or None
-        lines = estimate_report(
+        report = estimate_report(
             self.estimate,
             self.variables,
             self.level,
@@ -192,8 +193,8 @@ class EstimateResult:
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"
             what = "no report" if by is None else f"no report or no value of {by}"
-            lines.insert(-1, f"note: {self.dropped:,} of {self.rows:,} rows had {what} and {were} left out")
-        return lines
+            report = report.with_line(f"note: {self.dropped:,} of {self.rows:,} rows had {what} and {were} left out")
+        return report
 
     def with_remarks(self, remarks: Sequence[str]) -> EstimateResult:
         """The same, with flags before those of the estimate."""

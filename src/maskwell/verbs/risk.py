@@ -27,6 +27,7 @@ from maskwell.release.risk.risk_report import (
     record_risks,
 )
 from maskwell.release.stages.stage import Stage
+from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
 from maskwell.verbs.inputs import Names, names_of, rows_of
 
@@ -137,8 +138,8 @@ class RiskResult:
         known = {"records": seen.records, "cells": seen.cells, "k_anonymity": seen.k_anonymity, "uniques": seen.uniques}
         return {"after": dict.fromkeys(self.before.to_dict()) | known, "flags": list(self.flags)}
 
-    def to_text(self, *, contributions: bool = False) -> list[str]:
-        """Lines for a terminal."""
+    def to_report(self, *, contributions: bool = False) -> Report:
+        """What it says to people."""
         released, receipt = self.files
         return risk_report(
             self.report,
@@ -156,7 +157,7 @@ class RiskResult:
         return plot_risk_report(self.report)
 
     def __repr__(self) -> str:
-        return "\n".join(self.to_text()[:-1])
+        return "\n".join(self.to_report()[:-1])
 
 
 def risk(

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.adapters import require_pandas
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Real
+from maskwell.core.display import require_pandas
 from maskwell.core.phrases import Printed, p_text, shorten
 from maskwell.errors import InputError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks
@@ -222,9 +222,9 @@ class Regression(Coefficients):
 
     def plot(self, *, level: float = 0.95, exponentiate: bool = False) -> Any:
         """The coefficients with their intervals as a picture."""
-        from maskwell.core.display import drawn
+        from maskwell.core.display import render
 
-        return drawn("plot_coefficients", self, level=level, exponentiate=exponentiate)
+        return render("plot_coefficients", self, level=level, exponentiate=exponentiate)
 
     def _named(self, values: Real) -> Any:
         return values if self.formula is None else require_pandas().Series(values, index=list(self.terms))

@@ -1,1 +1,48 @@
-"""What somebody can learn from a released file."""
+"""What an intruder can learn from a released file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from maskwell.release.risk.attribute_disclosure import best_guess as best_guess
+    from maskwell.release.risk.attribute_disclosure import binary_guess as binary_guess
+    from maskwell.release.risk.attribute_disclosure import conditional_proportion as conditional_proportion
+    from maskwell.release.risk.attribute_disclosure import guess_probability as guess_probability
+    from maskwell.release.risk.attribute_disclosure import posterior_matrix as posterior_matrix
+    from maskwell.release.risk.attribute_disclosure import predictive_disclosure as predictive_disclosure
+    from maskwell.release.risk.file_risk import assess_risk as assess_risk
+    from maskwell.release.risk.file_risk import variable_contributions as variable_contributions
+    from maskwell.release.risk.identity_disclosure import CellRisks as CellRisks
+    from maskwell.release.risk.identity_disclosure import cell_risks as cell_risks
+    from maskwell.release.risk.identity_disclosure import individual_risk as individual_risk
+    from maskwell.release.risk.match_chances import MatchRisk as MatchRisk
+    from maskwell.release.risk.match_chances import match_risk as match_risk
+    from maskwell.release.risk.match_chances import match_risk_row as match_risk_row
+    from maskwell.release.risk.repeated_releases import TwoReleases as TwoReleases
+    from maskwell.release.risk.repeated_releases import repeated_guess as repeated_guess
+    from maskwell.release.risk.risk_report import FileRisk as FileRisk
+    from maskwell.release.risk.risk_report import RiskReport as RiskReport
+    from maskwell.release.risk.risk_report import level_contributions as level_contributions
+    from maskwell.release.risk.risk_report import record_risks as record_risks
+else:
+    import lazy_loader
+
+    __getattr__, __dir__, __all__ = lazy_loader.attach(
+        __name__,
+        submod_attrs={
+            "attribute_disclosure": [
+                "best_guess",
+                "binary_guess",
+                "conditional_proportion",
+                "guess_probability",
+                "posterior_matrix",
+                "predictive_disclosure",
+            ],
+            "file_risk": ["assess_risk", "variable_contributions"],
+            "identity_disclosure": ["CellRisks", "cell_risks", "individual_risk"],
+            "match_chances": ["MatchRisk", "match_risk", "match_risk_row"],
+            "repeated_releases": ["TwoReleases", "repeated_guess"],
+            "risk_report": ["FileRisk", "RiskReport", "level_contributions", "record_risks"],
+        },
+    )

@@ -167,7 +167,7 @@ def made_by(protection: Protection) -> str:
     numbers = [f"{name} = {to_decimal(x)}" for name, x in protection.options.items() if isinstance(x, Fraction)]
     numbers += [f"{name} = {x}" for name, x in protection.bounds.to_dict().items() if isinstance(x, str)]
     brackets = f" ({', '.join(numbers)})" if numbers else ""
-    return f"{protection.method}{brackets}: {METHOD_ENTRIES[protection.method].summary}"
+    return f"{protection.method}{brackets}: {protection.how.summary}"
 
 
 # ---- names of states and columns

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from maskwell.estimation.invariant_shares import estimate_unknown
 from tests.support.releases import (
     COLUMNS,
     ROWS,
@@ -30,6 +29,7 @@ from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate
+from maskwell.estimation.invariant_shares import estimate_unknown
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.share_estimate import Sample
 from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
