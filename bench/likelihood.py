@@ -8,8 +8,10 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import Categories, Counts, Design, Kronecker, Uniform, estimate_by_moments, maximise
+from maskwell import Categories, Counts, Design
 from maskwell.core.arrays import Array, Real
+from maskwell.designs import Kronecker, Uniform
+from maskwell.estimation import estimate_by_moments, maximise
 
 GAP = 1e-6
 """Of both in the comparison; EM takes far longer to come closer, Newton hardly so."""

@@ -9,21 +9,9 @@ from dataclasses import replace
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import (
-    Blocks,
-    Categories,
-    Composed,
-    Demand,
-    Design,
-    Kronecker,
-    LocalDiversity,
-    Subset,
-    Unary,
-    Uniform,
-    audit,
-    extremal_design,
-    minimax_size,
-)
+from maskwell import Categories, Demand, Design, audit
+from maskwell.designs import Blocks, Composed, Kronecker, LocalDiversity, Subset, Unary, Uniform
+from maskwell.planning import extremal_design, minimax_size
 
 MILLION = 10**6
 

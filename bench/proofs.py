@@ -8,7 +8,9 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import Dense, improve, sufficiency
+from maskwell import improve
+from maskwell.designs import Dense
+from maskwell.planning import sufficiency
 
 
 def improvement(reports: int, k: int) -> Line:

@@ -9,7 +9,8 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import Dense, fit_logistic
+from maskwell.designs import Dense
+from maskwell.estimation.regression import fit_logistic
 
 WARNER = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
 

@@ -25,7 +25,7 @@ import pyarrow.parquet
 
 from bench.measure import best_seconds, on_all_cores
 from bench.speed import Line
-from maskwell import method1
+from maskwell.release.matrices import method1
 
 SIZES = (2, 5, 8, 12, 30)
 PEAK = """

@@ -10,17 +10,12 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import (
-    Categories,
-    CellTable,
-    Sparse,
-    Uniform,
-    assess_risk,
-    blocks_of_cells,
-    count_tables,
-    inverse_frequency,
-    method1,
-)
+from maskwell import Categories
+from maskwell.core import CellTable
+from maskwell.designs import Sparse, Uniform
+from maskwell.engines import count_tables
+from maskwell.release.matrices import blocks_of_cells, inverse_frequency, method1
+from maskwell.release.risk import assess_risk
 from maskwell.release.stages.stage import Stage
 
 ROWS = 10**6

@@ -8,7 +8,9 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import Cells, SamplingPlan, estimate_cells, estimate_survey, make_design
+from maskwell import SamplingPlan, make_design
+from maskwell.core import Cells
+from maskwell.estimation import estimate_cells, estimate_survey
 
 ROWS = 10**7
 STRATA, CLUSTERS, REPORTS = 50, 2000, 2

@@ -13,10 +13,10 @@ import numpy as np
 
 from bench import baselines
 from bench.measure import best_seconds
-from maskwell import Categories, Dense, Design, KeyedRandom, KeyedSampler, SecureRandom, Sparse, Subset, Unary, Uniform
-from maskwell.designs import kernels
+from maskwell import Categories, Design, KeyedRandom, SecureRandom
+from maskwell.designs import Dense, KeyedSampler, Sparse, Subset, Unary, Uniform, kernels
 from maskwell.designs.sampler import CHUNK_BYTES
-from maskwell.planning.set_sizes import minimax_size
+from maskwell.planning import minimax_size
 
 
 @dataclass(frozen=True)

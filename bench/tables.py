@@ -8,7 +8,8 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import cross_tabulate_counts, make_design
+from maskwell import make_design
+from maskwell.estimation import cross_tabulate_counts
 
 QUESTIONS = 20
 

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 
 from bench.measure import best_seconds
-from maskwell import Categories, Dense, SeededRandom, Subset, Unary, Uniform
+from maskwell import Categories, SeededRandom
+from maskwell.designs import Dense, Subset, Unary, Uniform
 
 
 def main() -> None:

@@ -18,13 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskwell.core.categories import Categories
-from maskwell.core.cells import CellTable
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs.uniform import Uniform
-from maskwell.estimation.moments import estimate_by_moments
-from maskwell.planning.sample_size import plan_sample
+from maskwell.core import Categories, CellTable, SeededRandom
+from maskwell.designs import Uniform
+from maskwell.estimation import estimate_by_moments
+from maskwell.planning import plan_sample
 from maskwell.plots import (
+    Picture,
     plot_canonical,
     plot_demand,
     plot_demands,
@@ -38,20 +37,13 @@ from maskwell.plots import (
     plot_risk_utility,
     plot_variance,
 )
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.curves import Lines, Steps
-from maskwell.procedures.decks import make_deck
-from maskwell.procedures.dice_spinner import make_spinner
-from maskwell.procedures.forced_answers import forced
-from maskwell.procedures.realisation import make_device
-from maskwell.procedures.statement_cards import warner
+from maskwell.privacy import Demand, Lines, Steps
+from maskwell.procedures import forced, make_deck, make_device, make_spinner, warner
+from maskwell.release import Release, ReleasePlan, risk_utility_map
 from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release
-from maskwell.release.risk_utility import risk_utility_map
 from maskwell.reports.device.legend_sheets import spinner_svg
 from maskwell.reports.device.paper_cards import Face, faces_of, sheets_of
-from maskwell.reports.pictures.canvas import NARROW, WIDE, Picture
+from maskwell.reports.pictures.canvas import NARROW, WIDE
 from maskwell.reports.pictures.palette import TEXT_FONTS, colour
 
 FOLDER = Path(__file__).parent

@@ -23,17 +23,17 @@ def numbered(k: int) -> mw.Categories:
     return mw.Categories.numbered(k)
 
 
-def flat_tail(k: int, m: int, parity: int) -> mw.Dense:
+def flat_tail(k: int, m: int, parity: int) -> mw.designs.Dense:
     """M reports for k truths: one for each truth, which makes it ``parity`` times as likely; the rest tell nothing."""
     total = parity + m - 1
-    return mw.Dense.of([[Fraction(parity if i == j else 1, total) for j in range(k)] for i in range(m)])
+    return mw.designs.Dense.of([[Fraction(parity if i == j else 1, total) for j in range(k)] for i in range(m)])
 
 
 def numbers() -> list[Number]:
     """The numbers that follow from what is printed with it."""
-    rappor = mw.Unary.rappor_from_gamma(4, numbered(3))
+    rappor = mw.designs.Unary.rappor_from_gamma(4, numbered(3))
     strong = mw.Demand.from_bayes_factor(20)
-    found = max(map(float, _bayes_factors(mw.Uniform.from_gamma(20, numbered(3)), [0.1, 0.3, 0.6])))
+    found = max(map(float, _bayes_factors(mw.designs.Uniform.from_gamma(20, numbered(3)), [0.1, 0.3, 0.6])))
     return [
         Number("section 1", "possible reports of RAPPOR, k = 3: 2³", "8", Fraction(rappor.m)),
         Number("section 3", "parity that a Bayes factor of 20 allows", "20", Fraction(strong.gamma_exact)),
@@ -43,7 +43,7 @@ def numbers() -> list[Number]:
 
 def _bayes_factors(design: mw.Design, prior: list[float]) -> list[float]:
     """Of every event and every report, for a prior."""
-    before, after = np.array(prior), mw.posterior(design, np.array(prior))
+    before, after = np.array(prior), mw.privacy.posterior(design, np.array(prior))
     events = [list(event) for n in range(1, design.k) for event in combinations(range(design.k), n)]
     pairs = [(before[event].sum(), float(row[event].sum())) for event in events for row in after]
     return [float(high / (1 - high) * (1 - low) / low) for low, high in pairs]
@@ -55,8 +55,8 @@ def statements() -> list[Statement]:
 
 
 def _of_parity() -> list[Statement]:
-    rows = mw.Dense.of([["0.6", "0.2"], [0, 0], ["0.4", "0.8"]])
-    narrow = mw.Dense.of([["1/2", "1/4", "1/4"], ["1/2", "3/4", "3/4"]])
+    rows = mw.designs.Dense.of([["0.6", "0.2"], [0, 0], ["0.4", "0.8"]])
+    narrow = mw.designs.Dense.of([["1/2", "1/4", "1/4"], ["1/2", "3/4", "3/4"]])
     above = posterior_range(Fraction(901, 100), Fraction(1, 10))[1]
     ratio = posterior_range(Fraction(401, 100), Fraction(1, 10_000))[1] * 10_000
     return [
@@ -72,7 +72,7 @@ def _of_parity() -> list[Statement]:
             "row parity is largest over smallest entry, 0/0 = 1, a/0 = ∞",
             "rows (.6, .2), (0, 0), (.4, .8); and the truth",
             f"{', '.join(map(str, rows.row_parities()))}; ∞",
-            rows.row_parities() == [3, 1, 2] and mw.Uniform.of(1, numbered(2)).parity() == math.inf,
+            rows.row_parities() == [3, 1, 2] and mw.designs.Uniform.of(1, numbered(2)).parity() == math.inf,
         ),
         Statement(
             "Theorem 1.1, eq. (1.6)",
@@ -114,14 +114,14 @@ def _of_parity() -> list[Statement]:
 
 def _of_regions() -> list[Statement]:
     rho = mw.Demand.from_curves(
-        upper=mw.Steps.of(["0.1"], ["0.5", 1]), lower=mw.Steps.of(["0.5"], [0, "0.1"])
+        upper=mw.privacy.Steps.of(["0.1"], ["0.5", 1]), lower=mw.privacy.Steps.of(["0.5"], [0, "0.1"])
     ).gamma_exact
     beta = mw.Demand.from_curves(
-        upper=mw.Lines.of([(0, 0), ("1/4", 1), (1, 1)]), lower=mw.Lines.of([(0, 0), (1, "1/4")])
+        upper=mw.privacy.Lines.of([(0, 0), ("1/4", 1), (1, 1)]), lower=mw.privacy.Lines.of([(0, 0), (1, "1/4")])
     ).gamma_exact
-    canonical = mw.Demand.from_curves(upper=mw.Steps.of(["0.1", "0.5"], ["0.5", "0.9", 1])).gamma_exact
-    factors = _bayes_factors(mw.Subset.from_gamma(3, numbered(4), size=2), [0.1, 0.2, 0.3, 0.4])
-    ends = _bayes_factors(mw.Uniform.from_gamma(4, numbered(3)), [0.5, 0.25, 0.25])
+    canonical = mw.Demand.from_curves(upper=mw.privacy.Steps.of(["0.1", "0.5"], ["0.5", "0.9", 1])).gamma_exact
+    factors = _bayes_factors(mw.designs.Subset.from_gamma(3, numbered(4), size=2), [0.1, 0.2, 0.3, 0.4])
+    ends = _bayes_factors(mw.designs.Uniform.from_gamma(4, numbered(3)), [0.5, 0.25, 0.25])
     (low, high), mirrored = (
         posterior_range(Fraction(5), Fraction(1, 10)),
         posterior_range(Fraction(5), Fraction(9, 10))[1],
@@ -166,42 +166,45 @@ def _of_regions() -> list[Statement]:
 
 
 def _of_merging() -> list[Statement]:
-    halves = mw.Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])
-    merged = mw.reduction_of(halves)
-    turned = mw.Dense.of([["0.3", "0.8"], ["0.7", "0.2"]])
-    binary = [mw.Uniform.from_gamma(gamma, mw.Categories.of(["yes", "no"])) for gamma in (3, 5)]
+    halves = mw.designs.Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])
+    merged = mw.designs.reduction_of(halves)
+    turned = mw.designs.Dense.of([["0.3", "0.8"], ["0.7", "0.2"]])
+    binary = [mw.designs.Uniform.from_gamma(gamma, mw.Categories.of(["yes", "no"])) for gamma in (3, 5)]
     return [
         Statement(
             "Remark 4.1",
             "proportional rows can be added up; nothing changes",
             "rows (.3, .1), (.3, .1), (.4, .8)",
-            f"{len(merged.rows)} rows; {mw.order_of(halves, mw.Dense.of(merged.rows)).verdict}",
-            mw.order_of(halves, mw.Dense.of(merged.rows)).verdict == "equivalent"
+            f"{len(merged.rows)} rows; {mw.planning.order_of(halves, mw.designs.Dense.of(merged.rows)).verdict}",
+            mw.planning.order_of(halves, mw.designs.Dense.of(merged.rows)).verdict == "equivalent"
             and merged.C[0] == [Fraction(1, 2), 0],
         ),
         Statement(
             "Remark 4.2, Theorem 4.1",
             "without such rows, only the order of reports may differ between equivalent designs",
             "P₂ with its rows exchanged",
-            mw.order_of(mw.Dense.of(P_2), turned).verdict,
-            mw.order_of(mw.Dense.of(P_2), turned).verdict == "equivalent"
-            and mw.order_of(mw.Dense.of(P_2), mw.Uniform.from_gamma("3.5", numbered(2))).verdict == "second",
+            mw.planning.order_of(mw.designs.Dense.of(P_2), turned).verdict,
+            mw.planning.order_of(mw.designs.Dense.of(P_2), turned).verdict == "equivalent"
+            and mw.planning.order_of(
+                mw.designs.Dense.of(P_2), mw.designs.Uniform.from_gamma("3.5", numbered(2))
+            ).verdict
+            == "second",
         ),
         Statement(
             "Lemma 4.1",
             "randomizing again never raises parity",
             "parity 3, then 5",
-            f"parity {mw.Composed.of(*binary).parity_exact()}",
-            mw.Composed.of(*binary).parity_exact() == 2,
+            f"parity {mw.designs.Composed.of(*binary).parity_exact()}",
+            mw.designs.Composed.of(*binary).parity_exact() == 2,
         ),
     ]
 
 
 def _of_admissibility() -> list[Statement]:
     four = numbered(4)
-    uniform, pairs = mw.Uniform.from_gamma(3, four), mw.Subset.from_gamma(3, four, size=2)
-    flat = mw.improve(mw.Dense.of([["0.2", "0.2"], ["0.6", "0.2"], ["0.2", "0.6"]]))
-    middle, wasteful = mw.Dense.of(MIDDLE), mw.Dense.of(WASTEFUL)
+    uniform, pairs = mw.designs.Uniform.from_gamma(3, four), mw.designs.Subset.from_gamma(3, four, size=2)
+    flat = mw.improve(mw.designs.Dense.of([["0.2", "0.2"], ["0.6", "0.2"], ["0.2", "0.6"]]))
+    middle, wasteful = mw.designs.Dense.of(MIDDLE), mw.designs.Dense.of(WASTEFUL)
     split, lemmas = mw.improve(middle), mw.improve(wasteful, gamma=3, method="lemmas")
     before, after = lemmas.added_variances()
     return [
@@ -209,45 +212,50 @@ def _of_admissibility() -> list[Statement]:
             "Theorem 4.2",
             "designs whose rows take two values in the ratio γ are admissible",
             "k = 4, γ = 3: single answers and pairs",
-            f"both; against each other {mw.order_of(uniform, pairs).verdict}",
-            uniform.is_admissible() and pairs.is_admissible() and mw.order_of(uniform, pairs).verdict == "incomparable",
+            f"both; against each other {mw.planning.order_of(uniform, pairs).verdict}",
+            uniform.is_admissible()
+            and pairs.is_admissible()
+            and mw.planning.order_of(uniform, pairs).verdict == "incomparable",
         ),
         Statement(
             "Lemma 4.2, Theorem 4.3",
             "rows of parity below γ can be sharpened",
             "rows (.4, .3, .3), (.3, .4, .2), (.3, .3, .5); γ = 3",
             f"V_R from {before:.2f} to {after:.2f}, same parity bound",
-            mw.order_of(lemmas.design, wasteful).verdict == "first" and lemmas.design.parity_exact() == 3,
+            mw.planning.order_of(lemmas.design, wasteful).verdict == "first" and lemmas.design.parity_exact() == 3,
         ),
         Statement(
             "Lemma 4.3",
             "a report that tells nothing can be shared out",
             "rows (.2, .2), (.6, .2), (.2, .6)",
             f"becomes rows (.75, .25), (.25, .75); first garbling row {_row(flat.garbling()[0])}",
-            flat.design == mw.Uniform.from_gamma(3, numbered(2)) and flat.garbling()[0] == [Fraction(1, 5)] * 2,
+            flat.design == mw.designs.Uniform.from_gamma(3, numbered(2)) and flat.garbling()[0] == [Fraction(1, 5)] * 2,
         ),
         Statement(
             "Lemma 4.4",
             "a row with a middle value can be split",
             "rows (2, 3, 4), (4, 2, 3), (3, 4, 2) over 9",
             f"{split.design.m} reports; V_R from {split.added_variances()[0]:.2f} to {split.added_variances()[1]:.2f}",
-            split.improved and mw.order_of(split.design, middle).verdict == "first",
+            split.improved and mw.planning.order_of(split.design, middle).verdict == "first",
         ),
     ]
 
 
 def _of_the_best() -> list[Statement]:
-    optimum, two = mw.Uniform.from_gamma("3.5", numbered(2)), mw.Dense.of(P_2)
-    diagonal = mw.Uniform.from_gamma(2, numbered(3))
-    trace, bound = float(diagonal.matrix().trace()), 3 * mw.extremal_design(["1/3"] * 3, 2, utility="guess").bound
-    informed = mw.extremal_design(["0.5", "0.3", "0.2"], 3)
+    optimum, two = mw.designs.Uniform.from_gamma("3.5", numbered(2)), mw.designs.Dense.of(P_2)
+    diagonal = mw.designs.Uniform.from_gamma(2, numbered(3))
+    trace, bound = (
+        float(diagonal.matrix().trace()),
+        3 * mw.planning.extremal_design(["1/3"] * 3, 2, utility="guess").bound,
+    )
+    informed = mw.planning.extremal_design(["0.5", "0.3", "0.2"], 3)
     return [
         Statement(
             "Proposition 4.1",
             "for k = 2 one design of parity γ tells at least as much as all others",
             "γ = 3.5, against P₂",
             f"{_row(optimum.exact_matrix()[0])} tells more",
-            mw.order_of(optimum, two).verdict == "first",
+            mw.planning.order_of(optimum, two).verdict == "first",
         ),
         Statement(
             "Theorem 4.4",
@@ -260,22 +268,23 @@ def _of_the_best() -> list[Statement]:
             "section 4.2",
             "it is admissible, and has condition number (γ+k−1)/(γ−1)",
             "k = 3, γ = 4",
-            f"{mw.Uniform.from_gamma(4, numbered(3)).condition():.4g}",
-            math.isclose(mw.Uniform.from_gamma(4, numbered(3)).condition(), 2) and diagonal.is_admissible(),
+            f"{mw.designs.Uniform.from_gamma(4, numbered(3)).condition():.4g}",
+            math.isclose(mw.designs.Uniform.from_gamma(4, numbered(3)).condition(), 2) and diagonal.is_admissible(),
         ),
         Statement(
             "section 4.2",
             "for known π the best design comes from a linear program; often it is this one",
             "π = (.5, .3, .2), γ = 3, mutual information",
             f"γ-diagonal, {informed.value:.7f} nats",
-            informed.design == mw.Uniform.from_gamma(3, numbered(3)),
+            informed.design == mw.designs.Uniform.from_gamma(3, numbered(3)),
         ),
         Statement(
             "section 5",
             "joining categories has infinite parity unless all are joined",
             "3 categories into 2, into 1",
             "∞ and 1",
-            mw.Dense.of([[1, 1, 0], [0, 0, 1]]).parity() == math.inf and mw.Dense.of([[1, 1, 1]]).parity() == 1,
+            mw.designs.Dense.of([[1, 1, 0], [0, 0, 1]]).parity() == math.inf
+            and mw.designs.Dense.of([[1, 1, 1]]).parity() == 1,
         ),
     ]
 

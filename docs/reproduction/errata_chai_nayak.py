@@ -20,8 +20,8 @@ def errata() -> list[Erratum]:
 
 
 def _trace() -> list[Erratum]:
-    bound = 3 * mw.extremal_design(["1/3"] * 3, 2, utility="guess").bound
-    diagonal = mw.Uniform.from_gamma(2, numbered(3)).exact_matrix()
+    bound = 3 * mw.planning.extremal_design(["1/3"] * 3, 2, utility="guess").bound
+    diagonal = mw.designs.Uniform.from_gamma(2, numbered(3)).exact_matrix()
     gamma, total = 2, sum(diagonal[i][i] for i in range(3))
     stands, right = Fraction(gamma, 1 - gamma) * (1 - total), (gamma - total) / (gamma - 1)
     return [
@@ -61,7 +61,7 @@ def _not_unique() -> Erratum:
     ]
     free = [Fraction(3, 100), Fraction(3, 100), Fraction(-7, 100)]  # the rows of A add up to zero with these weights
     D = [[c + d for c, d in zip(C[0], free, strict=True)], [c - d for c, d in zip(C[1], free, strict=True)], C[2]]
-    order = _more(mw.Dense.of(product(C, A)), mw.Dense.of(A))
+    order = _more(mw.designs.Dense.of(product(C, A)), mw.designs.Dense.of(A))
     return Erratum(
         "E3",
         "gap",
@@ -94,7 +94,7 @@ def _identity_block() -> Erratum:
 
 
 def _proportional() -> Erratum:
-    rows = mw.Dense.of([["0.3", "0.3"], ["0.7", "0.7"]])
+    rows = mw.designs.Dense.of([["0.3", "0.3"], ["0.7", "0.7"]])
     return Erratum(
         "E5",
         "slip",
@@ -102,18 +102,21 @@ def _proportional() -> Erratum:
         "proof of Lemma 6.1",
         "equal columns make equal rows",
         "they make proportional rows",
-        f"rows (.3, .3), (.7, .7): merged into {len(mw.reduction_of(rows).rows)}, and not equal",
-        len(mw.reduction_of(rows).rows) == 1 and rows.exact_matrix()[0] != rows.exact_matrix()[1],
+        f"rows (.3, .3), (.7, .7): merged into {len(mw.designs.reduction_of(rows).rows)}, and not equal",
+        len(mw.designs.reduction_of(rows).rows) == 1 and rows.exact_matrix()[0] != rows.exact_matrix()[1],
     )
 
 
 def _regions() -> list[Erratum]:
     prior = np.array([0.3, 0.7])
-    two = mw.Uniform.from_gamma(4, numbered(2))
-    three = mw.Dense.of([["0.4", "0.1"], ["0.1", "0.4"], ["0.5", "0.5"]])
-    found = [sorted(mw.posterior(d, prior)[:, 0].round(4).tolist()) for d in (two, three)]
+    two = mw.designs.Uniform.from_gamma(4, numbered(2))
+    three = mw.designs.Dense.of([["0.4", "0.1"], ["0.1", "0.4"], ["0.5", "0.5"]])
+    found = [sorted(mw.privacy.posterior(d, prior)[:, 0].round(4).tolist()) for d in (two, three)]
     nothing = mw.Demand.from_curves()
-    truth, impossible = mw.Uniform.of(1, numbered(2)), mw.posterior(mw.Uniform.of(1, numbered(2)), np.array([1.0, 0.0]))
+    truth, impossible = (
+        mw.designs.Uniform.of(1, numbered(2)),
+        mw.privacy.posterior(mw.designs.Uniform.of(1, numbered(2)), np.array([1.0, 0.0])),
+    )
     return [
         Erratum(
             "E6",
@@ -154,9 +157,9 @@ def _listed(values: list[float]) -> str:
 
 def _notes() -> list[Erratum]:
     flat = flat_tail(3, 5, 7)
-    order = _more(mw.Uniform.from_gamma(7, numbered(3)), flat)
-    twice = mw.Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])
-    merged = mw.Dense.of(mw.reduction_of(twice).rows)
+    order = _more(mw.designs.Uniform.from_gamma(7, numbered(3)), flat)
+    twice = mw.designs.Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])
+    merged = mw.designs.Dense.of(mw.designs.reduction_of(twice).rows)
     return [
         Erratum(
             "E22",
@@ -175,8 +178,8 @@ def _notes() -> list[Erratum]:
             "section 4, the class of parity up to γ",
             "the name is that of [NayakZhai2019]",
             "proportional rows are left out here only",
-            f"rows (.3, .1) twice, (.4, .8): {mw.order_of(twice, merged).verdict} to the merged design of parity 3",
-            mw.order_of(twice, merged).verdict == "equivalent" and merged.parity_exact() == 3,
+            f"rows (.3, .1) twice, (.4, .8): {mw.planning.order_of(twice, merged).verdict} to the merged design of parity 3",
+            mw.planning.order_of(twice, merged).verdict == "equivalent" and merged.parity_exact() == 3,
         ),
         _reached(),
     ]
@@ -199,4 +202,6 @@ def _reached() -> Erratum:
 
 
 def _more(first: mw.Design, second: mw.Design) -> str:
-    return {"first": "tells more", "equivalent": "tells the same"}.get(mw.order_of(first, second).verdict, "does not")
+    return {"first": "tells more", "equivalent": "tells the same"}.get(
+        mw.planning.order_of(first, second).verdict, "does not"
+    )

@@ -24,7 +24,7 @@ def errata() -> list[Erratum]:
 
 
 def _posteriors() -> list[Erratum]:
-    design, prior = mw.Dense.of([["0.8", "0.2"], ["0.2", "0.8"]]), np.array([0.05, 0.95])
+    design, prior = mw.designs.Dense.of([["0.8", "0.2"], ["0.2", "0.8"]]), np.array([0.05, 0.95])
     P = design.matrix()
     stands = float((prior * P[0]).sum() / (prior * P.diagonal()).sum())
     beta = mw.Demand.from_beta(4)
@@ -37,7 +37,7 @@ def _posteriors() -> list[Erratum]:
             "denominator Σ αₗ pₗₗ",
             "Σ αₗ pᵢₗ",
             f"Warner .8/.2, prior (.05, .95): as it stands the posteriors sum to {stands:g}",
-            not math.isclose(stands, 1) and math.isclose(float(mw.posterior(design, prior)[0].sum()), 1),
+            not math.isclose(stands, 1) and math.isclose(float(mw.privacy.posterior(design, prior)[0].sum()), 1),
         ),
         Erratum(
             "E10",
@@ -53,12 +53,12 @@ def _posteriors() -> list[Erratum]:
 
 
 def _security() -> list[Erratum]:
-    stray = _refused(lambda: mw.Dense.of([["0.7", "0.2"], ["0.2", "0.2"], ["0.3", "0.8"]]))
-    low = _refused(lambda: mw.AverageSecurity.of("0.5"))
+    stray = _refused(lambda: mw.designs.Dense.of([["0.7", "0.2"], ["0.2", "0.2"], ["0.3", "0.8"]]))
+    low = _refused(lambda: mw.privacy.AverageSecurity.of("0.5"))
     full, less = revealing(Fraction(3, 2), 2), revealing(Fraction(13, 10), 2)
-    joint = mw.Dense.of([["0.2", "0.2", 0], [0, 0, "0.2"], ["0.8"] * 3])
+    joint = mw.designs.Dense.of([["0.2", "0.2", 0], [0, 0, "0.2"], ["0.8"] * 3])
     apart = revealing(Fraction(6, 5), 3)
-    order, again = mw.order_of(full, less).verdict, mw.order_of(apart, joint).verdict
+    order, again = mw.planning.order_of(full, less).verdict, mw.planning.order_of(apart, joint).verdict
     return [
         Erratum(
             "E11",
@@ -68,7 +68,7 @@ def _security() -> list[Erratum]:
             "P₂ with a row (.2, .2); eq. (3.1) missing",
             "without it; (3.1) tells the truth with chance φ − 1",
             "columns do not sum to 1 with it; without it l₁ = 1, as the text says",
-            stray and mw.Dense.of(P_2).total_variation() == 1,
+            stray and mw.designs.Dense.of(P_2).total_variation() == 1,
         ),
         Erratum("E12", "slip", ZHAI, "Theorem 3.1", "0 < φ < 1", "1 < φ < 2", "φ = 0.5 is refused: φ ≥ 1 always", low),
         Erratum(
@@ -93,9 +93,9 @@ def _refused(make: Callable[[], object]) -> bool:
 
 
 def _estimation() -> list[Erratum]:
-    pairs = mw.Subset.from_gamma(3, numbered(4), size=2)
+    pairs = mw.designs.Subset.from_gamma(3, numbered(4), size=2)
     P = pairs.matrix()
-    L = mw.Dense.of(pairs.exact_matrix(), outputs=numbered(6)).left_inverse()
+    L = mw.designs.Dense.of(pairs.exact_matrix(), outputs=numbered(6)).left_inverse()
     factor, design = _variance_factor(), diverse(5, 2)
     column = [p for p in (row[0] for row in design.exact_matrix()) if p]
     return [
@@ -161,7 +161,7 @@ def _variance(law: list[tuple[Fraction, Fraction]]) -> Fraction:
 def _sizes() -> list[Erratum]:
     cut = [cell.number for cell in table_1() if cell.number.erratum]
     tie = next(cell for cell in table_2() if (cell.k, cell.diversity) == (10, 5))
-    variances = [mw.Subset.from_gamma(6, numbered(10), size=q).added_variance() for q in (1, 2)]
+    variances = [mw.designs.Subset.from_gamma(6, numbered(10), size=q).added_variance() for q in (1, 2)]
     return [
         Erratum(
             "E18",

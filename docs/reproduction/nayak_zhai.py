@@ -17,20 +17,20 @@ P_1 = [["1/2", 0], [0, "1/2"], ["1/2", "1/2"]]
 P_2 = [["0.7", "0.2"], ["0.3", "0.8"]]
 
 
-def best(k: int, gamma: str) -> mw.Subset:
+def best(k: int, gamma: str) -> mw.designs.Subset:
     """The minimax design."""
-    return mw.Subset.from_gamma(gamma, mw.Categories.numbered(k), size=mw.minimax_size(k, gamma))
+    return mw.designs.Subset.from_gamma(gamma, mw.Categories.numbered(k), size=mw.planning.minimax_size(k, gamma))
 
 
-def diverse(k: int, diversity: int) -> mw.LocalDiversity:
+def diverse(k: int, diversity: int) -> mw.designs.LocalDiversity:
     """Local l-diversity."""
-    return mw.LocalDiversity.of(diversity, mw.Categories.numbered(k))
+    return mw.designs.LocalDiversity.of(diversity, mw.Categories.numbered(k))
 
 
-def revealing(phi: Fraction, k: int) -> mw.Dense:
+def revealing(phi: Fraction, k: int) -> mw.designs.Dense:
     """The truth with probability phi - 1, and one report that tells nothing otherwise."""
     truth = [[(phi - 1) * (i == j) for j in range(k)] for i in range(k)]
-    return mw.Dense.of([*truth, [2 - phi] * k])
+    return mw.designs.Dense.of([*truth, [2 - phi] * k])
 
 
 def numbers() -> list[Number]:
@@ -40,8 +40,8 @@ def numbers() -> list[Number]:
 
 def _average_security() -> list[Number]:
     where = "section 3.1"
-    one, two = mw.Dense.of(P_1), mw.Dense.of(P_2)
-    certain = (mw.posterior(one) == 1).any(axis=1)
+    one, two = mw.designs.Dense.of(P_1), mw.designs.Dense.of(P_2)
+    certain = (mw.privacy.posterior(one) == 1).any(axis=1)
     revealed = float(one.matrix()[certain].sum(axis=0).max())
     return [
         Number(where, "l₁ of P₁", "1.0", one.total_variation()),
@@ -53,7 +53,7 @@ def _average_security() -> list[Number]:
 
 
 def _cost() -> list[Number]:
-    where, truth = "section 3.2", mw.Uniform.of(1, mw.Categories.numbered(5))
+    where, truth = "section 3.2", mw.designs.Uniform.of(1, mw.Categories.numbered(5))
     sampling = float(truth.covariance(PI).trace())
     at_20, at_10 = (best(5, gamma).added_variance(PI) for gamma in ("20", "10"))
     return [
@@ -70,7 +70,7 @@ def _cost() -> list[Number]:
 
 
 def _twenty() -> list[Number]:
-    where, match = "section 4.3", mw.matching_gamma(20, 5)
+    where, match = "section 4.3", mw.planning.matching_gamma(20, 5)
     design = best(20, "14.19")
     return [
         Number(where, "k = 20, l = 5: γ of the minimax design", "14.19", match.gamma),
@@ -92,7 +92,7 @@ def _twenty() -> list[Number]:
 
 
 def _fifty() -> list[Number]:
-    where, match = "section 4.3", mw.matching_gamma(50, 10)
+    where, match = "section 4.3", mw.planning.matching_gamma(50, 10)
     design = best(50, "18.02")
     return [
         Number(where, "k = 50, l = 10: γ of the minimax design", "18.02", match.gamma),
@@ -126,13 +126,17 @@ def statements() -> list[Statement]:
 
 
 def _of_criteria() -> list[Statement]:
-    rows = mw.Uniform.from_gamma(4, mw.Categories.numbered(4)).matrix()
+    rows = mw.designs.Uniform.from_gamma(4, mw.Categories.numbered(4)).matrix()
     unions = [sum(chosen) for n in (1, 2, 3) for chosen in combinations(rows, n)]
     ratio = max(float(union.max() / union.min()) for union in unions)
-    posterior = mw.posterior(mw.Uniform.from_gamma(20, mw.Categories.numbered(3)), np.array([0.1, 0.9, 0]))[:, 0]
-    extremes = [d.guess_probability() / 0.5 for d in (mw.Dense.of([[1, 1]]), mw.Dense.of([[1, 0], [0, 1]]))]
+    posterior = mw.privacy.posterior(
+        mw.designs.Uniform.from_gamma(20, mw.Categories.numbered(3)), np.array([0.1, 0.9, 0])
+    )[:, 0]
+    extremes = [
+        d.guess_probability() / 0.5 for d in (mw.designs.Dense.of([[1, 1]]), mw.designs.Dense.of([[1, 0], [0, 1]]))
+    ]
     priors = [np.array([p, 1 - p]) for p in np.linspace(0.01, 0.99, 99)]
-    gains = [max(mw.Dense.of(P).guess_probability(a) / max(a) for a in priors) for P in (P_1, P_2)]
+    gains = [max(mw.designs.Dense.of(P).guess_probability(a) / max(a) for a in priors) for P in (P_1, P_2)]
     return [
         Statement(
             "Definition 2.3",
@@ -166,9 +170,9 @@ def _of_criteria() -> list[Statement]:
 
 
 def _of_security() -> list[Statement]:
-    one, two, half = mw.Dense.of(P_1), mw.Dense.of(P_2), Fraction(3, 2)
+    one, two, half = mw.designs.Dense.of(P_1), mw.designs.Dense.of(P_2), Fraction(3, 2)
     wide = revealing(Fraction(13, 10), 4)
-    order = mw.order_of(revealing(half, 2), two).verdict
+    order = mw.planning.order_of(revealing(half, 2), two).verdict
     return [
         Statement(
             "section 3.1",
@@ -189,7 +193,7 @@ def _of_security() -> list[Statement]:
             "for any k a φ-secure design can reveal the truth with chance φ − 1",
             "k = 4, φ = 1.3",
             f"φ = {mw.audit(wide).to_dict()['average_security']:.4g}, reveals {float(wide.matrix()[0, 0]):.4g}",
-            mw.AverageSecurity.of("1.3").met_by(wide) and wide.parity() == math.inf,
+            mw.privacy.AverageSecurity.of("1.3").met_by(wide) and wide.parity() == math.inf,
         ),
     ]
 
@@ -224,8 +228,8 @@ def _of_diversity() -> list[Statement]:
     design, prior = diverse(5, 2), np.array([0.4, 0.2, 0.2, 0.1, 0.1])
     rows, share = design.exact_matrix(), Fraction(1, math.comb(4, 1))
     sets = list(combinations(range(5), 2))
-    after = mw.posterior(design, prior)[sets.index((0, 3))]
-    sure = mw.posterior(design, np.array([0.4, 0.6, 0, 0, 0]))[sets.index((0, 3))]
+    after = mw.privacy.posterior(design, prior)[sets.index((0, 3))]
+    sure = mw.privacy.posterior(design, np.array([0.4, 0.6, 0, 0, 0]))[sets.index((0, 3))]
     named, variances = design.apply(prior), design.share_variance(prior)
     written = 1 / 3 * (1 - prior) + prior * (1 - prior)
     large = diverse(10**6, 5).added_variance()
@@ -288,13 +292,13 @@ def _of_diversity() -> list[Statement]:
 def _of_the_rest() -> list[Statement]:
     design = diverse(5, 3)
     P, a = design.matrix(), 1 / math.comb(4, 2)
-    L = mw.Dense.of(design.exact_matrix(), outputs=mw.Categories.numbered(design.m)).left_inverse()
+    L = mw.designs.Dense.of(design.exact_matrix(), outputs=mw.Categories.numbered(design.m)).left_inverse()
     written = a / 4 * (2 * np.eye(5) + 2 * np.ones((5, 5)))
     direct = np.array([[(4 * (j in named) - 2) / 2 for named in combinations(range(5), 3)] for j in range(5)])
     c, d = Fraction(7, 10), Fraction(2, 10)
-    split = mw.Dense.of([[c - d, 0], [d, d], ["0.3", "0.8"]])
-    order = mw.order_of(split, mw.Dense.of(P_2)).verdict
-    rappor = mw.Unary.rappor_from_gamma(20, mw.Categories.numbered(10))
+    split = mw.designs.Dense.of([[c - d, 0], [d, d], ["0.3", "0.8"]])
+    order = mw.planning.order_of(split, mw.designs.Dense.of(P_2)).verdict
+    rappor = mw.designs.Unary.rappor_from_gamma(20, mw.Categories.numbered(10))
     return [
         Statement(
             "section 5",

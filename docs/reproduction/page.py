@@ -28,8 +28,8 @@ The page is written by `python -m docs.reproduction`; the tests compute every ro
 
 ```pycon
 >>> import maskwell as mw
->>> q = mw.minimax_size(10, 5)  # ten categories, parity 5
->>> design = mw.Subset.from_gamma(5, mw.Categories.numbered(10), size=q)
+>>> q = mw.planning.minimax_size(10, 5)  # ten categories, parity 5
+>>> design = mw.designs.Subset.from_gamma(5, mw.Categories.numbered(10), size=q)
 >>> q, round(design.added_variance(), 7)
 (2, 9.3515625)
 

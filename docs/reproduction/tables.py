@@ -65,8 +65,8 @@ def table_1() -> tuple[VarianceCell, ...]:
 
 
 def _variance_cell(gamma: str, k: int, text: str) -> VarianceCell:
-    size = mw.minimax_size(k, gamma)
-    design = mw.Subset.from_gamma(gamma, mw.Categories.numbered(k), size=size)
+    size = mw.planning.minimax_size(k, gamma)
+    design = mw.designs.Subset.from_gamma(gamma, mw.Categories.numbered(k), size=size)
     erratum = "E18" if (gamma, k) in CUT_OFF else ""
     return VarianceCell(
         gamma, k, size, Number("Table 1", f"V_R for γ = {gamma}, k = {k}", text, design.added_variance(), erratum)
@@ -82,6 +82,6 @@ def table_2() -> tuple[MatchCell, ...]:
 
 def _match(k: int, diversity: int) -> Matching | None:
     try:
-        return mw.matching_gamma(k, diversity)
+        return mw.planning.matching_gamma(k, diversity)
     except mw.MaskwellError:  # naming k or more of k answers is no design
         return None

@@ -32,13 +32,10 @@ from tests.support.intruders import (
     seen_through,
 )
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs.uniform import Uniform
-from maskwell.designs.wire import save_design
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Uniform, save_design
 from maskwell.errors import InfeasibleError
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.publication import release_table
+from maskwell.release import ReleasePlan, release_table
 from maskwell.reports.text.release_report import release_report
 
 SLACK = Fraction(1, 10**9)

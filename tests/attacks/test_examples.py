@@ -25,9 +25,8 @@ from tests.end_to_end.test_documents import run as shell
 from tests.end_to_end.test_documents import steps
 from tests.support.intruders import FALSE_ALARM, Record, drawn_rows, printed_figure
 
-from maskwell.core.randomness import SeededRandom
-from maskwell.release.assessment import assess_file
-from maskwell.release.plans.release_plan import load_plan
+from maskwell.core import SeededRandom
+from maskwell.release import assess_file, load_plan
 
 ROOT = Path(__file__).parents[2]
 

@@ -26,10 +26,9 @@ from scipy.stats import binom
 from tests.support.command_line import run
 from tests.support.intruders import FALSE_ALARM
 
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs.design import Design
-from maskwell.designs.wire import load_design
-from maskwell.release.risk.repeated_releases import repeated_guess
+from maskwell.core import SeededRandom
+from maskwell.designs import Design, load_design
+from maskwell.release.risk import repeated_guess
 
 LABELS = ["no", "sometimes", "very often", "x"]
 PEOPLE = 24_000

@@ -34,7 +34,7 @@ from tests.support.intruders import (
 )
 
 from maskwell.errors import MaskwellError
-from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release import ReleasePlan
 
 SLACK = Fraction(1, 10**9)
 

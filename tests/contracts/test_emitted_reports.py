@@ -13,13 +13,10 @@ from tests.support.emitted import law_of_sample, parity_seen
 from tests.support.examples import ABC, DYADIC, EXAMPLES, LEADING_BITS, SETS, exact_columns
 from tests.support.words import Drawn, HandmadeRandom, law_of_reports, leading_patterns, unit_of
 
+from maskwell.core import Reports, SeededRandom
 from maskwell.core.arrays import Array
 from maskwell.core.draws import WordReader, coin, others
-from maskwell.core.randomness import SeededRandom
-from maskwell.core.report_data import Reports
-from maskwell.designs import kernels
-from maskwell.designs.design import Design
-from maskwell.designs.subset import Subset
+from maskwell.designs import Design, Subset, kernels
 
 SMALL = [
     name

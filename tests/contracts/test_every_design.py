@@ -18,12 +18,9 @@ from tests.support.examples import EXAMPLES, SETS
 from tests.support.quiet import quiet
 from tests.support.twin import Twin
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs import kernels, sampler, wire
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Dense, Design, kernels, sampler, wire
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError, ReportError, TooLargeError
 
 NAMES = list(EXAMPLES)
@@ -493,11 +490,7 @@ def test_bad_shares_are_refused(name: str) -> None:
 
 
 def huge() -> dict[str, Design]:
-    from maskwell.designs.kronecker import Kronecker
-    from maskwell.designs.mixture import Mixture
-    from maskwell.designs.subset import Subset
-    from maskwell.designs.unary import Unary
-    from maskwell.designs.uniform import Uniform
+    from maskwell.designs import Kronecker, Mixture, Subset, Unary, Uniform
 
     many = Categories.numbered(10_000)
     kary = Uniform.from_epsilon(1, many)

@@ -26,8 +26,7 @@ from tests.support.words import (
 )
 
 from maskwell.core.draws import WordReader
-from maskwell.designs import kernels, sampler
-from maskwell.designs.design import Design
+from maskwell.designs import Design, kernels, sampler
 
 PATHS = ["compiled", "plain"]
 
@@ -208,8 +207,8 @@ def test_words_may_lie_apart_in_memory(name: str, path: str) -> None:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("k", [2, 3, 5, 6, 7, 16, 100, 255, 256, 257, 1000, 65536, 65537, 10**6, 2**32 - 1])
 def test_uniform_rejects_exactly_the_words_that_would_favour_some_category(k: int, path: str) -> None:
-    from maskwell.core.categories import Categories
-    from maskwell.designs.uniform import Uniform
+    from maskwell.core import Categories
+    from maskwell.designs import Uniform
 
     design = Uniform.of("1/2", Categories.numbered(k))
     edges = sorted({0, k // 3, k - 2, k - 1})
@@ -228,8 +227,8 @@ def test_uniform_rejects_exactly_the_words_that_would_favour_some_category(k: in
 @pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100])
 def test_unary_bits_of_every_length_land_where_they_belong(k: int, path: str) -> None:
     """Every category in turn is the only one below its threshold; the unused bits stay zero."""
-    from maskwell.core.categories import Categories
-    from maskwell.designs.unary import Unary
+    from maskwell.core import Categories
+    from maskwell.designs import Unary
 
     if k == 1:
         pytest.skip("a design has at least two categories")
@@ -246,8 +245,8 @@ def test_unary_bits_of_every_length_land_where_they_belong(k: int, path: str) ->
 @pytest.mark.parametrize("k", [5, 31, 32, 33, 64, 65, 100])
 def test_a_single_tie_of_a_unary_bit_is_settled_by_the_last_word(k: int, path: str) -> None:
     """Every category in turn ties with the leading bits of its threshold; the last word decides, unless it ties too."""
-    from maskwell.core.categories import Categories
-    from maskwell.designs.unary import Unary
+    from maskwell.core import Categories
+    from maskwell.designs import Unary
 
     design = Unary.of("5/7", "2/7", Categories.numbered(k))
     rng = np.random.default_rng(k)
@@ -270,8 +269,8 @@ def test_a_single_tie_of_a_unary_bit_is_settled_by_the_last_word(k: int, path: s
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(("k", "size"), [(7, 3), (8, 8 - 1), (9, 4), (64, 20), (65, 33), (200, 7), (1000, 269)])
 def test_subset_of_every_size_names_that_many(k: int, size: int, path: str) -> None:
-    from maskwell.core.categories import Categories
-    from maskwell.designs.subset import Subset
+    from maskwell.core import Categories
+    from maskwell.designs import Subset
 
     design = Subset.from_epsilon(1, Categories.numbered(k), size=size)
     rng = np.random.default_rng(k)

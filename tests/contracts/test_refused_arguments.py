@@ -14,54 +14,77 @@ import maskwell as mw
 from maskwell.errors import MaskwellError
 
 YES_NO = mw.Categories.of(["yes", "no"])
-COIN = mw.Uniform.from_gamma(3, YES_NO)
-WARNER = mw.Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-CELLS = mw.Cells.of([0, 1], count=[60, 90])
+COIN = mw.designs.Uniform.from_gamma(3, YES_NO)
+WARNER = mw.designs.Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+CELLS = mw.core.Cells.of([0, 1], count=[60, 90])
 HUGE = 10**400
 MASKED = np.ma.masked_array([3, 2], [True, False])
 
 
 def anchored(**changed: Any) -> Any:
     said = ["yes", "no"] * 10
-    return mw.fit_with_anchor(np.arange(20.0), said, said, COIN, COIN, **changed)
+    return mw.estimation.regression.fit_with_anchor(np.arange(20.0), said, said, COIN, COIN, **changed)
 
 
 def counted(tables: Any, **options: Any) -> Any:
     Path("people.csv").write_text("sex,region\nf,north\nm,south\n", encoding="utf-8")
-    return mw.count_tables("people.csv", tables, **options)
+    return mw.engines.count_tables("people.csv", tables, **options)
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda: anchored(attention_predictors=np.zeros(3)), "attention_predictors must be True or False"),
-        (lambda: mw.Bounds.of(odds=3).own([1]), "place must be a whole number"),
-        (lambda: mw.blockwise([0, 0], [3, 2], lambda _: None), "what make returns must be a Sparse, not None"),
-        (lambda: mw.blockwise([0, 0], [3, 2], lambda _: mw.method1([1, 2, 3], "1/2")), "a matrix of 3 rows"),
-        (lambda: mw.method1_for_match([1, 2, 4], "0.4", risk=lambda _: "x"), "are not numbers"),
-        (lambda: mw.method1_for_match([1, 2, 4], "0.4", risk=lambda _: [0.5]), "has shape"),
-        (lambda: mw.lower_until([1, 2, 4], "0.4", risk=lambda _: None), "are not"),
-        (lambda: mw.estimate_cells(CELLS, WARNER, denominator=1e308), "denominator = 1e\\+308 is out of range"),
-        (lambda: mw.estimate_cells(CELLS, WARNER, denominator=HUGE), "denominator"),
-        (lambda: mw.estimate_cells(CELLS, WARNER, denominator=-1.0), "denominator = -1 is out of range"),
+        (lambda: mw.release.matrices.Bounds.of(odds=3).own([1]), "place must be a whole number"),
+        (
+            lambda: mw.release.matrices.blockwise([0, 0], [3, 2], lambda _: None),
+            "what make returns must be a Sparse, not None",
+        ),
+        (
+            lambda: mw.release.matrices.blockwise(
+                [0, 0], [3, 2], lambda _: mw.release.matrices.method1([1, 2, 3], "1/2")
+            ),
+            "a matrix of 3 rows",
+        ),
+        (lambda: mw.release.matrices.method1_for_match([1, 2, 4], "0.4", risk=lambda _: "x"), "are not numbers"),
+        (lambda: mw.release.matrices.method1_for_match([1, 2, 4], "0.4", risk=lambda _: [0.5]), "has shape"),
+        (lambda: mw.release.matrices.lower_until([1, 2, 4], "0.4", risk=lambda _: None), "are not"),
+        (
+            lambda: mw.estimation.estimate_cells(CELLS, WARNER, denominator=1e308),
+            "denominator = 1e\\+308 is out of range",
+        ),
+        (lambda: mw.estimation.estimate_cells(CELLS, WARNER, denominator=HUGE), "denominator"),
+        (lambda: mw.estimation.estimate_cells(CELLS, WARNER, denominator=-1.0), "denominator = -1 is out of range"),
         (lambda: counted([]), "no tables"),
         (lambda: counted([[]]), "a table has no columns"),
         (lambda: counted([["sex"]], weights="\ud800"), "has no column"),
-        (lambda: mw.load_receipt("x" * 10**5), "cannot read"),
-        (lambda: mw.estimate_invariant([11, 9, 3], np.eye(3), counts=[1, 2]), "2 counts for a matrix of 3 rows"),
-        (lambda: mw.method1(MASKED, "1/2"), "masked"),
-        (lambda: mw.method1([HUGE, 1], "1/2"), "the counts are too large"),
-        (lambda: mw.method1(["1e-200", 1], "1/2"), "of too different sizes"),
-        (lambda: mw.method1([3, 2], "1/2", blocks=[[1], [2]]), "an element of blocks cannot be a label"),
-        (lambda: mw.conditional_matrix({0: np.eye(2)}, levels=[[0]]), "an element of levels cannot be a label"),
-        (lambda: mw.recover_counts(mw.method1([3, 2], "1/2"), [1, 2, 3]), "3 counts for 2 categories"),
-        (lambda: mw.estimate_unknown([1, 2], blocks=np.array([object(), None])), "blocks"),
+        (lambda: mw.release.load_receipt("x" * 10**5), "cannot read"),
         (
-            lambda: mw.allocate_samples([COIN, COIN], [0.5, 0.5], wanted=0, n=100, costs=[HUGE, 1]),
+            lambda: mw.estimation.estimate_invariant([11, 9, 3], np.eye(3), counts=[1, 2]),
+            "2 counts for a matrix of 3 rows",
+        ),
+        (lambda: mw.release.matrices.method1(MASKED, "1/2"), "masked"),
+        (lambda: mw.release.matrices.method1([HUGE, 1], "1/2"), "the counts are too large"),
+        (lambda: mw.release.matrices.method1(["1e-200", 1], "1/2"), "of too different sizes"),
+        (
+            lambda: mw.release.matrices.method1([3, 2], "1/2", blocks=[[1], [2]]),
+            "an element of blocks cannot be a label",
+        ),
+        (
+            lambda: mw.release.matrices.conditional_matrix({0: np.eye(2)}, levels=[[0]]),
+            "an element of levels cannot be a label",
+        ),
+        (
+            lambda: mw.release.matrices.recover_counts(mw.release.matrices.method1([3, 2], "1/2"), [1, 2, 3]),
+            "3 counts for 2 categories",
+        ),
+        (lambda: mw.estimation.estimate_unknown([1, 2], blocks=np.array([object(), None])), "blocks"),
+        (
+            lambda: mw.planning.allocate_samples([COIN, COIN], [0.5, 0.5], wanted=0, n=100, costs=[HUGE, 1]),
             "a cost is too large",
         ),
-        (lambda: mw.plot_revealed(-1), "parity = -1 is below 1"),
-        (lambda: mw.match_risk([2, 3], WARNER, Decimal("sNaN")), "none of the 2 categories"),
+        (lambda: mw.plots.plot_revealed(-1), "parity = -1 is below 1"),
+        (lambda: mw.release.risk.match_risk([2, 3], WARNER, Decimal("sNaN")), "none of the 2 categories"),
         (lambda: mw.SamplingPlan(population=range(10**12)), "too many elements"),
         (lambda: mw.ReleasePlan.of(protect=range(10**12)), "must be a list"),
         (lambda: YES_NO.with_missing([1]), "label 3 is a list"),
@@ -75,12 +98,19 @@ def test_it_is_refused(call: Callable[[], Any], said: str, tmp_path: Path, monke
 
 
 def test_a_generator_of_counts_is_read_once() -> None:
-    made = mw.blockwise([0, 0, 1], (n for n in [30, 20, 50]), lambda v: mw.method1(v, "1/2"))
+    made = mw.release.matrices.blockwise(
+        [0, 0, 1], (n for n in [30, 20, 50]), lambda v: mw.release.matrices.method1(v, "1/2")
+    )
     assert made.diagonal().round(3).tolist() == [0.667, 0.5, 1.0]
 
 
 def test_a_band_wider_than_all_states_is_no_band() -> None:
-    wide = mw.optimal_matrix([5, 3, 2], mw.Bounds.of(posterior="0.8"), band=HUGE).design
+    wide = mw.release.matrices.optimal_matrix(
+        [5, 3, 2], mw.release.matrices.Bounds.of(posterior="0.8"), band=HUGE
+    ).design
     assert (
-        wide.matrix().tolist() == mw.optimal_matrix([5, 3, 2], mw.Bounds.of(posterior="0.8")).design.matrix().tolist()
+        wide.matrix().tolist()
+        == mw.release.matrices.optimal_matrix([5, 3, 2], mw.release.matrices.Bounds.of(posterior="0.8"))
+        .design.matrix()
+        .tolist()
     )

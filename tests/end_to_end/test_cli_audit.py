@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.command_line import refused, run
 
-from maskwell.designs.wire import load_design
+from maskwell.designs import load_design
 
 AUDIT_KEYS = {
     "parity",

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from tests.support.command_line import refused, run
 
-from maskwell.designs.wire import load_design
-from maskwell.planning.set_sizes import minimax_size
+from maskwell.designs import load_design
+from maskwell.planning import minimax_size
 
 
 def test_json_holds_what_is_promised() -> None:

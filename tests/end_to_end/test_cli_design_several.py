@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support.command_line import refused, run
 
-from maskwell.designs.wire import load_design
+from maskwell.designs import load_design
 
 
 def test_one_question_asked_twice() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.command_line import refused, run
 
-from maskwell.designs.wire import load_design
+from maskwell.designs import load_design
 
 KEYS = {"cards", "kinds", "realised", "exact", "error", "parity", "parity_exact", "deck", "used", "design", "warnings"}
 

@@ -9,8 +9,8 @@ import pytest
 from tests.support.command_line import refused, run
 from tests.support.releases import COLUMNS, ROWS, Written, fixed_stage, share, stage_within, written
 
-from maskwell.core.categories import Categories
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Uniform
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 

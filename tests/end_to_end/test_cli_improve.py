@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tests.support.command_line import refused, run
 
-from maskwell.designs.wire import design_from_dict, load_design
-from maskwell.privacy.certificate import Certificate
+from maskwell.designs import design_from_dict, load_design
+from maskwell.privacy import Certificate
 
 KEYS = {"improved", "design", "garbling", "garbling_exact", "parity", "parity_exact", "added_variance", "method"}
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.support.command_line import refused, run
 
-from maskwell import Categories, Demand, Uniform, load_design
+from maskwell import Categories, Demand, load_design
+from maskwell.designs import Uniform
 
 
 def test_plan_from_epsilon() -> None:

@@ -18,7 +18,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 from tests.support.command_line import refused, run  # noqa: E402
 
-from maskwell.designs.wire import load_design  # noqa: E402
+from maskwell.designs import load_design  # noqa: E402
 from maskwell.engines import arrow_files, delimited  # noqa: E402
 
 ROWS = [(i, ["never", "once", "often"][i * i % 3], f"note {i}") for i in range(1000)]

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from tests.support.command_line import refused, run
 
-from maskwell.core.keyed import KeyedRandom
+from maskwell.core import KeyedRandom
+from maskwell.release import Release, load_plan
 from maskwell.release.folder.receipt_contents import draws_told
-from maskwell.release.plans.release_plan import load_plan
-from maskwell.release.release_result import Release
 from maskwell.verbs.publish import release_file
 
 pytest.importorskip("pyarrow")

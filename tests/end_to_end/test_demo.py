@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from maskwell.cli.main import cli
-from maskwell.designs.wire import load_design
+from maskwell.designs import load_design
 from maskwell.verbs.demo_story import PEOPLE, QUESTION, _broken_command
 
 NAMES = {"design.json", "estimate.json", "page.html", "people.csv", "reports.csv"}

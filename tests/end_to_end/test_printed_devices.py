@@ -11,15 +11,13 @@ import pytest
 from tests.support.respondent import printed_matrix
 
 import maskwell as mw
-from maskwell.core.categories import Categories
-from maskwell.core.report_data import Reports
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
+from maskwell.core import Categories, Reports
+from maskwell.designs import Dense, Design
 from maskwell.errors import LabelError, ParameterError, TooLargeError
+from maskwell.procedures import make_device
 from maskwell.procedures.decks import report_labels
-from maskwell.procedures.realisation import make_device
 from maskwell.procedures.registry import PROCEDURES
-from maskwell.reports.device.device_sheets import SheetOptions, device_page
+from maskwell.reports import SheetOptions, device_page
 
 THREE = Categories.of(["never", "once", "often"])
 EVADED = Categories.of(["evaded", "honest"])
@@ -245,8 +243,12 @@ def test_random_matrices(seed: int) -> None:
     "design",
     [
         mw.make_design("bits", items=["bread", "milk"], gamma=9),
-        mw.Kronecker.of([mw.make_design("warner", p="3/4"), mw.make_design("k-ary", categories=THREE, gamma=2)]),
-        mw.repeated([mw.make_design("warner", p="3/4"), mw.make_design("forced", truth="1/2", yes="1/3", no="1/6")]),
+        mw.designs.Kronecker.of(
+            [mw.make_design("warner", p="3/4"), mw.make_design("k-ary", categories=THREE, gamma=2)]
+        ),
+        mw.procedures.repeated(
+            [mw.make_design("warner", p="3/4"), mw.make_design("forced", truth="1/2", yes="1/3", no="1/6")]
+        ),
     ],
     ids=["bits", "product", "repeated"],
 )

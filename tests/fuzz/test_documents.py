@@ -25,15 +25,14 @@ from maskwell.designs import wire
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DesignFileError, MaskwellError
-from maskwell.planning.improvement import improve
-from maskwell.privacy.certificate import certify
+from maskwell.planning import improve
+from maskwell.privacy import Demand, audit, certify
 from maskwell.privacy.certificate_check import verify_text
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.design_audit import audit
 from maskwell.procedures.classical_cards import known_procedure
+from maskwell.release import load_plan, load_receipt
 from maskwell.release.analysis.kept_tables import acting, needed_columns
-from maskwell.release.folder.receipt import load_receipt, receipt_from_dict
-from maskwell.release.plans.release_plan import load_plan, read_plan
+from maskwell.release.folder.receipt import receipt_from_dict
+from maskwell.release.plans.release_plan import read_plan
 from maskwell.reports.demand_words import explain
 from maskwell.reports.text.privacy_report import audit_report
 

@@ -12,10 +12,9 @@ import numpy as np
 from tests.support.examples import DYADIC, EXAMPLES
 from tests.support.words import HandmadeStream, edge_words
 
+from maskwell.core import SeededRandom
 from maskwell.core.draws import WordReader
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs import wire
-from maskwell.designs.design import Design
+from maskwell.designs import Design, wire
 
 PATH = Path(__file__).with_name("draws.json")
 SEED = 20240501

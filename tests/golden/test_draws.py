@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.golden.make_draws import PATH, golden_designs, shown
 
+from maskwell.core import SeededRandom
 from maskwell.core.draws import WordReader
-from maskwell.core.randomness import SeededRandom
 from maskwell.designs import kernels, wire
 
 GOLDEN: dict[str, Any] = json.loads(PATH.read_text(encoding="utf-8"))

@@ -33,7 +33,9 @@ def test_shares_corrected_for_inattention(
 ) -> None:
     design = mw.make_design("crosswise", q="0.15")
     weights = shares["weight"] if weighted else None
-    found = mw.estimate_with_anchor(codes(shares["Y"]), codes(shares["A"]), design, design, weights=weights, codes=True)
+    found = mw.estimation.regression.estimate_with_anchor(
+        codes(shares["Y"]), codes(shares["A"]), design, design, weights=weights, codes=True
+    )
     assert [round(x, 4) for x in (found.naive, found.corrected)] == [naive, corrected]
     assert attentive is None or round(found.attentive, 4) == attentive
 
@@ -81,7 +83,7 @@ def test_regression_corrected_for_inattention(predicted: dict[str, Real]) -> Non
 
     X = np.column_stack([predicted["female"], predicted["age"]])
     question, anchor = mw.make_design("crosswise", q="0.1"), mw.make_design("crosswise", q="0.15")
-    found = mw.fit_with_anchor(
+    found = mw.estimation.regression.fit_with_anchor(
         X, codes(predicted["Y"]), codes(predicted["A"]), question, anchor, names=["female", "age"], codes=True
     )
     errors = dict(zip(found.terms, found.standard_error, strict=True))

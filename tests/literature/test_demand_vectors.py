@@ -30,10 +30,14 @@ def stated(h: Vector) -> mw.Demand:
     if kind == "rho":
         return mw.Demand.from_rho(str(h["rho1"]), str(h["rho2"]), closed=h.get("closed", False))
     if kind == "steps":
-        steps = mw.Steps.of(list(map(str, h["edges"])), list(map(str, h["values"])), closed_right=h["closed_right"])
+        steps = mw.privacy.Steps.of(
+            list(map(str, h["edges"])), list(map(str, h["values"])), closed_right=h["closed_right"]
+        )
         return mw.Demand.from_curves(upper=steps)
     if kind == "expr":
-        return mw.Demand.from_curves(upper=mw.Smooth(CURVES[h["h_u"]]), lower=mw.Smooth(CURVES[h["h_l"]]))
+        return mw.Demand.from_curves(
+            upper=mw.privacy.Smooth(CURVES[h["h_u"]]), lower=mw.privacy.Smooth(CURVES[h["h_l"]])
+        )
     make = {"beta": mw.Demand.from_beta, "gamma": mw.Demand.from_gamma, "epsilon": mw.Demand.from_epsilon}[kind]
     return make(h[kind])
 

@@ -12,15 +12,12 @@ import pytest
 from tests.support.examples import numbered
 from tests.support.twin import Twin
 
-from maskwell.designs.dense import Dense
-from maskwell.designs.subset import Subset
-from maskwell.designs.uniform import Uniform
-from maskwell.estimation.maximum_likelihood import fisher_information
-from maskwell.planning.improvement import improve
-from maskwell.planning.one_sided import OneSided, improve_one_sided
-from maskwell.planning.set_sizes import minimax_size
-from maskwell.privacy.posterior import hazard
-from maskwell.procedures.counted_draws import christofides
+from maskwell.designs import Dense, Subset, Uniform
+from maskwell.estimation import fisher_information
+from maskwell.planning import improve, improve_one_sided, minimax_size
+from maskwell.planning.one_sided import OneSided
+from maskwell.privacy import hazard
+from maskwell.procedures import christofides
 
 Vector = dict[str, Any]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from tests.support.arrays import Array
 
-from maskwell import (
-    Dense,
-    Estimate,
+from maskwell import Estimate, make_design
+from maskwell.designs import Dense
+from maskwell.estimation import (
+    Sample,
     best_left_inverse,
     estimate_by_moments,
-    make_design,
     mean_scores,
     minimax_left_inverse,
     optimal_scores,
@@ -21,7 +21,6 @@ from maskwell import (
     score_left_inverse,
     score_recovery,
 )
-from maskwell.estimation.share_estimate import Sample
 
 Cases = dict[str, dict[str, Any]]
 

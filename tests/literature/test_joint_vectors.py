@@ -18,13 +18,13 @@ def _close(got, expected, tol):
 
 
 def _table(case, **options):
-    designs = {f"x{t}": mw.Dense.of(P) for t, P in enumerate(case["input"]["P"])}
-    return mw.cross_tabulate_counts(np.array(case["input"]["counts"]), designs, **options)
+    designs = {f"x{t}": mw.designs.Dense.of(P) for t, P in enumerate(case["input"]["P"])}
+    return mw.estimation.cross_tabulate_counts(np.array(case["input"]["counts"]), designs, **options)
 
 
 def test_products_of_designs(rr_vectors):
     for case in _cases(rr_vectors, "kronecker"):
-        design = mw.Kronecker.of([mw.Dense.of(P) for P in case["input"]["P"]])
+        design = mw.designs.Kronecker.of([mw.designs.Dense.of(P) for P in case["input"]["P"]])
         _close(design.matrix(), case["expected"]["P"], case["tol"])
 
 

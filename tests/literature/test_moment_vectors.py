@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from maskwell import Counts, Dense, estimate_by_moments
+from maskwell import Counts
+from maskwell.designs import Dense
+from maskwell.estimation import estimate_by_moments
 
 KUK = [["27/1000", "64/125"], ["189/1000", "48/125"], ["441/1000", "12/125"], ["343/1000", "1/125"]]
 

@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from maskwell.errors import InfeasibleError
-from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.match_caps import lower_until, method1_for_match
-from maskwell.release.matrices.matrix_checks import invariance_error
-from maskwell.release.matrices.optimal_flows import OptimalMatrix, optimal_matrix
+from maskwell.release.matrices import (
+    Bounds,
+    OptimalMatrix,
+    invariance_error,
+    lower_until,
+    method1_for_match,
+    optimal_matrix,
+)
 
 NAMES = {"beta_diag": "posterior_own", "gamma": "guess", "eta": "parity", "factor": "factor"}
 CASES = 9

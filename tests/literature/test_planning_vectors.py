@@ -8,17 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import (
-    Categories,
-    LocalDiversity,
-    Subset,
-    choose,
-    extremal_design,
-    matching_gamma,
-    matching_l,
-    minimax_size,
-    variance_table,
-)
+from maskwell import Categories, choose
+from maskwell.designs import LocalDiversity, Subset
+from maskwell.planning import extremal_design, matching_gamma, matching_l, minimax_size, variance_table
 
 Vector = dict[str, Any]
 

@@ -9,8 +9,8 @@ import pytest
 
 import maskwell as mw
 from maskwell.errors import MaskwellError, MatrixError, NotIdentifiableError, NotInvariantError, OrientationError
-from maskwell.estimation.share_estimate import Sample
-from maskwell.release.matrices.matrix_checks import is_invariant
+from maskwell.estimation import Sample
+from maskwell.release.matrices import is_invariant
 
 Cases = dict[str, list[dict[str, Any]]]
 
@@ -27,26 +27,26 @@ def case(cases: Cases, kind: str, number: int) -> list[dict[str, Any]]:
 def test_posteriors_and_guesses(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "guess_and_posterior", 3):
         P, pi, out = v["input"]["P"], v["input"]["pi"], v["expected"]
-        found = mw.best_guess(P, pi)
+        found = mw.release.risk.best_guess(P, pi)
         close(found.probability, out["guess"], v["tol"])
-        close(mw.guess_probability(P, pi), out["guess"], v["tol"])
+        close(mw.release.risk.guess_probability(P, pi), out["guess"], v["tol"])
         close(found.floor, out["floor"], v["tol"])
-        close(mw.posterior_matrix(P, pi), out["posterior_rows"], v["tol"])
+        close(mw.release.risk.posterior_matrix(P, pi), out["posterior_rows"], v["tol"])
 
 
 def test_conditional_covariance(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "conditional_covariance", 3):
         P, counts, out = v["input"]["P"], v["input"]["counts"], v["expected"]
-        design = mw.Dense.of(P)
-        close(mw.conditional_covariance(P, counts), out["cov"], v["tol"])
-        close(mw.conditional_variance(P, counts), np.diag(out["cov"]), v["tol"])
+        design = mw.designs.Dense.of(P)
+        close(mw.estimation.conditional_covariance(P, counts), out["cov"], v["tol"])
+        close(mw.estimation.conditional_variance(P, counts), np.diag(out["cov"]), v["tol"])
         close(design.apply(np.array(counts) / sum(counts)), out["mean"], v["tol"])
         assert is_invariant(design, counts) is out["invariant"]
         if out["invariant"]:
-            close(mw.variance_inflation(P, counts), out["vif_conditional"], v["tol"])
+            close(mw.estimation.variance_inflation(P, counts), out["vif_conditional"], v["tol"])
         else:
             with pytest.raises(NotInvariantError, match="does not keep the counts"):
-                mw.variance_inflation(P, counts)
+                mw.estimation.variance_inflation(P, counts)
 
 
 def test_weighted_covariance(pram_vectors: Cases) -> None:
@@ -54,9 +54,9 @@ def test_weighted_covariance(pram_vectors: Cases) -> None:
         given, out = v["input"], v["expected"]
         codes, w = np.array(given["record_categories"]), np.array(given["weights"])
         weights, squares = np.bincount(codes, w), np.bincount(codes, w**2)
-        design = mw.Dense.of(given["P"])
-        close(mw.weighted_covariance(design, weights, squares), out["cov"], v["tol"])
-        close(mw.weighted_variance(design, weights, squares), np.diag(out["cov"]), v["tol"])
+        design = mw.designs.Dense.of(given["P"])
+        close(mw.estimation.weighted_covariance(design, weights, squares), out["cov"], v["tol"])
+        close(mw.estimation.weighted_variance(design, weights, squares), np.diag(out["cov"]), v["tol"])
         close(design.apply(weights / weights.sum()), out["mean"], v["tol"])
         close(design.forward(np.array(given["counts"], dtype=float)), out["expected_unweighted_counts"], v["tol"])
         assert is_invariant(design, weights) is out["weighted_invariant"]
@@ -64,17 +64,17 @@ def test_weighted_covariance(pram_vectors: Cases) -> None:
 
 def test_variance_estimated_with_the_matrix(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "invariant_variance_estimate", 1):
-        found = mw.estimate_invariant(v["input"]["released_counts"], v["input"]["P"])
+        found = mw.estimation.estimate_invariant(v["input"]["released_counts"], v["input"]["P"])
         close(found.covariance, v["expected"]["V"], v["tol"])
         close(found.randomization_variance, np.diag(v["expected"]["W"]), v["tol"])
-        file = mw.estimate_invariant(v["input"]["released_counts"], v["input"]["P"], target="file")
+        file = mw.estimation.estimate_invariant(v["input"]["released_counts"], v["input"]["P"], target="file")
         close(file.covariance, v["expected"]["W"], v["tol"])
 
 
 def test_moment_estimates_of_a_fixed_matrix(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "moment_estimate", 2):
-        sample = Sample.of(v["input"]["released_counts"], mw.Dense.of(v["input"]["P"]))
-        found = mw.estimate_by_moments(sample.counts, sample.design)
+        sample = Sample.of(v["input"]["released_counts"], mw.designs.Dense.of(v["input"]["P"]))
+        found = mw.estimation.estimate_by_moments(sample.counts, sample.design)
         close(found.pi_hat, v["expected"]["pi_hat"], v["tol"])
         close(found.covariance, v["expected"]["cov_hat"], v["tol"])
         assert any("outside [0, 1]" in flag for flag in found.flags) is v["expected"]["negative"]
@@ -83,13 +83,13 @@ def test_moment_estimates_of_a_fixed_matrix(pram_vectors: Cases) -> None:
 def test_bounds_without_the_matrix(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "invariant_bounds", 2):
         counts, a, out = v["input"]["released_counts"], v["input"]["a"], v["expected"]
-        found = mw.bound_for(a, counts)
+        found = mw.estimation.bound_for(a, counts)
         close(found.estimate, out["estimate"], v["tol"])
         close((found.lower, found.upper), (out["plug_in_lower"], out["plug_in_upper"]), v["tol"])
         close(found.conservative, out["upper_conservative"], v["tol"])
         close(found.interval(), out["ci95"], v["tol"])
         close(found.effective, out["n_effective_floor"], v["tol"])
-        whole = mw.estimate_unknown(counts)
+        whole = mw.estimation.estimate_unknown(counts)
         close(whole.contrast(a), (out["estimate"], out["upper_conservative"] ** 0.5), v["tol"])
         close(whole.effective, [out["n_effective_floor"]] * 3, v["tol"])
 
@@ -97,17 +97,17 @@ def test_bounds_without_the_matrix(pram_vectors: Cases) -> None:
 def test_distances_and_association(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "utility", 1):
         before, after = v["input"]["original_table"], v["input"]["released_table"]
-        found = mw.table_distance(before, after)
+        found = mw.release.utility.table_distance(before, after)
         close(found.total_variation, v["expected"]["total_variation"], v["tol"])
         close(found.hellinger, v["expected"]["hellinger"], v["tol"])
-        close(mw.cramers_v(before), v["expected"]["cramers_v_original"], v["tol"])
-        close(mw.cramers_v(after), v["expected"]["cramers_v_released"], v["tol"])
+        close(mw.release.utility.cramers_v(before), v["expected"]["cramers_v_original"], v["tol"])
+        close(mw.release.utility.cramers_v(after), v["expected"]["cramers_v_released"], v["tol"])
 
 
 def test_shares_within_others(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "conditional_proportion", 2):
         given, out = v["input"], v["expected"]
-        found = mw.conditional_proportion(
+        found = mw.release.risk.conditional_proportion(
             given["P"], given["counts"], given["numerator_cells"], given["denominator_cells"]
         )
         close(found.original, out["original"], v["tol"])
@@ -125,22 +125,22 @@ def test_bad_matrices_and_counts_are_refused(pram_vectors: Cases) -> None:
         P = [[float(x) for x in row] for row in given["P"]]
         if given.get("require_invariant"):
             with pytest.raises(NotInvariantError):
-                mw.variance_inflation(P, given["counts"])
+                mw.estimation.variance_inflation(P, given["counts"])
             with pytest.raises(NotInvariantError):
-                mw.estimate_invariant(given["counts"], P, counts=given["counts"])
+                mw.estimation.estimate_invariant(given["counts"], P, counts=given["counts"])
         else:
             expected = OrientationError if "convention" in v["expected"]["must"] else MatrixError
-            for use in (mw.conditional_covariance, mw.variance_inflation):
+            for use in (mw.estimation.conditional_covariance, mw.estimation.variance_inflation):
                 with pytest.raises(expected):
                     use(P, given["counts"])
             with pytest.raises(MaskwellError):
-                mw.best_guess(P, given["counts"])
+                mw.release.risk.best_guess(P, given["counts"])
         seen += 1
     assert seen == 6
 
 
 def test_a_singular_matrix_is_refused_for_moment_estimates(pram_vectors: Cases) -> None:
     (v,) = [v for v in pram_vectors["bad_input"] if "released_counts" in v["input"]]
-    sample = Sample.of(v["input"]["released_counts"], mw.Dense.of(v["input"]["P"]))
+    sample = Sample.of(v["input"]["released_counts"], mw.designs.Dense.of(v["input"]["P"]))
     with pytest.raises(NotIdentifiableError):
-        mw.estimate_by_moments(sample.counts, sample.design)
+        mw.estimation.estimate_by_moments(sample.counts, sample.design)

@@ -31,7 +31,7 @@ def close(found: Any, case: dict[str, Any], name: str) -> None:
     np.testing.assert_allclose(found, expected, atol=case["tol"], rtol=case["tol"], err_msg=f"{case['id']} {name}")
 
 
-def exact(design: mw.Sparse, case: dict[str, Any], name: str = "P") -> None:
+def exact(design: mw.designs.Sparse, case: dict[str, Any], name: str = "P") -> None:
     assert design.exact_matrix() == [[Fraction(p) for p in row] for row in case["exact"][name]], case["id"]
 
 
@@ -40,17 +40,17 @@ def test_method_1(pram_vectors: Cases) -> None:
     for case in pram_vectors["method1"]:
         counts = case["input"]["counts"]
         theta = Fraction(case["input"]["theta"]).limit_denominator(1000)
-        design = mw.method1(counts, theta)
+        design = mw.release.matrices.method1(counts, theta)
         exact(design, case)
-        close(mw.expected_changed(design, counts), case, "expected_changed")
+        close(mw.release.matrices.expected_changed(design, counts), case, "expected_changed")
         close(design.guess_probability(np.array(counts) / sum(counts)), case, "guess")
-        assert mw.is_invariant(design, counts)
+        assert mw.release.matrices.is_invariant(design, counts)
 
 
 def test_method_2(pram_vectors: Cases) -> None:
     assert len(pram_vectors["method2"]) == 2
     for case in pram_vectors["method2"]:
-        design = mw.method2(case["input"]["pi"], case["input"]["R"])
+        design = mw.release.matrices.method2(case["input"]["pi"], case["input"]["R"])
         exact(design, case)
         assert design.rank() <= case["expected"]["rank_at_most"]
 
@@ -59,11 +59,11 @@ def test_sequential_uniformity(pram_vectors: Cases) -> None:
     assert len(pram_vectors["sequential_uniform"]) == 3
     for case in pram_vectors["sequential_uniform"]:
         counts = case["input"]["counts"]
-        design = mw.sequential_uniform(counts)
+        design = mw.release.matrices.sequential_uniform(counts)
         exact(design, case)
         close(flows(design, counts).toarray(), case, "flows")
         close(design.guess_probability(np.array(counts) / sum(counts)), case, "guess")
-        close(1 - mw.expected_changed(design, counts), case, "agreement")
+        close(1 - mw.release.matrices.expected_changed(design, counts), case, "agreement")
         assert (design.rank() < len(counts)) == case["expected"]["singular"]
         assert bool(design.provenance["notes"]) == case["expected"]["singular"]
 
@@ -71,35 +71,35 @@ def test_sequential_uniformity(pram_vectors: Cases) -> None:
 def test_inverse_frequency(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["inverse_frequency"]
     counts, theta = case["input"]["counts"], case["input"]["theta"]
-    close(mw.inverse_frequency(counts, theta).matrix(), case, "P")
-    found = mw.thetas_for_blocks(counts, [0] * len(counts), case["expected"]["max_risk_strict"])
+    close(mw.release.matrices.inverse_frequency(counts, theta).matrix(), case, "P")
+    found = mw.release.matrices.thetas_for_blocks(counts, [0] * len(counts), case["expected"]["max_risk_strict"])
     assert float(found.theta[0]) == pytest.approx(theta, abs=2e-6)  # the risk that this theta has asks for this theta
 
 
 def test_theta_of_a_large_block(pram_vectors: Cases) -> None:
     assert len(pram_vectors["inverse_frequency_theta"]) == 2
     for case in pram_vectors["inverse_frequency_theta"]:
-        close(mw.theta_for_xi(case["input"]["xi"]), case, "theta")
+        close(mw.release.matrices.theta_for_xi(case["input"]["xi"]), case, "theta")
 
 
 def test_one_variable_within_another(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["conditional_matrix"]
     parts = case["input"]["P_given_y"]
-    close(mw.conditional_matrix(parts, order="x").matrix(), case, "x_slowest")
-    close(mw.conditional_matrix(parts, order="y").matrix(), case, "y_slowest")
+    close(mw.release.matrices.conditional_matrix(parts, order="x").matrix(), case, "x_slowest")
+    close(mw.release.matrices.conditional_matrix(parts, order="y").matrix(), case, "y_slowest")
 
 
 def test_variables_on_their_own(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["kronecker"]
-    parts = [mw.Dense.of(case["input"][name]) for name in ("P_first", "P_second")]
-    close(mw.Kronecker.of(parts).matrix(), case, "P")
+    parts = [mw.designs.Dense.of(case["input"][name]) for name in ("P_first", "P_second")]
+    close(mw.designs.Kronecker.of(parts).matrix(), case, "P")
 
 
 def test_blocks_keep_their_totals(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["block_preservation"]
     counts, blocks = np.array(case["input"]["counts"]), np.array(case["input"]["blocks"])
-    design = mw.Sparse.of_matrix(case["input"]["P"])
-    assert mw.is_invariant(design, counts) == case["expected"]["invariant"]
+    design = mw.designs.Sparse.of_matrix(case["input"]["P"])
+    assert mw.release.matrices.is_invariant(design, counts) == case["expected"]["invariant"]
     within = blocks[design.rows] == np.repeat(blocks, np.diff(design.starts))
     assert within.all()  # nothing leaves a block, so that its total is the same in every release
     assert {b: int(counts[blocks == b].sum()) for b in "ab"} == case["expected"]["block_totals"]
@@ -110,26 +110,26 @@ def test_blocks_keep_their_totals(pram_vectors: Cases) -> None:
 
 def test_an_invariant_matrix_tells_the_counts(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["recover_counts"]
-    found = mw.recover_counts(mw.Sparse.of_matrix(case["input"]["P"]), case["input"]["n"])
+    found = mw.release.matrices.recover_counts(mw.designs.Sparse.of_matrix(case["input"]["P"]), case["input"]["n"])
     np.testing.assert_allclose(found, case["expected"]["counts"], atol=1e-9)
 
 
 def test_two_stages(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["two_stage"]
     table, given = np.array(case["input"]["table_x_by_y"]), case["input"]
-    found = mw.two_stage(
+    found = mw.release.matrices.two_stage(
         table,
-        lambda v: mw.method1(v, given["theta_stage1_x_within_y"]),
-        lambda v: mw.method1(v, given["theta_stage2_y_within_x"]),
+        lambda v: mw.release.matrices.method1(v, given["theta_stage1_x_within_y"]),
+        lambda v: mw.release.matrices.method1(v, given["theta_stage2_y_within_x"]),
     )
     close(found.first.matrix(), case, "P_stage1")
     exact(found.design, case, "P_total")
-    assert mw.is_invariant(found.design, table.ravel())
+    assert mw.release.matrices.is_invariant(found.design, table.ravel())
 
 
 def test_margins_that_stay_exactly(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["margin_exact_swap"]
-    found = mw.IntegerFlows.of(case["input"]["integer_flows"])
+    found = mw.release.matrices.IntegerFlows.of(case["input"]["integer_flows"])
     assert found.counts.tolist() == case["expected"]["counts"]
     close(found.design().matrix(), case, "P")
     close(found.match_risk(), case, "p_correct_match")
@@ -140,11 +140,17 @@ def test_edit_rules(pram_vectors: Cases) -> None:
     table, theta = np.array(case["input"]["table_x_by_y"]), case["input"]["theta"]
     forbidden = np.zeros(table.shape, dtype=bool)
     forbidden[tuple(np.array(case["input"]["forbidden_cells"]).T)] = True
-    mw.check_no_forbidden(table.ravel(), forbidden.ravel())
-    within = mw.blockwise(np.tile([0, 1], 2), table.ravel(), lambda v: mw.method1(v, theta))
+    mw.release.matrices.check_no_forbidden(table.ravel(), forbidden.ravel())
+    within = mw.release.matrices.blockwise(
+        np.tile([0, 1], 2), table.ravel(), lambda v: mw.release.matrices.method1(v, theta)
+    )
     close(within.matrix(), case, "P_x_slowest")
-    close(mw.expected_failures(within, table.ravel(), forbidden.ravel()), case, "expected_edit_failures_within")
-    alone = mw.method1(table.sum(axis=1), theta).matrix() @ table
+    close(
+        mw.release.matrices.expected_failures(within, table.ravel(), forbidden.ravel()),
+        case,
+        "expected_edit_failures_within",
+    )
+    alone = mw.release.matrices.method1(table.sum(axis=1), theta).matrix() @ table
     close(alone[forbidden].sum(), case, "expected_edit_failures_margin_only")
     held = table.ravel()[unprotected_states(within, table.ravel())].sum()
     close(held, case, "unprotected_records")
@@ -157,34 +163,36 @@ def given(pram_vectors: Cases, number: int) -> dict[str, Any]:
 def test_bad_matrices(pram_vectors: Cases) -> None:
     for number in (50, 51, 52):
         with pytest.raises(MatrixError):
-            mw.Sparse.of_matrix(given(pram_vectors, number)["P"])
+            mw.designs.Sparse.of_matrix(given(pram_vectors, number)["P"])
     wrong = given(pram_vectors, 53)
     with pytest.raises(MatrixError, match=r"2 categories for 3 counts"):
-        mw.check_invariant(mw.Sparse.of_matrix(wrong["P"]), wrong["counts"])
+        mw.release.matrices.check_invariant(mw.designs.Sparse.of_matrix(wrong["P"]), wrong["counts"])
     with pytest.raises(OrientationError, match="rows sum to 1"):
-        mw.Sparse.of_matrix(given(pram_vectors, 60)["P"])
+        mw.designs.Sparse.of_matrix(given(pram_vectors, 60)["P"])
 
 
 def test_bad_counts_and_parameters(pram_vectors: Cases) -> None:
     for number, error in ((54, CountsError), (55, CountsError), (56, ParameterError)):
         with pytest.raises(error):
-            mw.method1(*given(pram_vectors, number)["method1"].values())
+            mw.release.matrices.method1(*given(pram_vectors, number)["method1"].values())
     binary = given(pram_vectors, 57)["binary"]
     with pytest.raises(ParameterError, match="outside 0 to 3/7"):
-        mw.binary_theta([binary["pi1"], 1 - binary["pi1"]], binary["theta"])
+        mw.release.matrices.binary_theta([binary["pi1"], 1 - binary["pi1"]], binary["theta"])
 
 
 def test_bad_releases(pram_vectors: Cases) -> None:
     case = given(pram_vectors, 59)
     with pytest.raises(NotInvariantError):
-        mw.check_invariant(mw.Sparse.of_matrix(case["P"]), case["counts"])
+        mw.release.matrices.check_invariant(mw.designs.Sparse.of_matrix(case["P"]), case["counts"])
     case = given(pram_vectors, 62)
     with pytest.raises(PublishError, match="2 of 2 counts"):
-        mw.check_publishable(mw.Sparse.of_matrix(case["P"]), case["counts"], clearance=None)
-    mw.check_publishable(mw.Sparse.of_matrix(case["P"]), case["counts"], clearance="published in the yearbook")
+        mw.release.matrices.check_publishable(mw.designs.Sparse.of_matrix(case["P"]), case["counts"], clearance=None)
+    mw.release.matrices.check_publishable(
+        mw.designs.Sparse.of_matrix(case["P"]), case["counts"], clearance="published in the yearbook"
+    )
     case = given(pram_vectors, 61)
     with pytest.raises(EditRuleError, match="1 record"):
-        mw.check_no_forbidden(case["counts"], np.isin([0, 1], case["forbidden_cells"]))
+        mw.release.matrices.check_no_forbidden(case["counts"], np.isin([0, 1], case["forbidden_cells"]))
 
 
 def test_values_outside_the_codebook(pram_vectors: Cases) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import maskwell as mw
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.designs.dense import design_of
 from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.stages.stage import Stage
@@ -21,7 +21,7 @@ Vectors = dict[str, list[dict[str, Any]]]
 def test_match_risk(pram_vectors: Vectors) -> None:
     for case in pram_vectors["match_risk"]:
         given, expected, tol = case["input"], case["expected"], case["tol"]
-        risk = mw.match_risk(given["counts"], given["P"], given["x"], level=given["level"])
+        risk = mw.release.risk.match_risk(given["counts"], given["P"], given["x"], level=given["level"])
         for t, value in expected["pmf_T"].items():
             assert risk.at(int(t))[0] == pytest.approx(value, abs=tol), case["id"]
         for t, value in expected["p_correct_given_T"].items():
@@ -35,7 +35,7 @@ def test_match_risk(pram_vectors: Vectors) -> None:
 def test_match_risk_of_a_row(pram_vectors: Vectors) -> None:
     for case in pram_vectors["match_risk_row"]:
         given, expected = case["input"], case["expected"]
-        risk = mw.match_risk_row(given["counts"], given["row_of_P"], given["x"], level=given["level"])
+        risk = mw.release.risk.match_risk_row(given["counts"], given["row_of_P"], given["x"], level=given["level"])
         assert (risk.t_low, risk.t_high) == (expected["t_low"], expected["t_high"])
         assert risk.risk_in_range == pytest.approx(expected["risk_in_range"], rel=1e-12)
         for t, value in expected["pmf_T_at"].items():
@@ -47,20 +47,20 @@ def test_match_risk_of_a_row(pram_vectors: Vectors) -> None:
 def test_file_risk(pram_vectors: Vectors) -> None:
     for case in pram_vectors["file_risk"]:
         counts, P, expected, tol = case["input"]["counts"], case["input"]["P"], case["expected"], case["tol"]
-        table = mw.CellTable.of(["x"], {(i,): n for i, n in enumerate(counts)})
+        table = mw.core.CellTable.of(["x"], {(i,): n for i, n in enumerate(counts)})
         states = table.labels()
         stage = Stage(
             variables=("x",),
             states=states,
             outputs=states,
-            design=mw.Dense.of(P, Categories.numbered(len(counts))),
+            design=mw.designs.Dense.of(P, Categories.numbered(len(counts))),
             counts=table.counts,
             cells=table.counts * 0,
             method="method1",
             invariance="counts",
             derived=True,
         )
-        report = mw.assess_risk(table, ["x"], [stage])
+        report = mw.release.risk.assess_risk(table, ["x"], [stage])
         assert report.after is not None
         assert report.before.uniques == expected["uniques_before"]
         assert report.before.expected_matches == expected["expected_correct_matches_before"]
@@ -74,7 +74,7 @@ def test_an_empty_target_is_refused(pram_vectors: Vectors) -> None:
     assert cases
     for given in cases:
         with pytest.raises(mw.MaskwellError, match="no record can be the target"):
-            mw.match_risk(given["counts"], [[0.5, 0.5], [0.5, 0.5]], given["x"])
+            mw.release.risk.match_risk(given["counts"], [[0.5, 0.5], [0.5, 0.5]], given["x"])
 
 
 def test_realised_risk(mixing_vectors: list[dict[str, Any]]) -> None:
@@ -87,5 +87,5 @@ def test_realised_risk(mixing_vectors: list[dict[str, Any]]) -> None:
         own = np.array([0.0 if value is None else value for value in expected["realised_risk"]])
         assert (found >= own - case["tol"]).all(), case["id"]
         assert found.max() == pytest.approx(own.max(), abs=case["tol"]), case["id"]
-        strict = mw.cell_risks(counts, expected["P"]).strict.max()
+        strict = mw.release.risk.cell_risks(counts, expected["P"]).strict.max()
         assert strict == pytest.approx(expected["strict_risk"], abs=case["tol"]), case["id"]

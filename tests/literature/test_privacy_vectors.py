@@ -10,18 +10,13 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 
-from maskwell.core.categories import Categories
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker
+from maskwell.core import Categories
+from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Unary, Uniform
 from maskwell.designs.row_reduction import reduced_rows
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
 from maskwell.errors import MaskwellError
-from maskwell.planning.set_sizes import matching_gamma, minimax_size
-from maskwell.privacy.criteria import Demand, in_every_language, posterior_range
+from maskwell.planning import matching_gamma, minimax_size
+from maskwell.privacy import Demand
+from maskwell.privacy.criteria import in_every_language, posterior_range
 
 Vector = dict[str, Any]
 

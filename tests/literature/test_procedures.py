@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.core.report_data import Counts
-from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker
+from maskwell.core import Categories, Counts
+from maskwell.designs import Design, Kronecker
 from maskwell.errors import InputError
 from maskwell.procedures.registry import PROCEDURES
 

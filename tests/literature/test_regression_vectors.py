@@ -46,7 +46,7 @@ def write(path, table, rows):
 def test_logistic_regression_of_a_randomized_outcome(rr_vectors):
     case = rr_vectors["R01"]
     given, expected, tol = case["input"], case["expected"], case["tol"]
-    found = mw.fit_logistic(given["x"], given["z"], mw.Dense.of(given["P"]), codes=True)
+    found = mw.estimation.regression.fit_logistic(given["x"], given["z"], mw.designs.Dense.of(given["P"]), codes=True)
     np.testing.assert_allclose(found.params, expected["beta"], atol=tol)
     np.testing.assert_allclose(found.bse, expected["se_observed"], atol=tol)
     assert found.llf == pytest.approx(expected["loglik"], abs=tol)
@@ -55,7 +55,7 @@ def test_logistic_regression_of_a_randomized_outcome(rr_vectors):
 def test_the_same_by_formula(rr_vectors):
     case = rr_vectors["R01"]
     table = {"x": np.ravel(case["input"]["x"]), "y": np.where(np.array(case["input"]["z"]) == 0, "yes", "no")}
-    design = mw.Dense.of(case["input"]["P"], mw.Categories.of(["yes", "no"]), mw.Categories.of(["yes", "no"]))
+    design = mw.designs.Dense.of(case["input"]["P"], mw.Categories.of(["yes", "no"]), mw.Categories.of(["yes", "no"]))
     found = mw.regress(table, "y ~ x", {"y": design})
     np.testing.assert_allclose(found.params, case["expected"]["beta"], atol=case["tol"])
     assert list(found.params.index) == ["Intercept", "x"]
@@ -64,7 +64,9 @@ def test_the_same_by_formula(rr_vectors):
 def test_a_randomized_predictor(rr_vectors):
     case = rr_vectors["X05"]
     given, expected, tol = case["input"], case["expected"], case["tol"]
-    found = mw.fit_predictor(given["y"], given["z"], mw.Dense.of(given["P"]), given["w"], names=["w"], codes=True)
+    found = mw.estimation.regression.fit_predictor(
+        given["y"], given["z"], mw.designs.Dense.of(given["P"]), given["w"], names=["w"], codes=True
+    )
     by_name = dict(zip(found.terms, found.estimates, strict=True))
     wanted = {"Intercept": expected["intercept"], "x[T.0]": expected["beta_x"], "w": expected["beta_w"]}
     assert by_name == pytest.approx(wanted, abs=tol)
@@ -81,11 +83,13 @@ def test_crosswise_shares_with_an_anchor(read):
     table = read("cwise_cmdata")
     design = mw.make_design("crosswise", q=table["p"][0])
     same, anchor = codes(table["Y"]), codes(table["A"])
-    found = mw.estimate_with_anchor(
+    found = mw.estimation.regression.estimate_with_anchor(
         same, anchor, design, mw.make_design("crosswise", q=table["p.prime"][0]), codes=True
     )
     assert [round(x, 4) for x in (found.naive, found.corrected, found.attentive)] == [0.1950, 0.1054, 0.7729]
-    weighted = mw.estimate_with_anchor(same, anchor, design, design, weights=numbers(table["weight"]), codes=True)
+    weighted = mw.estimation.regression.estimate_with_anchor(
+        same, anchor, design, design, weights=numbers(table["weight"]), codes=True
+    )
     assert [round(x, 4) for x in (weighted.naive, weighted.corrected)] == [0.1921, 0.1097]
 
 
@@ -98,7 +102,9 @@ def test_crosswise_regression_with_an_anchor(read):
     table = read("cwise_cmdata2")
     X = np.column_stack([numbers(table["female"]), numbers(table["age"])])
     designs = [mw.make_design("crosswise", q=table[name][0]) for name in ("p", "p.prime")]
-    found = mw.fit_with_anchor(X, codes(table["Y"]), codes(table["A"]), *designs, names=["female", "age"], codes=True)
+    found = mw.estimation.regression.fit_with_anchor(
+        X, codes(table["Y"]), codes(table["A"]), *designs, names=["female", "age"], codes=True
+    )
     assert found.converged
     np.testing.assert_allclose(found.estimates[1:], [0.2816, 0.0326], atol=3e-4)
     assert found.bse[1:].round(4).tolist() == [0.1427, 0.0133]
@@ -153,7 +159,9 @@ def test_cheating_in_exams_by_four_procedures(read):
             Evidence.of(z, designs, groups, codes=True).counts(None) @ _recovered(designs)[:, 0] / len(z)
         )
         found[name] = float(
-            mw.fit_logistic(np.empty((len(rows), 0)), z, designs, groups=groups, codes=True).predict()[0]
+            mw.estimation.regression.fit_logistic(
+                np.empty((len(rows), 0)), z, designs, groups=groups, codes=True
+            ).predict()[0]
         )
     published = {"DQ": 0.218, "UQM": 0.174, "Crosswise": 0.287, "Forced": 0.246}
     assert {name: round(p, 3) for name, p in means.items()} == published
@@ -173,7 +181,7 @@ def _ethbe(name, p1, p2):
         "Crosswise": (p1, 1 - p1),
         "Forced": (p1 + p2, p2),
     }[name]
-    return mw.Dense.of(np.array([[yes, no], [1 - yes, 1 - no]]))
+    return mw.designs.Dense.of(np.array([[yes, no], [1 - yes, 1 - no]]))
 
 
 def test_all_procedures_in_one_regression_give_one_effect(read):
@@ -186,7 +194,7 @@ def test_all_procedures_in_one_regression_give_one_effect(read):
     z = codes([table["RR_response"][i] for i in rows])
     X = np.array([[table["gender"][i] == "male"] for i in rows], dtype=float)
     student = [table["id"][i] for i in rows]
-    found = mw.fit_logistic(X, z, designs, groups=groups, clusters=student, codes=True)
+    found = mw.estimation.regression.fit_logistic(X, z, designs, groups=groups, clusters=student, codes=True)
     P = np.concatenate([design.matrix() for design in designs])
     beta, _ = plain_newton(np.column_stack([np.ones(len(X)), X]), 2 * groups + z, P)
     np.testing.assert_allclose(found.params, beta, atol=1e-7)
@@ -199,7 +207,9 @@ def test_a_vote_asked_directly_and_indirectly(read):
     rows = [i for i, kind in enumerate(table["RRdesign"]) if kind == "-1"]
     z = codes([table["rrt"][i] for i in rows])
     X = np.array([[float(table[name][i]) for name in ("leftRight.c", "age.c")] for i in rows])
-    found = mw.fit_logistic(X, z, mw.Dense.of([[1, 0], [0, 1]]), names=["leftRight.c", "age.c"], codes=True)
+    found = mw.estimation.regression.fit_logistic(
+        X, z, mw.designs.Dense.of([[1, 0], [0, 1]]), names=["leftRight.c", "age.c"], codes=True
+    )
     beta, error = plain_newton(np.column_stack([np.ones(len(X)), X]), z, np.eye(2))
     np.testing.assert_allclose(found.params, beta, atol=1e-8)
     np.testing.assert_allclose(found.bse, error, rtol=1e-6)

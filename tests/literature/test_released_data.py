@@ -10,7 +10,7 @@ import pytest
 from tests.support.command_line import run
 
 import maskwell as mw
-from maskwell.engines.cell_counts import count_tables
+from maskwell.engines import count_tables
 
 CASES = {
     "sdc_testdata": (["urbrur", "roof", "walls", "water", "sex"], [["roof"], ["walls", "water"], ["urbrur", "sex"]]),
@@ -33,14 +33,14 @@ def released(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pyt
     keys, tables = CASES[request.param]
     source = str(shared / "data" / f"{request.param}.csv")
     plan = mw.ReleasePlan.of(
-        [mw.Protection.of(keys, "inverse-frequency", xi="0.5")],
+        [mw.release.Protection.of(keys, "inverse-frequency", xi="0.5")],
         keys=keys,
         match="0.5",
         demonstration=True,
         drop=DROPPED[request.param],
     )
     folder = tmp_path_factory.mktemp("released") / "r"
-    mw.release_file(source, plan, str(folder), random=mw.SeededRandom(20250101))
+    mw.publish(source, plan, str(folder), random=mw.SeededRandom(20250101))
     return folder, source, tables
 
 
@@ -52,10 +52,10 @@ def truth(source: str, columns: list[str]) -> dict[tuple[object, ...], float]:
 def test_a_user_reproduces_the_tables_of_the_file(released: Released) -> None:
     """Every cell within five bounds on its standard error, and nearly all true shares within 95 % intervals."""
     folder, source, tables = released
-    receipt = mw.load_receipt(folder / "public" / "receipt.json")
+    receipt = mw.release.load_receipt(folder / "public" / "receipt.json")
     covered = []
     for columns in tables:
-        found = mw.estimate_released(
+        found = mw.release.estimate_released(
             str(folder / "public" / "data.csv"), receipt, columns, target="file", missing="category"
         )
         true = {

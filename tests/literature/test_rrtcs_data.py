@@ -168,11 +168,13 @@ def test_means_of_reported_numbers(
     """
     data, plan = surveyed(shared, name)
     design = mw.make_design(family, **parameters)
-    by_mean = mw.score_left_inverse(design, mw.mean_scores(design))
-    found = mw.estimate_survey(data["z"].astype(int), design, plan, inverse=by_mean, denominator=802)
+    by_mean = mw.estimation.score_left_inverse(design, mw.estimation.mean_scores(design))
+    found = mw.estimation.estimate_survey(data["z"].astype(int), design, plan, inverse=by_mean, denominator=802)
     assert as_printed(found.pi_hat[0], published) == published
     yes, _ = estimated(shared, name, [family, *typed], [*SRS, "802"])
-    assert yes["estimate"] == pytest.approx(mw.estimate_survey(data["z"].astype(int), design, plan).pi_hat[0])
+    assert yes["estimate"] == pytest.approx(
+        mw.estimation.estimate_survey(data["z"].astype(int), design, plan).pi_hat[0]
+    )
     assert abs(yes["estimate"] - found.pi_hat[0]) < yes["standard_error"] < found.standard_error[0]
 
 
@@ -197,10 +199,12 @@ def test_two_answers_of_mangat_singh_and_singh(shared: Path, here: Path) -> None
     design = mw.make_design("mangat-singh-singh-twice", p1="0.6", p2="0.8")
     labels = list(zip(*(np.where(data[c] == 1, "yes", "no").tolist() for c in ("I", "J")), strict=True))
     score = np.array([((1 - p2) * i - (1 - p1) * j) / (p1 - p2) for i, j in ((1, 1), (1, 0), (0, 1), (0, 0))])
-    own = mw.best_left_inverse(design).L
-    published = mw.LeftInverse(np.vstack([score, own[1] + own[0] - score, own[2]]), "scores", design.fingerprint)
+    own = mw.estimation.best_left_inverse(design).L
+    published = mw.estimation.LeftInverse(
+        np.vstack([score, own[1] + own[0] - score, own[2]]), "scores", design.fingerprint
+    )
     assert published.L @ design.matrix() == pytest.approx(np.eye(3), abs=1e-12)
-    found = mw.estimate_survey(labels, design, plan, inverse=published, denominator=802)
+    found = mw.estimation.estimate_survey(labels, design, plan, inverse=published, denominator=802)
     assert round(found.pi_hat[0], 6) == 0.656
     typed = ["mangat-singh-singh-twice", "--p1", "0.6", "--p2", "0.8", *NAMED]
     merged = told(shared, "mangat_singh_singh_ub", typed, [*SRS, "802"], "I,J")["wanted"]["estimates"][0]
@@ -222,7 +226,7 @@ def test_how_often_students_cheated(shared: Path, here: Path) -> None:
     by_chance = ["1/10" if value in (0, 1, 3, 5, 8) else "0" for value in values]
     design = mw.make_design("liu-chow", categories=mw.Categories.of(values), p="1/2", q=by_chance)
     plan = mw.SamplingPlan(inclusion=data["Pi"], strata=data["ST"])
-    found = mw.estimate_survey(data["z"].astype(int).tolist(), design, plan, denominator=53376)
+    found = mw.estimation.estimate_survey(data["z"].astype(int).tolist(), design, plan, denominator=53376)
     mean, error = found.mean()
     assert round(mean, 5) == 4.44307
     assert error > 0

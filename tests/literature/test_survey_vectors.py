@@ -7,15 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.estimation.sampling.calibration import calibrate
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
-from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.sampling.weighted_survey import estimate_survey
-from maskwell.procedures.category_cards import abul_ela
-from maskwell.procedures.forced_answers import cheating
-from maskwell.procedures.unrelated_questions import simmons
+from maskwell.core import Categories
+from maskwell.designs import Dense
+from maskwell.estimation import SamplingPlan, SurveyEstimate, calibrate, estimate_survey
+from maskwell.procedures import abul_ela, cheating, simmons
 
 
 def close(got: Any, case: dict[str, Any], field: str) -> None:

@@ -7,11 +7,10 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from maskwell.designs.dense import Dense
+from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.procedures.decks import Deck, make_deck, truth_or_fixed
-from maskwell.procedures.dice_spinner import dice_table, make_spinner
-from maskwell.procedures.small_decks import bounded_deck
+from maskwell.procedures import Deck, bounded_deck, dice_table, make_deck, make_spinner
+from maskwell.procedures.decks import truth_or_fixed
 
 
 @st.composite

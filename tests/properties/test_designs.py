@@ -11,16 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.support.twin import Twin, row_parity
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Composed, Dense, Design, Kronecker, Mixture, Subset, Unary, Uniform
 
 often = settings(deadline=None, derandomize=True, max_examples=120)
 seldom = settings(deadline=None, derandomize=True, max_examples=40)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.designs.dense import Dense
-from maskwell.planning.improvement import Improvement, improve
+from maskwell.designs import Dense
+from maskwell.planning import Improvement, improve
 
 Rows = list[list[Fraction]]
 METHODS = ["layers", "lemmas"]

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.cells import CellTable
+from maskwell.core import CellTable
+from maskwell.release import ReleasePlan
 from maskwell.release.analysis.kept_tables import is_kept, kept_columns, moved_by, needed_columns
 from maskwell.release.assessment import tables_of
 from maskwell.release.folder.receipt_contents import kept_of
-from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.stage_building import build_stages

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.matching import exact_risk
 
-from maskwell.release.risk.identity_disclosure import cell_risks
-from maskwell.release.risk.match_chances import highest_share, match_risk_row, strict_risk
+from maskwell.release.risk import cell_risks, match_risk_row
+from maskwell.release.risk.match_chances import highest_share, strict_risk
 
 CHANCES = st.one_of(st.floats(0, 1, allow_subnormal=False), st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]))
 

@@ -19,21 +19,15 @@ from tests.support import certificates as made
 from tests.support.command_line import run
 
 from maskwell.core.exact import to_text
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.wire import design_from_dict, save_design
+from maskwell.designs import Dense, Design, Kronecker, Sparse, design_from_dict, save_design
 from maskwell.errors import ParameterError
-from maskwell.planning.comparison import compare
+from maskwell.planning import compare, improve
 from maskwell.planning.equal_protection import at_parity
-from maskwell.planning.improvement import improve
-from maskwell.privacy.certificate import certify
+from maskwell.plots import plot_revealed
+from maskwell.privacy import Demand, audit, certify
 from maskwell.privacy.certificate_check import verify_text
-from maskwell.privacy.criteria import SLACK, Demand
-from maskwell.privacy.design_audit import audit
+from maskwell.privacy.criteria import SLACK
 from maskwell.reports.demand_words import explain
-from maskwell.reports.pictures.revelation import plot_revealed
 
 
 def at_its_bound(rng: np.random.Generator) -> tuple[np.ndarray, Fraction]:

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.designs.sparse import Sparse
+from maskwell.designs import Sparse
 from maskwell.errors import InfeasibleError
-from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.closed_forms import sequential_uniform
-from maskwell.release.matrices.optimal_flows import optimal_matrix
+from maskwell.release.matrices import Bounds, optimal_matrix, sequential_uniform
 
 COUNTS = st.lists(st.integers(0, 60), min_size=2, max_size=6).filter(lambda v: sum(x > 0 for x in v) > 1)
 SHARE = st.fractions(Fraction(1, 10), 1, max_denominator=40)

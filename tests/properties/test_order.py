@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.blackwell import tells_as_much
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
+from maskwell.core import Categories
+from maskwell.designs import Dense
 from maskwell.designs.proofs import verify_gain, verify_garbling
 from maskwell.designs.rational import Matrix, product
 from maskwell.designs.row_reduction import equivalent, reduce_rows
-from maskwell.planning.order import order_of, sufficiency
+from maskwell.planning import order_of, sufficiency
 
 often = settings(deadline=None, derandomize=True, max_examples=250)
 seldom = settings(deadline=None, derandomize=True, max_examples=80)

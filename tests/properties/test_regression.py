@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.regression import logistic_data
 
-from maskwell import Categories, Dense, fit_logistic, fit_multinomial
+from maskwell import Categories
+from maskwell.designs import Dense
+from maskwell.estimation.regression import fit_logistic, fit_multinomial
 from maskwell.estimation.regression.row_likelihoods import expit_pair, softmax
 
 designs = st.tuples(st.integers(11, 19), st.integers(1, 9)).map(

@@ -8,15 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell import (
-    Dense,
-    best_guess,
-    conditional_covariance,
-    estimate_invariant,
-    estimate_unknown,
-    repeated_guess,
-    variance_inflation,
-)
+from maskwell.designs import Dense
+from maskwell.estimation import conditional_covariance, estimate_invariant, estimate_unknown, variance_inflation
+from maskwell.release.risk import best_guess, repeated_guess
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=5).filter(lambda counts: sum(counts) >= 2)
 

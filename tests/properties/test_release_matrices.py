@@ -9,13 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs.sparse import Sparse
-from maskwell.release.matrices.cell_blocks import thetas_for_blocks
-from maskwell.release.matrices.closed_forms import inverse_frequency_by_block, method1, method2, sequential_uniform
-from maskwell.release.matrices.matrix_algebra import chained, mixed
-from maskwell.release.matrices.matrix_checks import expected_changed, flows
-from maskwell.release.matrices.swap_flows import whole_flows
+from maskwell.core import SeededRandom
+from maskwell.designs import Sparse
+from maskwell.release.matrices import (
+    chained,
+    expected_changed,
+    inverse_frequency_by_block,
+    method1,
+    method2,
+    mixed,
+    sequential_uniform,
+    thetas_for_blocks,
+    whole_flows,
+)
+from maskwell.release.matrices.matrix_checks import flows
 
 COUNTS = st.lists(st.integers(0, 60), min_size=1, max_size=8).filter(any)
 SHARES = st.fractions(0, 1, max_denominator=50)

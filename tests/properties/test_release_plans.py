@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell import Protection, ReleasePlan
+from maskwell import ReleasePlan
+from maskwell.release import Protection
 from maskwell.release.plans.release_plan import read_plan
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=6).filter(str.strip)

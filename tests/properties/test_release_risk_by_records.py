@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tests.support.by_records import Record, risk_by_records
 
-from maskwell.core.cells import CellTable
-from maskwell.designs.sparse import Sparse
+from maskwell.core import CellTable
+from maskwell.designs import Sparse
 from maskwell.release.risk import arrivals as module
-from maskwell.release.risk.file_risk import assess_risk
+from maskwell.release.risk import assess_risk
 from maskwell.release.stages.stage import Stage, state_categories
 
 COLUMNS = ("a", "b", "c", "d", "follows")

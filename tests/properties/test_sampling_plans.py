@@ -8,7 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell import Categories, Cells, Dense, SamplingPlan, Scheme, SurveyEstimate, estimate_cells, estimate_survey
+from maskwell import Categories, SamplingPlan
+from maskwell.core import Cells
+from maskwell.designs import Dense
+from maskwell.estimation import Scheme, SurveyEstimate, estimate_cells, estimate_survey
 
 DESIGN = Dense.of([[0.7, 0.1, 0.15], [0.2, 0.8, 0.15], [0.1, 0.1, 0.7]], Categories.of(["a", "b", "c"]))
 

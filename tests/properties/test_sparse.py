@@ -8,11 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs import wire
-from maskwell.designs.dense import Dense
-from maskwell.designs.sparse import Sparse
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Dense, Sparse, wire
 
 often = settings(deadline=None, derandomize=True, max_examples=150)
 integers = st.one_of(st.just(0), st.just(0), st.integers(1, 9), st.integers(1, 2**66))

@@ -13,12 +13,12 @@ def tables(draw):
     sizes = draw(st.lists(st.integers(2, 3), min_size=2, max_size=3))
     gammas = [draw(st.sampled_from([None, 2, 3, 10])) for _ in sizes]
     designs = {
-        f"x{i}": None if gamma is None else mw.Uniform.from_gamma(gamma, mw.Categories.numbered(size))
+        f"x{i}": None if gamma is None else mw.designs.Uniform.from_gamma(gamma, mw.Categories.numbered(size))
         for i, (size, gamma) in enumerate(zip(sizes, gammas, strict=True))
     }
     cells = int(np.prod(sizes))
     counts = draw(st.lists(st.integers(0, 60), min_size=cells, max_size=cells).filter(lambda x: sum(x) > 1))
-    return mw.cross_tabulate_counts(np.array(counts).reshape(sizes), designs)
+    return mw.estimation.cross_tabulate_counts(np.array(counts).reshape(sizes), designs)
 
 
 @given(tables())

@@ -11,8 +11,9 @@ import pytest
 from tests.support.arrays import Real
 from tests.support.coverage import Coverage, from_simple_sample, simulated_coverage
 
-from maskwell import Categories, Design, Estimate, Intervals, Uniform, estimate_by_moments, make_design
-from maskwell.estimation.share_estimate import Sample
+from maskwell import Categories, Design, Estimate, make_design
+from maskwell.designs import Uniform
+from maskwell.estimation import Intervals, Sample, estimate_by_moments
 
 pytestmark = pytest.mark.statistical
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from tests.support.regression import DIRECT, FORCED, KUK, THREE, WARNER, draw
 
-from maskwell.estimation.regression.logit_models import fit_logistic, fit_multinomial
-from maskwell.estimation.regression.predictor_models import fit_predictor
+from maskwell.estimation.regression import fit_logistic, fit_multinomial, fit_predictor
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 SURVEYS = 400

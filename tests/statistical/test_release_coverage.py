@@ -14,7 +14,8 @@ from scipy.stats import binom
 from tests.support.arrays import Real
 from tests.support.chisquare import FALSE_ALARM
 
-from maskwell import Dense, DirectEstimate, bound_for, estimate_invariant, estimate_unknown
+from maskwell.designs import Dense
+from maskwell.estimation import DirectEstimate, bound_for, estimate_invariant, estimate_unknown
 
 pytestmark = pytest.mark.statistical
 

@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from maskwell.core import CellTable, SeededRandom
 from maskwell.core.arrays import Array
-from maskwell.core.cells import CellTable
-from maskwell.core.randomness import SeededRandom
 from maskwell.designs.coded import CodedDesign
+from maskwell.release import Release, ReleasePlan
 from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release
 
 COUNTS = [1, 2, 3, 40, 60]
 RELEASES = 20_000

@@ -8,14 +8,8 @@ from tests.support.arrays import Array
 from tests.support.chisquare import chi_square, fits
 from tests.support.examples import ABC, EXAMPLES, numbered
 
-from maskwell.core.randomness import SecureRandom, SeededRandom
-from maskwell.designs import kernels
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.core import SecureRandom, SeededRandom
+from maskwell.designs import Dense, Design, LocalDiversity, Mixture, Subset, Unary, Uniform, kernels
 
 pytestmark = pytest.mark.statistical
 

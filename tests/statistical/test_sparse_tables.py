@@ -10,11 +10,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.designs.kronecker import Kronecker
-from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.share_estimate import Sample
+from maskwell.core import Categories
+from maskwell.designs import Dense, Kronecker
+from maskwell.estimation import Sample, estimate_by_moments
 
 pytestmark = pytest.mark.statistical
 

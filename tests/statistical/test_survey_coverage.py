@@ -16,7 +16,10 @@ import pytest
 from tests.support.arrays import Array, Real
 from tests.support.coverage import simulated_coverage
 
-from maskwell import Categories, Cells, Design, Estimate, Intervals, Scheme, Uniform, estimate_cells, make_design
+from maskwell import Categories, Design, Estimate, make_design
+from maskwell.core import Cells
+from maskwell.designs import Uniform
+from maskwell.estimation import Intervals, Scheme, estimate_cells
 
 pytestmark = pytest.mark.statistical
 

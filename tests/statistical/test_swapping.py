@@ -9,9 +9,8 @@ import pytest
 from tests.support.arrays import Array
 from tests.support.chisquare import fits
 
-from maskwell.core.randomness import SeededRandom
-from maskwell.release.matrices.closed_forms import sequential_uniform
-from maskwell.release.matrices.swap_flows import IntegerFlows, SwapSampler, whole_flows
+from maskwell.core import SeededRandom
+from maskwell.release.matrices import IntegerFlows, SwapSampler, sequential_uniform, whole_flows
 
 pytestmark = pytest.mark.statistical
 

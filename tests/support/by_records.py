@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from maskwell.designs.sparse import Sparse
+from maskwell.designs import Sparse
 from maskwell.release.stages.stage import Stage
 
 Record = tuple[Hashable, ...]

@@ -14,17 +14,13 @@ from typing import Any
 
 from tests.support.examples import ABC, EXAMPLES, numbered
 
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
+from maskwell.designs import Dense, Design, Subset, Unary, design_from_dict
 from maskwell.designs.fingerprint import fingerprint_of
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.wire import design_from_dict
 from maskwell.errors import CertificateError
-from maskwell.planning.improvement import improve
-from maskwell.privacy.certificate import Certificate, certify, demand_from_stated
+from maskwell.planning import improve
+from maskwell.privacy import Certificate, Demand, certify
+from maskwell.privacy.certificate import demand_from_stated
 from maskwell.privacy.certificate_check import verify_text
-from maskwell.privacy.criteria import Demand
 from maskwell.privacy.provable_claims import Improves
 
 CHECKER = Path(__file__).parents[2] / "docs/reference/check_certificate.py"

@@ -10,10 +10,8 @@ from scipy.stats import binom
 from tests.support.arrays import Array, Real
 from tests.support.chisquare import FALSE_ALARM
 
-from maskwell.designs.design import Design
-from maskwell.estimation.intervals.interval_ends import Intervals
-from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.designs import Design
+from maskwell.estimation import Estimate, Intervals, Sample, estimate_by_moments
 
 SLACK = 0.01
 """Intervals from normal approximations cover with their level but for about this much; tests allow it."""

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from maskwell.reports.pictures.canvas import Picture
+from maskwell.plots import Picture
 
 SLACK = 1.0
 

@@ -21,11 +21,10 @@ import numpy as np
 from scipy.stats import binom
 from tests.support.arrays import Array
 
-from maskwell.core.randomness import SeededRandom
+from maskwell.core import SeededRandom
 from maskwell.engines.release_pass import release_batches
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.publication import release_table, row_plan
-from maskwell.release.release_result import Release
+from maskwell.release import Release, ReleasePlan, release_table
+from maskwell.release.publication import row_plan
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.text.release_report import release_report
 

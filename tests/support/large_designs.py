@@ -9,18 +9,21 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
-from maskwell.core.categories import Categories
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.patterns import Patterns
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import (
+    Blocks,
+    Composed,
+    Dense,
+    Design,
+    Kronecker,
+    LocalDiversity,
+    Mixture,
+    Patterns,
+    Sparse,
+    Subset,
+    Unary,
+    Uniform,
+)
 
 PRIME = 2**127 - 1
 MOST = 2**32 - 1

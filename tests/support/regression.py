@@ -6,14 +6,14 @@ import numpy as np
 
 import maskwell as mw
 
-WARNER = mw.Dense.of([["0.8", "0.2"], ["0.2", "0.8"]], mw.Categories.of(["yes", "no"]))
-FORCED = mw.Dense.of([["5/6", "1/6"], ["1/6", "5/6"]], mw.Categories.of(["yes", "no"]))
-DIRECT = mw.Dense.of([[1, 0], [0, 1]], mw.Categories.of(["yes", "no"]))
-KUK = mw.Dense.of(
+WARNER = mw.designs.Dense.of([["0.8", "0.2"], ["0.2", "0.8"]], mw.Categories.of(["yes", "no"]))
+FORCED = mw.designs.Dense.of([["5/6", "1/6"], ["1/6", "5/6"]], mw.Categories.of(["yes", "no"]))
+DIRECT = mw.designs.Dense.of([[1, 0], [0, 1]], mw.Categories.of(["yes", "no"]))
+KUK = mw.designs.Dense.of(
     [["27/1000", "64/125"], ["189/1000", "48/125"], ["441/1000", "12/125"], ["343/1000", "1/125"]],
     mw.Categories.of(["yes", "no"]),
 )
-THREE = mw.Uniform.of("1/2", mw.Categories.of(["never", "once", "often"]))
+THREE = mw.designs.Uniform.of("1/2", mw.Categories.of(["never", "once", "often"]))
 
 
 def log_likelihood(beta, X, codes, P, weights=None):

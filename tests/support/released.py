@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 from math import comb
 
-from maskwell.designs.design import Design
+from maskwell.designs import Design
 
 
 def outcomes(design: Design, counts: list[int]) -> Iterator[tuple[tuple[int, ...], Fraction]]:

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Sparse
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.sparse import Sparse
+from maskwell.release import Release, ReleasePlan
 from maskwell.release.folder.release_folder import check_public, release_folder, write_internal, write_public
-from maskwell.release.matrices.closed_forms import method1
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release, ReleasedColumn, ReleasedRows
+from maskwell.release.matrices import method1
+from maskwell.release.release_result import ReleasedColumn, ReleasedRows
 from maskwell.release.stages.stage import Stage
 
 Row = tuple[Hashable, ...]

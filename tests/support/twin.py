@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from tests.support.arrays import Real
 
-from maskwell.designs.design import Design
+from maskwell.designs import Design
 
 Rows = list[list[Fraction]]
 

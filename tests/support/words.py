@@ -14,7 +14,7 @@ from tests.support.arrays import Array
 
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import common_denominator
-from maskwell.designs.design import Design
+from maskwell.designs import Design
 
 Drawn = dict[Hashable, Fraction]
 

@@ -37,26 +37,26 @@ HIGHEST_LEVEL = 1 - 1e-12
 MOST = 10**9
 """Elements that a list may have."""
 
-MATRIX = "mw.Dense.of(matrix) makes one if the columns sum to 1, mw.Dense.from_rows(matrix) if rows do"
+MATRIX = "mw.Dense.of(matrix) makes one if the columns sum to 1, mw.designs.Dense.from_rows(matrix) if rows do"
 MADE_BY: Mapping[str, str] = {
     "Categories": 'write mw.Categories.of(["yes", "no"]), or mw.Categories.numbered(k)',
-    "Cells": "make one of a column of reports: mw.Cells.of(codes)",
-    "CellTable": "count a file: mw.count_tables(path, [columns]), or write mw.CellTable.of(columns, counts)",
+    "Cells": "make one of a column of reports: mw.core.Cells.of(codes)",
+    "CellTable": "count a file: mw.engines.count_tables(path, [columns]), or write mw.core.CellTable.of(columns, counts)",
     "Choice": "make one: mw.choose(k, demand)",
     "Counts": "count the reports with their design: design.tally(reports)",
-    "Deck": "make one of a design: mw.make_deck(design)",
+    "Deck": "make one of a design: mw.procedures.make_deck(design)",
     "Demand": "make one, for instance mw.Demand.from_gamma(3)",
-    "Design": 'make one, for instance mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))',
-    "Device": "make one of a design: mw.make_device(design)",
-    "Estimate": "make one: mw.estimate_by_moments(design.tally(reports), design)",
+    "Design": 'make one, for instance mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))',
+    "Device": "make one of a design: mw.procedures.make_device(design)",
+    "Estimate": "make one: mw.estimation.estimate_by_moments(design.tally(reports), design)",
     "KeyedRandom": "make one of a key file: mw.KeyedRandom.from_file(path, dataset)",
-    "Receipt": "read one: mw.load_receipt(path)",
-    "Release": "make one: mw.assess_file(path, plan)",
-    "ReleasePlan": "read one: mw.load_plan(path)",
+    "Receipt": "read one: mw.release.load_receipt(path)",
+    "Release": "make one: mw.release.assess_file(path, plan)",
+    "ReleasePlan": "read one: mw.release.load_plan(path)",
     "Reports": "draw them: design.sample(codes)",
-    "Sample": "make one: mw.Sample(design.tally(reports), design)",
+    "Sample": "make one: mw.estimation.Sample(design.tally(reports), design)",
     "SamplingPlan": "make one, for instance mw.SamplingPlan(weights=weights)",
-    "Sparse": "make one of a design: mw.Sparse.of_matrix(design.exact_matrix())",
+    "Sparse": "make one of a design: mw.designs.Sparse.of_matrix(design.exact_matrix())",
     "bool": "write True or False",
     "str": "write it in quotation marks",
 }

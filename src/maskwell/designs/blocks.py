@@ -35,7 +35,7 @@ MOST_LABELS = 2 * 10**6
 class Blocks(CodedDesign):
     """One design for each cell.
 
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.designs import Uniform
     >>> parts = {cell: Uniform.from_gamma(g, Categories.of(["yes", "no"])) for cell, g in (("north", 3), ("south", 5))}
     >>> design = Blocks.of(parts)
     >>> design.parity(), design.parity_within()

@@ -101,7 +101,7 @@ LARGEST_LOG = 709.0  # of a float
 class Kronecker(CodedDesign):
     """Independent designs for several variables.
 
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.designs import Uniform
     >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
     >>> both = Kronecker.of([coin, coin])
     >>> both.k, both.parity_exact(), both.inputs.labels[1]

@@ -120,7 +120,7 @@ def reduce_rows_near(rows: Rows, rtol: float = RTOL) -> Reduction:
 def reduction_of(design: Design) -> Reduction:
     """The design's matrix without reports that tell the same as others: as informative, with fewer reports.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> reduction_of(Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])).groups
     ((0, 1), (2,))
     """

@@ -37,7 +37,7 @@ class Assignment:
 
     ``when`` names the rows that used it, by columns and their values: all of them when it is empty.
 
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.designs import Uniform
     >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
     >>> Assignment.of("smokes,drinks", Kronecker.of([coin, coin])).columns
     ('smokes', 'drinks')
@@ -96,7 +96,7 @@ class Assignment:
 def answers_in(design: Design) -> int:
     """How many answers a report of the design holds: more than one where all reports are tuples of that length.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> answers_in(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], outputs=Categories.of([("yes", "no"), ("no", "yes")])))
     2
     """
@@ -155,7 +155,7 @@ def expected_categories(assignments: Iterable[Assignment], *, reports: bool) -> 
 class Variable:
     """A column, or the columns of a product of designs, and the designs that groups of rows used for it.
 
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.designs import Uniform
     >>> coin, die = (Uniform.from_gamma(g, Categories.of(["yes", "no"])) for g in (3, 5))
     >>> first, second = (Assignment.of("y", d, [("group", v)]) for d, v in ((coin, "1"), (die, "2")))
     >>> variables_of([first, second])[0].group_columns

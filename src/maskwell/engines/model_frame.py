@@ -100,7 +100,7 @@ class ModelFrame:
 def assignments_of(designs: Mapping[str, Design | Sequence[tuple[Mapping[str, Any], Design]]]) -> list[Assignment]:
     """Columns with their designs, from one design each or, by groups of rows, pairs of a condition and a design.
 
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.designs import Uniform
     >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
     >>> [(one.columns, one.when) for one in assignments_of({"x": coin, "y": [({"wave": 1}, coin)]})]
     [(('x',), ()), (('y',), (('wave', '1'),))]

@@ -124,7 +124,7 @@ class DirectEstimate(Estimate):
         part, whole
             Places of the categories.
 
-        >>> from maskwell.estimation.invariant_shares import estimate_unknown
+        >>> from maskwell.estimation import estimate_unknown
         >>> table = estimate_unknown([60, 40, 20, 80], categories=[(x, y) for x in "ab" for y in "cd"])
         >>> ratio = table.share_within([0], [0, 2])   # of those with c, three quarters have a
         >>> round(ratio.value, 3), round(ratio.standard_error, 3), abs(ratio.bias) < 1e-12

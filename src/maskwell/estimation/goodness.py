@@ -97,7 +97,7 @@ def goodness_of_fit(
     seed, replicates
         For the parametric bootstrap, which is used where no closed law is known; without a seed there is none.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> forced = Dense.of([["11/12", "1/6"], ["1/12", "5/6"]])
     >>> found = goodness_of_fit(Counts(np.array([60, 440]), 500, forced.fingerprint), forced)
     >>> round(found.p_likelihood_ratio, 4)   # fewer yes than the dice alone command: instructions were not followed

@@ -116,7 +116,7 @@ def estimate_moved(
     ``released`` and the rest as for :func:`estimate_unknown`. With weights the first part is that of
     ``sum w^2 (e - p)(e - p)'`` over the records. Source: derived, as for :func:`estimate_invariant`.
 
-    >>> from maskwell.estimation.release_variance import conditional_covariance
+    >>> from maskwell.estimation import conditional_covariance
     >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
     >>> shares = estimate_moved([11, 9, 3], conditional_covariance(P, [12, 8, 3]), categories="abc")
     >>> shares.standard_error.round(3).tolist()   # with the true counts, that nobody but the data holder has

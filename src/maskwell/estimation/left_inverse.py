@@ -108,7 +108,7 @@ def best_left_inverse(design: Design, pi_0: Real | None = None) -> LeftInverse:
     Unbiased whatever the guess, as long as the guess does not come from the same reports. Reports that cannot occur at
     the guess are not used. Source: [NayakZhai2019, eq. (6.3)].
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> kuk = Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]])
     >>> best_left_inverse(kuk, np.array([0.3, 0.7])).L[0].round(3).tolist()   # what each report counts for the first
     [-0.335, 0.457, 1.711]
@@ -127,7 +127,7 @@ def minimax_left_inverse(design: Design, *, criterion: str = "randomization", ga
     slope ``tau_j`` (total: ``tau_j - 2 pi_j``); the certificate ``max_j slope_j - sum_j pi_j slope_j`` bounds by how
     much the largest summed variance of L exceeds what any other L must have. Derived.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> kuk = Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]])
     >>> round(minimax_left_inverse(kuk).value, 4)   # randomization adds at most this over n, whatever the shares
     0.735
@@ -153,8 +153,8 @@ def two_step_left_inverse(counts: Counts, design: Design) -> LeftInverse:
 
     Nearly as precise as the likelihood itself, linear once chosen, but not exactly unbiased: it bears a flag.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.designs import Dense
+    >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([300, 320, 180], Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]]))
     >>> two_step_left_inverse(sample.counts, sample.design).flags[0]
     'the left inverse was chosen from the same reports: the estimate is nearly, not exactly, unbiased'
@@ -256,7 +256,7 @@ def optimal_scores(design: Design, *, pi_0: float) -> Real:
     :func:`optimal_scores_for_weights`.
     Source: [Adeshiyan2011, eq. (2.16)]; closed form derived.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> design = Dense.of([["0.1", "0.5"], ["0.3", "0.3"], ["0.6", "0.2"]])
     >>> optimal_scores(design, pi_0=0.3).round(4).tolist()   # the middle report tells nothing: it counts as the guess
     [-0.8429, 0.3, 1.6571]
@@ -286,7 +286,7 @@ def optimal_scores_for_weights(design: Design, *, inside: float, outside: float)
     members of the first and the second category. Only their ratio matters: the same as :func:`optimal_scores` at
     ``pi_0 = A_1 / (A_1 + A_2)``. Source: [Adeshiyan2011, eq. (2.16)].
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> design = Dense.of([["0.1", "0.5"], ["0.3", "0.3"], ["0.6", "0.2"]])
     >>> optimal_scores_for_weights(design, inside=3, outside=7).round(4).tolist()
     [-0.8429, 0.3, 1.6571]
@@ -305,7 +305,7 @@ def mean_scores(design: Design) -> Real:
 
     Simple to explain and never better than :func:`optimal_scores`. Source: [Adeshiyan2011, section 2.5 and Remark 2.7].
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> kuk = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])
     >>> best, plain = optimal_scores(kuk, pi_0=0.3), mean_scores(kuk)
     >>> [round(score_recovery(kuk, scores).variance(0.3), 4) for scores in (best, plain)]   # n Var
@@ -317,7 +317,7 @@ def mean_scores(design: Design) -> Real:
 def score_recovery(design: Design, scores: Array) -> ScoreRecovery:
     """Turn scores into unbiased recoveries. Source: [Adeshiyan2011, section 2.6.1].
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> found = score_recovery(warner, [1, 0])   # yes counts 1, no counts 0
     >>> found.values.round(4).tolist(), round(found.added(0.1), 4)
@@ -343,9 +343,9 @@ def score_recovery(design: Design, scores: Array) -> ScoreRecovery:
 def score_left_inverse(design: Design, scores: Array) -> LeftInverse:
     """The linear estimator that scores make: for ``estimate_by_moments(..., inverse=...)``.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.designs import Dense
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
     >>> kuk = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])
     >>> sample = Sample.of([120, 130, 90, 60], kuk)
     >>> found = estimate_by_moments(sample.counts, kuk, inverse=score_left_inverse(kuk, mean_scores(kuk)))

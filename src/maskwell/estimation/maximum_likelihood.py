@@ -38,7 +38,7 @@ def fisher_information(design: Design, pi: Real | None = None) -> Real:
     it depends on: their diagonal is infinite. Returns shape (k - 1, k - 1). Source: [Adeshiyan2011, section 2.5 and eq.
     (3.4)], corrected.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> float(fisher_information(warner, np.array([0.5, 0.5]))[0, 0].round(6))
     0.64
@@ -61,7 +61,7 @@ def observed_information(counts: Counts, design: Design, pi: Real | None = None)
     at the maximum likelihood estimate unless ``pi`` is given. With as many reports as categories and an estimate inside
     the simplex it is n times the Fisher information there. Derived.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> found = observed_information(Counts(np.array([120, 180]), 300, warner.fingerprint), warner)
     >>> round(float(1 / found[0, 0]) ** 0.5, 4)   # close to the standard error
@@ -87,8 +87,8 @@ def observed_information(counts: Counts, design: Design, pi: Real | None = None)
 def mutual_information(design: Design, pi: Real | None = None) -> float:
     """Mutual information of truth and report, in nats: ``sum_ij pi_j P[i, j] ln(P[i, j] / lam[i])``.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> round(mutual_information(Uniform.from_gamma(3, Categories.numbered(3)), np.array([0.5, 0.3, 0.2])), 7)
     0.1372951
     """
@@ -190,7 +190,7 @@ def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
     For as many reports as categories it is the moment estimate wherever that lies in the simplex, and with two
     categories the moment estimate cut to [0, 1]; in general, cutting and rescaling does not give it.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
     >>> found = estimate_by_likelihood(Counts(np.array([5, 60, 35]), 100, P.fingerprint), P)
     >>> found.pi_hat.round(4).tolist(), found.moments.round(4).tolist()   # the raw estimate was below zero
@@ -278,7 +278,7 @@ METHODS = ("moments", "ml")
 def estimate_by(method: str, sample: Sample) -> Estimate:
     """By moments, or by maximum likelihood.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> estimate_by("moments", Sample.of([120, 180], warner)).pi_hat.round(4).tolist()
     [0.25, 0.75]

@@ -53,8 +53,8 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     (:func:`best_left_inverse`, :func:`minimax_left_inverse`, :func:`score_left_inverse`); without it, the one that is
     best at equal shares.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))
     >>> result = estimate_by_moments(Counts(np.array([120, 180]), 300, warner.fingerprint), warner)
     >>> [round(float(x), 4) for x in (result.pi_hat[0], result.standard_error[0])]   # a quarter, give or take 7 points

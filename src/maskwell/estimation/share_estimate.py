@@ -32,7 +32,7 @@ class Sample:
     design
         The design that made them.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> Sample.of([120, 180], warner).n
     300
@@ -198,9 +198,9 @@ class Estimate:
 
         NaN for an error where a covariance is not defined, as at the boundary of maximum likelihood, which is flagged.
 
-        >>> from maskwell.designs.dense import Dense
-        >>> from maskwell.estimation.moments import estimate_by_moments
-        >>> from maskwell.estimation.share_estimate import Sample
+        >>> from maskwell.designs import Dense
+        >>> from maskwell.estimation import estimate_by_moments
+        >>> from maskwell.estimation import Sample
         >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
         >>> difference = estimate_by_moments(sample.counts, sample.design).contrast([1, -1])
         >>> [round(x, 4) for x in difference]   # the first answer is 50 points rarer than the second
@@ -225,10 +225,10 @@ class Estimate:
 
         ``values`` are the labels themselves where they are numbers.
 
-        >>> from maskwell.core.categories import Categories
-        >>> from maskwell.designs.uniform import Uniform
-        >>> from maskwell.estimation.moments import estimate_by_moments
-        >>> from maskwell.estimation.share_estimate import Sample
+        >>> from maskwell.core import Categories
+        >>> from maskwell.designs import Uniform
+        >>> from maskwell.estimation import estimate_by_moments
+        >>> from maskwell.estimation import Sample
         >>> sample = Sample.of([500, 300, 200], Uniform.from_gamma(5, Categories.numbered(3)))
         >>> [round(x, 2) for x in estimate_by_moments(sample.counts, sample.design).mean()]   # half a time each
         [0.48, 0.04]

@@ -91,7 +91,7 @@ def efficiency_of(first: Design, second: Design, *, grid: Real | None = None) ->
     grid
         True shares, shape (g, k), all above 0; by default some from rare to common, and even ones.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["41/42", "1/42"], ["1/42", "41/42"]])
     >>> simmons = Dense.of([["0.82", "0.02"], ["0.18", "0.98"]])
     >>> found = efficiency_of(warner, simmons, grid=np.array([[0.05, 0.95]]))
@@ -321,8 +321,8 @@ def compare(
         The protection at which they are compared: that of the better protected one by default, that of the first or of
         the second, or a number. A design that has to tell more than it does needs a family it can be tuned in.
 
-    >>> from maskwell.procedures.unrelated_questions import simmons
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import simmons
+    >>> from maskwell.procedures import warner
     >>> found = compare(warner("0.8"), simmons("0.8", "0.1"))
     >>> found.given.added_variances[0] > found.given.added_variances[1], found.given.winner_by_variance   # parity 4, 41
     (True, None)

@@ -159,7 +159,7 @@ class Choice:
     direct_n, direct_margin
         The same if the question were asked directly, without any protection.
 
-    >>> from maskwell.planning.design_choice import choose
+    >>> from maskwell.planning import choose
     >>> choice = choose(3, Demand.from_epsilon(1), n=1000)
     >>> choice.recommended.label, round(choice.margin, 3)   # shares are known to eight points
     ('gamma-diagonal', 0.08)

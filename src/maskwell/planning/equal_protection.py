@@ -57,7 +57,7 @@ class Equalised:
 def at_parity(design: Design, gamma: Fraction) -> Equalised:
     """The design brought down to parity gamma; itself when it is as private already.
 
-    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.core import Categories
     >>> found = at_parity(Uniform.from_gamma(9, Categories.numbered(3)), Fraction(3))
     >>> found.design.parity_exact(), found.how
     (Fraction(3, 1), 'a k-ary design of that parity')
@@ -82,7 +82,7 @@ def at_level(design: Design, measure: Measure, value: Fraction) -> Equalised:
     ParameterError
         It would have to tell more than it does, and has no family with a member that does.
 
-    >>> from maskwell.procedures.unrelated_questions import simmons
+    >>> from maskwell.procedures import simmons
     >>> at_level(simmons("0.8", "0.1"), Measure.of("ratio"), Fraction(4)).how
     'simmons with p = 3/13, beta = 1/10'
     """

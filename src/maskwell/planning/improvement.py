@@ -217,7 +217,7 @@ class Improvement(Replacement):
         Whether the original meets the gamma that was asked for only within the slack for decimals
         (:mod:`maskwell.privacy.criteria`).
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> found = improve(Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]]), gamma=3)
     >>> found.design.outputs.labels
     ('{0}', '{1}', '{2}', '{0, 1}')
@@ -279,8 +279,8 @@ def improve(
 
     Source: [ChaiNayak2018, Lemmas 4.2 to 4.4, Theorem 4.3].
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.unary import Unary
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Unary
     >>> found = improve(Unary.rappor_from_gamma(4, Categories.of(["a", "b", "c"])))
     >>> [round(v, 4) for v in found.added_variances()]   # RAPPOR's reports "none" and "all" tell nothing
     [3.8333, 2.6061]

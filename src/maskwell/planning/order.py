@@ -272,7 +272,8 @@ def order_of(first: Design, second: Design, *, tolerance: Number | None = None) 
 
     Source: [ChaiNayak2018, Definition 4.1 and Theorem 4.1].
 
-    >>> from maskwell import Categories, Subset, Uniform
+    >>> from maskwell import Categories
+    >>> from maskwell.designs import Subset, Uniform
     >>> four = Categories.numbered(4)
     >>> order_of(Uniform.from_gamma(4, four), Uniform.from_gamma(2, four)).verdict
     'first'
@@ -297,7 +298,7 @@ def sufficiency(P: Design, A: Design, *, tolerance: Number | None = None) -> Suf
 
     ``tolerance`` is that of :func:`order_of`.
 
-    >>> from maskwell import Dense
+    >>> from maskwell.designs import Dense
     >>> truth, coin = Dense.of([[1, 0], [0, 1]]), Dense.of([["3/4", "1/4"], ["1/4", "3/4"]])
     >>> yes, no = sufficiency(truth, coin), sufficiency(coin, truth)
     >>> yes.garbling[0], no.holds, no.margin   # a bet on the truth wins more with the truth

@@ -111,8 +111,8 @@ def best_added_variance(design: Design) -> float | None:
 
     A design that tells more never has the larger one. Source: [NayakZhai2019, eqs. (6.1) and (6.3)].
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> round(best_added_variance(Uniform.from_gamma(3, Categories.numbered(3))), 6)
     3.5
     """

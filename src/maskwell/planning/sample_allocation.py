@@ -73,8 +73,8 @@ def allocate_samples(
     NotIdentifiableError
         All samples together cannot estimate what is wanted.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Dense
     >>> pairs = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])   # own, unrelated
     >>> samples = [Dense.of([[1, p, 1 - p, 0], [0, 1 - p, p, 1]], pairs) for p in (0.75, 0.25)]
     >>> pi = np.outer([0.2, 0.8], [0.4, 0.6]).ravel()

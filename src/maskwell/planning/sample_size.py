@@ -136,8 +136,8 @@ def worst_share_variance(design: Design) -> float:
     With T and O the means of the squared estimate when the truth is j and when it is not, it is the largest value of
     ``x T + (1 - x) O - x^2`` for a share x from 0 to 1. Source: derived.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> worst_share_variance(Uniform.from_gamma(3, Categories.numbered(2)))   # at a share of one half
     1.0
     """
@@ -174,7 +174,7 @@ class SamplePlan:
     direct_n, direct_margin
         The same if the question were asked openly.
 
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import warner
     >>> plan = plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)
     >>> plan.n, plan.direct_n   # the price of protection
     (2156, 139)
@@ -262,7 +262,7 @@ def plan_sample(
     MatrixError
         ``pi`` is not a distribution over the categories.
 
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import warner
     >>> plan_sample(warner("0.7"), margin=0.05).n   # whatever the share is
     2401
     >>> plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05, deff=2).n   # clusters hardly matter: devices decide

@@ -81,8 +81,8 @@ def short_gamma(gamma: Fraction) -> Fraction:
 def remembering(design: D, demand: Demand) -> D:
     """The design with a note of its demand, where its parameters do not say it already.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> remembering(Uniform.from_gamma(9, Categories.numbered(2)), Demand.from_rho("0.1", "0.5")).provenance["demand"]
     'rho1 = 0.1 to rho2 = 0.5'
     """

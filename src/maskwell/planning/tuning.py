@@ -221,7 +221,7 @@ def retuned(design: Design, measure: Measure, value: Fraction) -> Design | None:
 
     What the design says is believed only if its family makes the same probabilities from it.
 
-    >>> from maskwell.procedures.nonrandomized import crosswise
+    >>> from maskwell.procedures import crosswise
     >>> retuned(crosswise("1/6"), Measure.of("ratio"), Fraction(3)).provenance["parameters"]["q"]
     '1/4'
     """

@@ -81,7 +81,7 @@ SIMPLE = Sampling()
 class UnitVariance:
     """``n Var(pi_hat_j)`` in its two parts.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> found = unit_variance(warner, np.array([0.1, 0.9]))
     >>> round(found.sampling, 4), round(found.randomization, 4)   # the device costs far more than the sample
@@ -192,7 +192,7 @@ def worst_shares(design: Design, *, category: Hashable | None = None, sampling: 
     The variance is linear in the other shares, so they are all in the category l with the largest ``E[U_j^2 | l]``, and
     concave in share j: no search is needed. Source: derived.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> found = worst_shares(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
     >>> found.pi.round(12).tolist(), round(found.variance.total, 4)   # Warner's device is worst at one half
     ([0.5, 0.5], 1.5625)

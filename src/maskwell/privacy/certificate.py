@@ -127,8 +127,8 @@ VERSION = 1
 class Certificate:
     """A proof object: ``content`` is what its file holds.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
     >>> proof = certify(coin, Demand.from_rho("0.1", "0.5"))
     >>> proof.claims["parity"], proof.claims["demand"]["gamma"], proof.claims["meets"]

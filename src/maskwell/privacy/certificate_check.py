@@ -48,9 +48,9 @@ class Verified:
     ``meets`` is the proved answer to the demand, None without one or when a check failed; ``slack_used`` says that it
     is yes only within the slack for decimals (:mod:`.slack`).
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
-    >>> from maskwell.privacy.certificate import certify
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
+    >>> from maskwell.privacy import certify
     >>> proof = certify(Uniform.from_gamma(3, Categories.of(["yes", "no"]))).to_dict()
     >>> verify_certificate(proof).ok
     True

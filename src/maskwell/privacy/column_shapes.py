@@ -56,7 +56,7 @@ class Shape:
     possible
         How many truths can give the report.
 
-    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.core import Categories
     >>> next(shapes(Uniform.from_gamma(3, Categories.numbered(4)))).parity
     Fraction(3, 1)
     """
@@ -246,7 +246,7 @@ def _patterns(design: Patterns) -> Iterator[Shape]:
 def columns_sum_to_one(design: Design) -> bool:
     """Whether the probabilities of all reports sum to one for every truth, exactly, and none is negative.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> columns_sum_to_one(Dense.of([["1/3", "1/2"], ["2/3", "1/2"]]))
     True
     """
@@ -293,7 +293,7 @@ def _steps(design: Composed) -> bool:
 def parity_of_rows(design: Design) -> Parity:
     """Parity from the rows: the largest of their parities.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> parity_of_rows(Dense.of([["1/3", "1/2"], ["2/3", "1/2"]]))
     Fraction(3, 2)
     """

@@ -88,7 +88,7 @@ def verdict(value: Parity, limit: Parity, *, decimals: bool, strict: bool = Fals
 def stands_for(design: Design) -> Parity:
     """The parity to show to people: for decimals the number of at most six digits that it is within slack of, if any.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> thirds = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
     >>> thirds.parity_exact() == 2, stands_for(thirds)
     (False, Fraction(2, 1))
@@ -259,7 +259,7 @@ class Demand:
             if curve is not None and (isinstance(curve, type) or not hasattr(curve, "bound")):
                 raise WrongTypeError(
                     f"{name} must be a curve, not {kind_of(curve)}",
-                    hint='make one: mw.Steps.of(["0.2"], ["0.4", 1]), mw.Lines.of([...]) or mw.Smooth(...)',
+                    hint='make one: mw.privacy.Steps.of(["0.2"], ["0.4", 1]), mw.privacy.Lines.of([...]) or mw.privacy.Smooth(...)',
                 )
         check_kind(Flag, closed=closed)
         bounds = [c.bound(upper=is_upper) for c, is_upper in ((lower, False), (upper, True)) if c is not None]

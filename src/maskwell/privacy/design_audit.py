@@ -49,7 +49,7 @@ NOT_RECOMMENDED = "not recommended: it holds on average, and single reports may 
 class AverageSecurity:
     """The demand that average security is at most phi.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> half_of_the_truth = Dense.of([["1/2", 0], [0, "1/2"], ["1/2", "1/2"]])
     >>> AverageSecurity.of("1.5").met_by(half_of_the_truth), half_of_the_truth.parity()   # "secure", and wide open
     (True, inf)
@@ -98,8 +98,8 @@ def _exact(design: Design, near: Fraction) -> Fraction:
 def average_security(design: Design) -> float:
     """The smallest phi for which the design is phi-average secure.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> average_security(Uniform.from_gamma(3, Categories.numbered(2)))
     1.5
     """
@@ -124,8 +124,8 @@ REPETITIONS = (2, 3, 5, 10)
 class Audit:
     """What a design promises, and whether it meets a demand.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> result = audit(Uniform.from_gamma(3, Categories.of(["yes", "no"])), Demand.from_epsilon(1))
     >>> result.parity_exact, result.meets
     (Fraction(3, 1), False)
@@ -242,7 +242,7 @@ class Audit:
 def counted_reports(design: Design) -> int | str:
     """The number of reports; without its digits, "C(k, q)" or "2^k", where they would be many.
 
-    >>> from maskwell.designs.subset import Subset
+    >>> from maskwell.designs import Subset
     >>> [counted_reports(Subset.from_gamma(3, Categories.numbered(k), size=2)) for k in (4, 10**9 * 2)]
     [6, 'C(2000000000, 2)']
     """

@@ -51,7 +51,7 @@ def posterior(design: Design, prior: Real | None = None) -> Real:
 
     Rows are scaled by their largest entry first, so that rows of any size work.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> posterior(Dense.of([["0.8", "0.2"], ["0.2", "0.8"]]), np.array([0.05, 0.95])).round(6).tolist()
     [[0.173913, 0.826087], [0.012987, 0.987013]]
     """
@@ -70,7 +70,7 @@ def posterior_of(design: Design, report: Hashable, prior: Real | None = None) ->
 
     Raises ParameterError when the report cannot occur under the prior.
 
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import warner
     >>> posterior_of(warner("0.8"), "yes").tolist()
     [0.8, 0.2]
     """
@@ -141,7 +141,7 @@ class Hazard:
 def hazard(design: Design, sensitive: Iterable[Hashable], prior: Real | None = None) -> Hazard:
     """The hazard of the sensitive categories, given by their labels, or by codes where no label is a whole number.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
     >>> found = hazard(warner, [0], np.array([0.05, 0.95]))
     >>> found.ratio, round(found.greatest / found.prior, 6)   # "yes" makes it 3.5 times likelier
@@ -192,7 +192,7 @@ def _one_sided(row: Sequence[Fraction], chosen: tuple[int, ...]) -> Parity:
 class Jeopardy:
     """The two numbers of a yes-or-no design.
 
-    >>> from maskwell.procedures.unrelated_questions import simmons
+    >>> from maskwell.procedures import simmons
     >>> found = jeopardy(simmons("0.8", "0.1"))
     >>> found.u, found.v   # a yes is far more dangerous than a no is reassuring
     (Fraction(41, 1), Fraction(49, 9))
@@ -204,7 +204,7 @@ class Jeopardy:
     def variance(self, pi: float) -> float:
         """``n Var(pi_hat)`` at a true share ``pi`` of the first category.
 
-        >>> from maskwell.procedures.statement_cards import warner
+        >>> from maskwell.procedures import warner
         >>> round(jeopardy(warner("0.7")).variance(0.1), 4)
         1.4025
         """

@@ -172,7 +172,7 @@ def proof_of(design: Design, level: Parity) -> dict[str, Any] | None:
 
     None where nothing is claimed: without a bound on parity, and for products, whose rows are not looked at one by one.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> from fractions import Fraction
     >>> proof_of(Dense.of([["2/3", "1/3"], ["1/3", "2/3"]]), Fraction(2))["witness"]
     [{'rows': [0], 'set': [0], 'weight': '1/3'}, {'rows': [1], 'set': [1], 'weight': '1/3'}]
@@ -198,8 +198,8 @@ def _fault(row: Judged) -> dict[str, Any]:
 def provable(design: Design) -> Design:
     """The same design, with parts of steps, cells and non-zeros written out.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
     >>> provable(coin).kind, provable(Composed.of(coin, coin)).kind
     ('uniform', 'dense')
@@ -257,7 +257,7 @@ Entry = tuple[int, int, Fraction]
 class Improves:
     """The design that is replaced, and the entries of C that are not zero, by rows and then by columns.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> original, better = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]), Dense.of([["2/3", "1/3"], ["1/3", "2/3"]])
     >>> Improves.of(original, [(0, 0, "3/4"), (1, 0, "1/4"), (1, 1, 1)]).fault(better)
     >>> Improves.of(original, [(0, 0, "2/3"), (1, 0, "1/3"), (1, 1, 1)]).fault(better)

@@ -31,7 +31,7 @@ NONE = ("none", "none of them", "none of all these")
 def truth_labels(design: Design) -> list[str]:
     """The true categories in words; those of several questions with commas.
 
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import warner
     >>> truth_labels(warner("0.7"))
     ['yes', 'no']
     """
@@ -41,7 +41,7 @@ def truth_labels(design: Design) -> list[str]:
 def report_labels(design: Design) -> list[str]:
     """What is said for each report, in row order: a label, or the categories of a set with commas.
 
-    >>> from maskwell.designs.subset import Subset
+    >>> from maskwell.designs import Subset
     >>> report_labels(Subset.from_gamma(3, Categories.of(["a", "b", "c"]), size=2))
     ['a, b', 'a, c', 'b, c']
     >>> report_labels(Subset.from_gamma(3, Categories.of(["a", "b", "c, d"]), size=2))[1]
@@ -221,7 +221,7 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
     most
         Refuse larger decks; :func:`~maskwell.procedures.small_decks.bounded_deck` rounds instead.
 
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import warner
     >>> deck = make_deck(warner("0.7"))
     >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
     (10, 3)
@@ -303,9 +303,9 @@ def truthful(design: Design) -> tuple[int, ...] | None:
     That is the report of the same words, wherever it stands. Where two truths have other words than the reports "yes"
     and "no", they are told by these, the first one by "yes".
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.procedures.counted_draws import kuk
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.core import Categories
+    >>> from maskwell.procedures import kuk
+    >>> from maskwell.procedures import warner
     >>> truthful(warner("0.7").with_labels(Categories.of(["evaded", "honest"]), Categories.of(["yes", "no"])))
     (0, 1)
     >>> truthful(warner("0.7").with_labels(Categories.of(["no", "yes"]), Categories.of(["yes", "no"])))
@@ -331,8 +331,8 @@ def truth_or_fixed(deck: Deck) -> Deck | None:
     (:func:`truthful`), and q[i] is the share of cards that say "report i". Forced response has the form, and so do
     k-ary designs.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> simple = truth_or_fixed(make_deck(Uniform.from_gamma(3, Categories.of(list("abcd")))))
     >>> [(card.face, card.copies) for card in simple.cards]   # one of six cards for each answer, two for the truth
     [('truth', 2), ('fixed', 1), ('fixed', 1), ('fixed', 1), ('fixed', 1)]

@@ -76,8 +76,8 @@ class DiceTable:
     def shown(self, outcome: int) -> tuple[int, ...]:
         """The faces, 1, 2, ..., of an outcome counted from 0, the first die first.
 
-        >>> from maskwell.procedures.decks import make_deck
-        >>> from maskwell.procedures.statement_cards import warner
+        >>> from maskwell.procedures import make_deck
+        >>> from maskwell.procedures import warner
         >>> dice_table(make_deck(warner("0.7"))).shown(6)
         (2, 1)
         """
@@ -95,8 +95,8 @@ class DiceTable:
     def sums(self) -> list[tuple[int, int, int]] | None:
         """The same by the sum of two ordinary dice: lowest sum, highest sum and card; None where no such rule fits.
 
-        >>> from maskwell.procedures.decks import make_deck
-        >>> from maskwell.procedures.forced_answers import forced
+        >>> from maskwell.procedures import make_deck
+        >>> from maskwell.procedures import forced
         >>> dice_table(make_deck(forced("3/4", "1/6", "1/12"))).sums()   # yes, the truth, no
         [(2, 4, 0), (5, 10, 1), (11, 12, 2)]
         """
@@ -123,8 +123,8 @@ def dice_table(deck: Deck, *, dice: int | None = None, faces: int = 6) -> DiceTa
     faces
         Of each die, from 2.
 
-    >>> from maskwell.procedures.decks import make_deck
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import make_deck
+    >>> from maskwell.procedures import warner
     >>> table = dice_table(make_deck(warner("0.7")))
     >>> table.dice, str(table.expected_rolls)   # ten cards from 36 outcomes: six of them roll again
     (2, '6/5')
@@ -198,8 +198,8 @@ def _reached(low: int, weight: int) -> int | None:
 def faces_in_words(table: DiceTable, outcome: int) -> str:
     """An outcome as it is read off: 2-5, or heads and tails for coins.
 
-    >>> from maskwell.procedures.decks import make_deck
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import make_deck
+    >>> from maskwell.procedures import warner
     >>> faces_in_words(dice_table(make_deck(warner("3/4")), faces=2), 1)
     'heads-tails'
     """
@@ -266,8 +266,8 @@ def make_spinner(deck: Deck) -> Spinner:
     Borders are given to a tenth of a degree; where that is not exact, ``warnings`` says so. A real pointer stops where
     friction makes it: cards and dice are the safer devices. Source: derived.
 
-    >>> from maskwell.procedures.decks import make_deck
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import make_deck
+    >>> from maskwell.procedures import warner
     >>> spinner = make_spinner(make_deck(warner("0.7")))
     >>> [int(sector.degrees) for sector in spinner.sectors]   # yes, the truth, no
     [108, 144, 108]

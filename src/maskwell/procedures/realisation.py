@@ -133,7 +133,7 @@ def make_device(
     dice, faces
         Of a dice table; as few dice as can be by default.
 
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import warner
     >>> device = make_device(warner("0.7"))
     >>> device.deck, device.general.kinds   # seven cards with the statement and three with its opposite
     (Deck(size=10, kinds=2, form='warner', exact=True), 3)

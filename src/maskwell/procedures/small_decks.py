@@ -54,8 +54,8 @@ def bounded_deck(
     sizes
         Take only these numbers of cards (up to ``most``), such as the divisors of 3600 for a spinner.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
     >>> design = Uniform.from_epsilon(1, Categories.of(["never", "once", "often"]))
     >>> deck = bounded_deck(design, 20)
     >>> deck.size, [row[0] for row in deck.counts()], round(float(deck.error), 5)   # 11 of 19 cards let "never" stand

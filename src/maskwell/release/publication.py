@@ -178,7 +178,7 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     random
         Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
 
-    >>> from maskwell.release.plans.protection import Protection
+    >>> from maskwell.release import Protection
     >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
     >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", within=["region"], theta="1/2")])
     >>> released = release_table(people, plan)

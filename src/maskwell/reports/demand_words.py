@@ -127,8 +127,8 @@ SPOKEN = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 def explain(design: Design, demand: Demand | AverageSecurity | None = None) -> list[str]:
     """Sentences for respondents: what happens to an answer, what anyone can conclude, and what to keep in mind.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.subset import Subset
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Subset
     >>> design = Subset.from_gamma(3, Categories.numbered(4), size=2)
     >>> print(explain(design)[0].replace(SPACE, " "))
     You name 2 answers; with chance 75 % your true answer is among them.

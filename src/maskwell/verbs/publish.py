@@ -128,7 +128,7 @@ def release_file(
     path
         The true file.
     plan
-        What is to be done: :class:`~maskwell.ReleasePlan`, or :func:`~maskwell.load_plan` of a file.
+        What is to be done: :class:`~maskwell.ReleasePlan`, or :func:`~maskwell.release.load_plan` of a file.
     folder
         A folder that does not exist yet. It appears whole, when everything is written and checked, or not at all.
     random

@@ -59,7 +59,7 @@ def randomize(
     Examples
     --------
     >>> import maskwell as mw
-    >>> from maskwell.core.randomness import SeededRandom
+    >>> from maskwell.core import SeededRandom
     >>> design = mw.make_design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
     >>> answers = {"id": [1, 2, 3, 4], "drugs": ["never", "often", "once", "never"]}
     >>> randomize(answers, {"drugs": design}, random=SeededRandom(1))["id"]   # as it was; reports in "drugs"

@@ -63,7 +63,7 @@ def regress(
         "error", or "drop" rows without a value in one of the columns.
 
     >>> import pandas as pd
-    >>> from maskwell.procedures.registry import make_design
+    >>> from maskwell.procedures import make_design
     >>> warner = make_design("warner", p="0.8")
     >>> table = pd.DataFrame({"evaded": ["yes"] * 225 + ["no"] * 275 + ["yes"] * 175 + ["no"] * 325,
     ...                       "place": ["town"] * 500 + ["country"] * 500})

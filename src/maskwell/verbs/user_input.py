@@ -28,7 +28,7 @@ DEMAND_WORDS = (*LANGUAGES, "between", "closed")
 def read_design(design: DesignOrPath, name: str = "design") -> Design:
     """The design, read from its file where a path is given; the path is in the error.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> read_design(Dense.of([[1, 0], [0, 1]])).k
     2
     """

@@ -25,19 +25,19 @@ from maskwell.errors import (
 COLUMNS_SUM = [[0.75, 0.5], [0.25, 0.5]]
 KINDS: dict[str, Callable[[Any], Any]] = {"list": list, "NumPy": np.array, "frame": pd.DataFrame}
 COIN = mw.make_design("warner", p="0.7")
-SETS = mw.Unary.oue_from_gamma(3, mw.Categories.of(["a", "b"]))
+SETS = mw.designs.Unary.oue_from_gamma(3, mw.Categories.of(["a", "b"]))
 TAKE_DESIGNS: dict[str, Callable[[Any], Any]] = {
     "improve": mw.improve,
     "compare": lambda given: mw.compare(given, given),
     "certify": mw.certify,
-    "posterior": mw.posterior,
-    "posterior_of": lambda given: mw.posterior_of(given, 0),
-    "hazard": lambda given: mw.hazard(given, [0]),
+    "posterior": mw.privacy.posterior,
+    "posterior_of": lambda given: mw.privacy.posterior_of(given, 0),
+    "hazard": lambda given: mw.privacy.hazard(given, [0]),
     "audit": mw.audit,
-    "make_deck": mw.make_deck,
-    "make_device": mw.make_device,
-    "plan_sample": lambda given: mw.plan_sample(given, n=100),
-    "fisher_information": mw.fisher_information,
+    "make_deck": mw.procedures.make_deck,
+    "make_device": mw.procedures.make_device,
+    "plan_sample": lambda given: mw.planning.plan_sample(given, n=100),
+    "fisher_information": mw.estimation.fisher_information,
 }
 
 
@@ -65,7 +65,7 @@ def test_hints_name_what_exists() -> None:
 
 def test_a_spinner_is_made_of_a_deck() -> None:
     with pytest.raises(WrongTypeError, match="deck must be a Deck, not a Dense") as raised:
-        mw.make_spinner(COIN)  # type: ignore[arg-type]
+        mw.procedures.make_spinner(COIN)  # type: ignore[arg-type]
     assert "mw.make_deck(design)" in raised.value.hint
 
 
@@ -84,7 +84,7 @@ MISSING: dict[str, Any] = {
 @pytest.mark.parametrize("name", list(MISSING))
 def test_missing_reports_are_refused_with_a_hint_that_can_be_followed(name: str) -> None:
     plan = mw.SamplingPlan(weights=[1.0, 2.0])
-    for count in (COIN.tally, SETS.tally, lambda column: mw.estimate_survey(column, COIN, plan)):
+    for count in (COIN.tally, SETS.tally, lambda column: mw.estimation.estimate_survey(column, COIN, plan)):
         with pytest.raises(MissingValueError) as raised:
             count(MISSING[name])
         assert "missing=" not in raised.value.hint
@@ -95,15 +95,19 @@ def test_integers_are_not_taken_for_codes_of_reports(column: Any) -> None:
     with pytest.raises(UnknownCategoryError):
         COIN.tally(column)
     with pytest.raises(UnknownCategoryError):
-        mw.estimate_survey(column, COIN, mw.SamplingPlan(weights=[1.0, 2.0]))
+        mw.estimation.estimate_survey(column, COIN, mw.SamplingPlan(weights=[1.0, 2.0]))
 
 
 def test_categories_are_named_by_label_or_code() -> None:
     by_label, by_code = (mw.audit(COIN, sensitive=named).to_dict()["hazard"] for named in (["yes"], [0]))
     assert by_label == by_code
-    assert mw.posterior_of(COIN, "no").tolist() == mw.posterior_of(COIN, 1).tolist()
-    assert mw.unit_variance(COIN, [0.1, 0.9], category="no") == mw.unit_variance(COIN, [0.1, 0.9], category=1)
-    assert mw.best_one_sided(9, COIN.inputs, sensitive="no") == mw.best_one_sided(9, COIN.inputs, sensitive=1)
+    assert mw.privacy.posterior_of(COIN, "no").tolist() == mw.privacy.posterior_of(COIN, 1).tolist()
+    assert mw.planning.unit_variance(COIN, [0.1, 0.9], category="no") == mw.planning.unit_variance(
+        COIN, [0.1, 0.9], category=1
+    )
+    assert mw.planning.best_one_sided(9, COIN.inputs, sensitive="no") == mw.planning.best_one_sided(
+        9, COIN.inputs, sensitive=1
+    )
 
 
 @pytest.mark.parametrize(("labels", "given", "code"), [([1, 2], 2, 1), (["1", "2"], "2", 1), (["a", "b"], 1, 1)])
@@ -139,13 +143,13 @@ WRONG: dict[str, Callable[[], Any]] = {
     "masked codes": lambda: COIN.sample(np.ma.masked_array([0, 1], [False, True])),
     "masked weights": lambda: mw.SamplingPlan(weights=np.ma.masked_array([1.0, 2.0], [False, True])),
     "a text of strata": lambda: mw.SamplingPlan(weights=[1.0, 2.0], strata="ab"),
-    "half a record": lambda: mw.CellTable.of(["sex"], {("f",): 1.5}),  # type: ignore[dict-item]
-    "a negative count": lambda: mw.CellTable.of(["sex"], {("f",): -1}),
-    "half a report": lambda: mw.Cells.of([0, 1], count=[1.5, 1]),
+    "half a record": lambda: mw.core.CellTable.of(["sex"], {("f",): 1.5}),  # type: ignore[dict-item]
+    "a negative count": lambda: mw.core.CellTable.of(["sex"], {("f",): -1}),
+    "half a report": lambda: mw.core.Cells.of([0, 1], count=[1.5, 1]),
     "a path that is a number": lambda: mw.load_design(0),  # type: ignore[arg-type]
     "a path with NUL": lambda: mw.load_design("a\0b"),
-    "an endless list": lambda: mw.Dense.of(range(10**12)),
-    "a seed that is a list": lambda: mw.predictive_disclosure(COIN, [3, 4], seed=[1]),  # type: ignore[arg-type]
+    "an endless list": lambda: mw.designs.Dense.of(range(10**12)),
+    "a seed that is a list": lambda: mw.release.risk.predictive_disclosure(COIN, [3, 4], seed=[1]),  # type: ignore[arg-type]
 }
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.quiet import quiet
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.core.labels import is_missing, plain, texts
 from maskwell.core.library_columns import natural_array
 from maskwell.errors import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core.cells import Cells
+from maskwell.core import Cells
 from maskwell.core.factors import Factor
 from maskwell.errors import InputError, MissingValueError, ReportError, WrongTypeError
 

@@ -12,12 +12,12 @@ import pytest
 
 from maskwell.core import documents
 from maskwell.core.documents import DEEPEST, from_json, from_toml, read_document
-from maskwell.designs.wire import load_design
+from maskwell.designs import load_design
 from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DataFileError, InputError, MaskwellError
-from maskwell.privacy.certificate_check import load_certificate, verify_file
-from maskwell.release.folder.receipt import load_receipt
-from maskwell.release.plans.release_plan import load_plan
+from maskwell.privacy import load_certificate
+from maskwell.privacy.certificate_check import verify_file
+from maskwell.release import load_plan, load_receipt
 
 READERS = {
     "design": load_design,

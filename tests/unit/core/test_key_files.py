@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from maskwell.core import atomic
-from maskwell.core.keyed import KeyedRandom, checked_key, new_key_file, read_key_file
+from maskwell.core import KeyedRandom, atomic, new_key_file
+from maskwell.core.keyed import checked_key, read_key_file
 from maskwell.errors import DataFileError, ParameterError, WrongTypeError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of another kind")

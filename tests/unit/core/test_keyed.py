@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.modes import ECB
 from tests.support.arrays import Array
 from tests.support.chisquare import fits
 
-from maskwell.core.keyed import KeyedRandom
+from maskwell.core import KeyedRandom
 from maskwell.errors import MaskwellError, MissingValueError, ParameterError, WrongTypeError
 
 KEY = bytes(range(32))

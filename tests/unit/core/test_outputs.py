@@ -335,7 +335,9 @@ def test_a_fork_that_ends_takes_nothing_away_and_adds_nothing(tmp_path: Path) ->
 
 @pytest.fixture(params=["design", "certificate", "picture"])
 def save(request: pytest.FixtureRequest) -> Callable[[Path], object]:
-    from maskwell import Categories, Uniform, certify, plot_revealed, save_design
+    from maskwell import Categories, certify
+    from maskwell.designs import Uniform, save_design
+    from maskwell.plots import plot_revealed
 
     design = Uniform.from_gamma(3, Categories.numbered(4))
     return {

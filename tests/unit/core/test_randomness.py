@@ -19,7 +19,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from maskwell.core.randomness import SECURE, SecureRandom, SeededRandom, Stream
+from maskwell.core import SecureRandom, SeededRandom
+from maskwell.core.randomness import SECURE, Stream
 from maskwell.errors import MaskwellError, ParameterError, WrongTypeError
 
 # NIST SP 800-38A, F.5.5: CTR-AES256
@@ -170,8 +171,8 @@ def test_a_stream_cannot_be_copied(copied: Any, source: Any) -> None:
 
 
 def test_a_sampler_cannot_be_copied() -> None:
-    from maskwell.core.categories import Categories
-    from maskwell.designs.uniform import Uniform
+    from maskwell.core import Categories
+    from maskwell.designs import Uniform
 
     with pytest.raises(WrongTypeError):
         pickle.dumps(Uniform.from_gamma(3, Categories.numbered(2)).sampler())
@@ -195,9 +196,8 @@ def test_threads_never_get_the_same_stream() -> None:
 
 def test_threads_sample_as_one_would() -> None:
     """Many threads, one design, each with its own seed: the same reports as one after the other."""
-    from maskwell.core.categories import Categories
-    from maskwell.designs.dense import Dense
-    from maskwell.designs.uniform import Uniform
+    from maskwell.core import Categories
+    from maskwell.designs import Dense, Uniform
 
     design = Dense.of(Uniform.from_gamma(3, Categories.numbered(12)).exact_matrix())
     codes = np.arange(20_000) % 12

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core.report_data import Counts, Reports, bits_from_texts
+from maskwell.core import Counts, Reports
+from maskwell.core.report_data import bits_from_texts
 from maskwell.errors import MaskwellError, MissingValueError, ReportError
 
 

@@ -12,16 +12,8 @@ import pytest
 from tests.support.examples import ABC, JAR, KARY, SQUARE, TALL, WARNER, YES_NO, numbered
 from tests.support.quiet import quiet
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Blocks, Composed, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform
 from maskwell.errors import (
     InputError,
     LabelError,

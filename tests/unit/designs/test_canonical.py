@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.designs.row_reduction import canonical_order
+from maskwell.core import Categories
+from maskwell.designs import Dense, canonical_order
 from maskwell.errors import LabelError
-from maskwell.procedures.counted_draws import kuk
-from maskwell.procedures.statement_cards import warner
+from maskwell.procedures import kuk, warner
 
 YES_NO = Categories.of(["yes", "no"])
 

@@ -12,18 +12,13 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.composed import Composed
-from maskwell.designs.design import Design, big
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import LocalDiversity, Subset, binomial
-from maskwell.designs.unary import ESTIMATORS, Unary, binomial_bulk
-from maskwell.designs.uniform import Uniform
+from maskwell.designs import Blocks, Composed, Design, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform
+from maskwell.designs.design import big
+from maskwell.designs.subset import binomial
+from maskwell.designs.unary import ESTIMATORS, binomial_bulk
 from maskwell.errors import TooLargeError
-from maskwell.planning.order import sufficiency
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.design_audit import audit
+from maskwell.planning import sufficiency
+from maskwell.privacy import Demand, audit
 
 MILLION = 10**6
 AT_ONCE = 0.1  # seconds; ten times what `make bench` asks for, because machines that run tests are busy

@@ -12,13 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maskwell.core import Categories
 from maskwell.core.arguments import as_count
-from maskwell.core.categories import Categories
+from maskwell.designs import Design, Subset, Unary, Uniform
 from maskwell.designs.asked_parity import asked_epsilon, asked_gamma
-from maskwell.designs.design import Design
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, WrongTypeError
 
 LOSS = Fraction(1, 10**9)

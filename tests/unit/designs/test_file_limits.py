@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.support.large_designs import band, matrix, nested_blocks
 
-from maskwell import Categories, Dense, Mixture, Sparse, Uniform, audit, compare, load_design, save_design
+from maskwell import Categories, audit, compare, load_design
 from maskwell.core.documents import from_json
-from maskwell.designs import wire
+from maskwell.designs import Dense, Mixture, Sparse, Uniform, save_design, wire
 from maskwell.errors import DesignFileError, TooLargeError
 from maskwell.reports.text.privacy_report import audit_report
 

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO
 
-from maskwell.designs.dense import Dense
+from maskwell.designs import Dense, Unary, Uniform
 from maskwell.designs.garbling import Garbling
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, TooLargeError
 
 HALF = Fraction(1, 2)

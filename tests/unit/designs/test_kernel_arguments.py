@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from tests.support.fuzzing import numbers
 
+from maskwell.core import Categories
 from maskwell.core.arrays import Array
-from maskwell.core.categories import Categories
-from maskwell.designs import kernels
-from maskwell.designs.sparse import Sparse
+from maskwell.designs import Sparse, kernels
 from maskwell.designs.threshold_tables import ColumnTable, ThresholdTable
 
 pytestmark = pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")

@@ -11,14 +11,10 @@ import pytest
 from tests.support.chisquare import fits
 from tests.support.examples import EXAMPLES
 
+from maskwell.core import Categories, KeyedRandom
 from maskwell.core.arrays import Array, Words
-from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
-from maskwell.core.keyed import KeyedRandom
-from maskwell.designs import kernels, sampler
-from maskwell.designs.sampler import KeyedSampler
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.uniform import Uniform
+from maskwell.designs import KeyedSampler, Sparse, Uniform, kernels, sampler
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 KEYED = KeyedRandom.of(bytes(range(32)), "labour-2025")

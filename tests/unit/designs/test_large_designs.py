@@ -9,16 +9,8 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs import wire
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Blocks, Composed, Dense, Kronecker, Subset, Unary, Uniform, wire
 from maskwell.errors import TooLargeError
 
 

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.designs.patterns import Patterns, codes_of, mask_of, set_labels
-from maskwell.designs.subset import Subset
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Dense, Patterns, Subset, Uniform
+from maskwell.designs.patterns import codes_of, mask_of, set_labels
 from maskwell.errors import LabelError, MaskwellError, MatrixError, ParameterError, TooLargeError, WrongTypeError
 
 

@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 from tests.support.words import HandmadeRandom, edge_words
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs import kernels, sparse, sparse_algebra
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.dense import Dense
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Blocks, Dense, Sparse, kernels, sparse, sparse_algebra
 from maskwell.designs.fingerprint import fingerprint_of
-from maskwell.designs.sparse import Sparse
 from maskwell.designs.threshold_tables import leading_bits, threshold64
 from maskwell.errors import (
     LabelError,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from maskwell import Categories, Dense, Kronecker, SecureRandom, SeededRandom, Subset, Unary, Uniform
+from maskwell import Categories, SecureRandom, SeededRandom
 from maskwell.core import randomness
-from maskwell.designs import sampler
+from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform, sampler
 from maskwell.errors import ParameterError
 
 DESIGNS = [

@@ -11,9 +11,8 @@ import jsonschema
 import pytest
 from tests.support.examples import DYADIC, EXAMPLES
 
-from maskwell.core.categories import Categories
-from maskwell.designs import wire
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Uniform, wire
 from maskwell.errors import DesignFileError, WrongTypeError
 
 ALL = {**EXAMPLES, **{f"dyadic {name}": design for name, design in DYADIC.items()}}

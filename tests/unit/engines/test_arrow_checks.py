@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Uniform
 from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 
 pa = pytest.importorskip("pyarrow")

@@ -9,10 +9,12 @@ from tests.support.quiet import quiet
 pa = pytest.importorskip("pyarrow")
 
 
-from maskwell.core.categories import Categories  # noqa: E402
-from maskwell.designs.dense import Dense  # noqa: E402
-from maskwell.designs.subset import Subset  # noqa: E402
-from maskwell.designs.uniform import Uniform  # noqa: E402
+from maskwell.core import Categories  # noqa: E402
+from maskwell.designs import (
+    Dense,
+    Subset,
+    Uniform,
+)
 from maskwell.engines.assignments import Assignment, Samples, variables_of  # noqa: E402
 from maskwell.engines.column_codes import raise_first  # noqa: E402
 from maskwell.engines.report_reader import SampleReader  # noqa: E402

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maskwell.engines import cell_counts
-from maskwell.engines.cell_counts import count_columns, count_tables
+from maskwell.engines import cell_counts, count_tables
+from maskwell.engines.cell_counts import count_columns
 from maskwell.errors import CountsError, DataFileError, MissingValueError, TooLargeError
 
 pa = pytest.importorskip("pyarrow")

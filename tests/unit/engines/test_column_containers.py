@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.quiet import quiet
 
-from maskwell.core import library_columns
-from maskwell.core.categories import Categories
+from maskwell.core import Categories, library_columns
 from maskwell.errors import InputError, MissingValueError, UnknownCategoryError, WrongTypeError
 
 pd = pytest.importorskip("pandas")

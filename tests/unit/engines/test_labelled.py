@@ -12,7 +12,7 @@ import pytest
 from tests.support.quiet import quiet
 
 import maskwell as mw
-from maskwell.core.randomness import SeededRandom
+from maskwell.core import SeededRandom
 from maskwell.engines.assignments import Assignment
 from maskwell.errors import DataFileError, MissingExtraError, MissingValueError, UnknownCategoryError
 
@@ -30,8 +30,8 @@ from maskwell.engines.row_sources import (  # noqa: E402
     open_source,
 )
 
-BY_LABEL = mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))
-BY_CODE = mw.Uniform.from_gamma(3, mw.Categories.of([1, 2]))
+BY_LABEL = mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))
+BY_CODE = mw.designs.Uniform.from_gamma(3, mw.Categories.of([1, 2]))
 COMPARED = [
     "column_names",
     "column_labels",
@@ -131,7 +131,7 @@ def test_reports_are_counted_by_label_or_by_code(tmp_path: Path, design: Any) ->
 
 
 def test_missing_codes_are_missing_values(tmp_path: Path) -> None:
-    ages = mw.Uniform.from_gamma(3, mw.Categories.of([17, 34, 51, 99]))
+    ages = mw.designs.Uniform.from_gamma(3, mw.Categories.of([17, 34, 51, 99]))
     for path, expected in ((_sav(tmp_path / "a.sav"), [1, 1, 1, 1]), (_dta(tmp_path / "a.dta"), [1, 1, 1, 0])):
         with pytest.raises(MissingValueError, match="missing"):
             tally_file(path, [Assignment.of("age", ages)])
@@ -140,7 +140,7 @@ def test_missing_codes_are_missing_values(tmp_path: Path) -> None:
 
 
 def test_a_label_that_no_one_knows(tmp_path: Path) -> None:
-    wrong = mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "sometimes"]))
+    wrong = mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "sometimes"]))
     with quiet(UnknownCategoryError, match="column 'drugs': .* first in data row", values="'no'"):
         tally_file(_sav(tmp_path / "a.sav"), [Assignment.of("drugs", wrong)])
 
@@ -201,7 +201,7 @@ def test_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
 
 
 def test_missing_values_that_are_a_category_come_back(tmp_path: Path) -> None:
-    design = mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "no", "missing"]))
+    design = mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "no", "missing"]))
     path = str(tmp_path / "a.sav")
     prs.write_sav(
         pd.DataFrame({"y": [1.0, 2.0, np.nan] * 50}), path, variable_value_labels={"y": {1.0: "yes", 2.0: "no"}}
@@ -219,7 +219,7 @@ def test_missing_values_that_are_a_category_come_back(tmp_path: Path) -> None:
 
 
 def test_set_reports_are_texts(tmp_path: Path) -> None:
-    subset = mw.Subset.from_gamma(3, mw.Categories.of(["yes", "no"]), size=1)
+    subset = mw.designs.Subset.from_gamma(3, mw.Categories.of(["yes", "no"]), size=1)
     output = str(tmp_path / "b.sav")
     randomize_file(_sav(tmp_path / "a.sav"), output, [Assignment.of("drugs", subset)])
     assert set(_read(output)[0]["drugs"]) <= {"10", "01"}

@@ -10,7 +10,8 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from maskwell import Categories, SeededRandom, Subset, Uniform
+from maskwell import Categories, SeededRandom
+from maskwell.designs import Subset, Uniform
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_randomizer import randomize_file
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Uniform
 from maskwell.errors import DataFileError
 
 prs = pytest.importorskip("pyreadstat")

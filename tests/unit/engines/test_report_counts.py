@@ -10,10 +10,14 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from maskwell.core.categories import Categories  # noqa: E402
-from maskwell.core.cells import Cells  # noqa: E402
-from maskwell.designs.dense import Dense  # noqa: E402
-from maskwell.designs.uniform import Uniform  # noqa: E402
+from maskwell.core import (
+    Categories,
+    Cells,
+)
+from maskwell.designs import (
+    Dense,
+    Uniform,
+)
 from maskwell.engines import report_counts  # noqa: E402
 from maskwell.engines.assignments import (  # noqa: E402
     Assignment,

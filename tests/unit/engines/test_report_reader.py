@@ -11,9 +11,11 @@ from tests.support.quiet import quiet
 pa = pytest.importorskip("pyarrow")
 
 import maskwell as mw  # noqa: E402
-from maskwell.core.categories import Categories  # noqa: E402
-from maskwell.designs.dense import Dense  # noqa: E402
-from maskwell.designs.kronecker import Kronecker  # noqa: E402
+from maskwell.core import Categories  # noqa: E402
+from maskwell.designs import (
+    Dense,
+    Kronecker,
+)
 from maskwell.engines.assignments import Answers, Assignment, answers_in  # noqa: E402
 from maskwell.engines.column_codes import raise_first  # noqa: E402
 from maskwell.engines.report_counts import (  # noqa: E402
@@ -22,8 +24,10 @@ from maskwell.engines.report_counts import (  # noqa: E402
 )
 from maskwell.engines.report_reader import ReportReader  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
-from maskwell.procedures.joint_answers import repeated  # noqa: E402
-from maskwell.procedures.statement_cards import warner  # noqa: E402
+from maskwell.procedures import (
+    repeated,
+    warner,
+)
 
 TWICE = repeated([warner("0.7"), warner("0.6")])
 SOME = Categories.of([("yes", "1"), ("no", "1"), ("no", "2")])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from maskwell.core.randomness import SECURE, SeededRandom
+from maskwell.core import SeededRandom
+from maskwell.core.randomness import SECURE
 from maskwell.engines import row_batches
 from maskwell.engines.row_batches import ShuffledRows
 

@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories, Encoded
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.subset import Subset
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, SeededRandom
+from maskwell.core.categories import Encoded
+from maskwell.designs import Blocks, Kronecker, Subset, Uniform
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
 pa = pytest.importorskip("pyarrow")

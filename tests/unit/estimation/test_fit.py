@@ -9,14 +9,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.core.report_data import Counts
-from maskwell.designs.dense import Dense
-from maskwell.designs.subset import Subset
+from maskwell.core import Categories, Counts
+from maskwell.designs import Dense, Subset
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation.goodness import goodness_of_fit, goodness_of_samples
-from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.share_estimate import Sample
+from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit, goodness_of_samples
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])

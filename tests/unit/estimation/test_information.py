@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 from tests.support.arrays import Real
 
-from maskwell.core.categories import Categories
-from maskwell.core.report_data import Counts
+from maskwell.core import Categories, Counts
+from maskwell.designs import Dense, Kronecker, Mixture, Uniform
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.dense import Dense
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.uniform import Uniform
 from maskwell.errors import ReportError
-from maskwell.estimation import maximum_likelihood
-from maskwell.estimation.maximum_likelihood import fisher_information, observed_information, unit_covariance
-from maskwell.estimation.share_estimate import Sample
+from maskwell.estimation import Sample, fisher_information, maximum_likelihood, observed_information
+from maskwell.estimation.maximum_likelihood import unit_covariance
 
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])

@@ -6,25 +6,24 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from maskwell.estimation.release_variance import COVARIANCE_LIMIT
 from tests.support.arrays import Real
 from tests.support.released import outcomes, samples
 
-from maskwell import (
-    Categories,
-    Dense,
-    Sparse,
+from maskwell import Categories
+from maskwell.designs import Dense, Sparse
+from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, TooLargeError
+from maskwell.estimation import (
     bound_for,
     conditional_covariance,
     conditional_variance,
     contrast_inflation,
     estimate_invariant,
     estimate_unknown,
+    invariant_shares,
     variance_inflation,
     weighted_covariance,
 )
-from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, TooLargeError
-from maskwell.estimation import invariant_shares
+from maskwell.estimation.release_variance import COVARIANCE_LIMIT
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]  # keeps (12, 8, 3)
 
@@ -304,8 +303,7 @@ def test_bad_input_gets_one_clear_error(call: object, error: type[Exception], sa
 
 
 def test_other_estimates_have_no_wilson_interval() -> None:
-    from maskwell import estimate_by_moments
-    from maskwell.estimation.share_estimate import Sample
+    from maskwell.estimation import Sample, estimate_by_moments
 
     sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
     with pytest.raises(ParameterError, match="no effective number"):

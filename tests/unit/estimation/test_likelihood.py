@@ -6,22 +6,12 @@ import numpy as np
 import pytest
 from tests.support.arrays import Real
 
-from maskwell.core.categories import Categories
-from maskwell.core.report_data import Counts
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import Subset
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, Counts
+from maskwell.designs import Blocks, Composed, Dense, Design, Kronecker, Mixture, Subset, Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
+from maskwell.estimation import Sample, estimate_by_likelihood, maximise
 from maskwell.estimation.maximisation import ascent as generating
 from maskwell.estimation.maximisation.log_likelihood import Operators, Written, log_likelihood
-from maskwell.estimation.maximisation.maximum import maximise
-from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
-from maskwell.estimation.share_estimate import Sample
 
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])

@@ -7,16 +7,16 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from maskwell import (
-    Dense,
+from maskwell.designs import Dense
+from maskwell.errors import ParameterError, ReportError
+from maskwell.estimation import (
     ListedSamples,
+    ScoreRecovery,
     mean_scores,
     optimal_scores,
     optimal_scores_for_weights,
     score_recovery,
 )
-from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation.left_inverse import ScoreRecovery
 
 THREE = Dense.of([["0.1", "0.5"], ["0.3", "0.3"], ["0.6", "0.2"]])
 OTHER = Dense.of([["0.2", "0.6"], ["0.2", "0.3"], ["0.6", "0.1"]])

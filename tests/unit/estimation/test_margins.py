@@ -7,8 +7,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.errors import LabelError
-from maskwell.estimation.joint.collapse import margin_of, wanted_margin
-from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation import SurveyEstimate, margin_of, wanted_margin
 
 COIN, DIE = mw.make_design("warner", p="0.7"), mw.make_design("warner", p="0.8")
 REPORTS = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]
@@ -17,12 +16,12 @@ COUNTS = np.array([[30, 50], [70, 150]])
 
 def counted(values: object, design: mw.Design) -> mw.Estimate:
     found = np.ravel(values)
-    return mw.estimate_by_moments(mw.Counts(found, int(found.sum()), design.fingerprint), design)
+    return mw.estimation.estimate_by_moments(mw.Counts(found, int(found.sum()), design.fingerprint), design)
 
 
 @pytest.mark.parametrize(("place", "design"), [(0, COIN), (1, DIE)])
 def test_the_margin_of_a_product_is_the_estimate_of_the_margin(place: int, design: mw.Design) -> None:
-    joint = counted(COUNTS, mw.Kronecker.of([COIN, DIE]))
+    joint = counted(COUNTS, mw.designs.Kronecker.of([COIN, DIE]))
     alone = counted(COUNTS.sum(axis=1 - place), design)
     found = margin_of(joint, place)
     assert found.categories == ("yes", "no")
@@ -50,7 +49,7 @@ def test_totals_and_domains_are_summed_too() -> None:
     codes = np.random.default_rng(5).choice(4, size=60)
     plan = mw.SamplingPlan(weights=np.repeat([2.0, 3.0], 30))
     reports = [REPORTS[code] for code in codes]
-    whole = mw.estimate_survey(reports, design, plan, domains=np.repeat(["a", "b"], 30))
+    whole = mw.estimation.estimate_survey(reports, design, plan, domains=np.repeat(["a", "b"], 30))
     found = margin_of(whole, 0)
     assert isinstance(found, SurveyEstimate)
     assert found.total == pytest.approx([whole.total[:2].sum(), whole.total[2:].sum()])
@@ -67,8 +66,8 @@ def test_nothing_wanted_without_pairs() -> None:
 
 def test_the_wanted_answer_of_two_samples_is_one_of_the_margins() -> None:
     designs = {1: mw.make_design("simmons", p="3/4"), 2: mw.make_design("simmons", p="1/4")}
-    samples = [mw.Sample.of(n, d) for n, d in zip(([200, 400], [140, 260]), designs.values(), strict=True)]
-    plain = mw.estimate_samples(samples)
+    samples = [mw.estimation.Sample.of(n, d) for n, d in zip(([200, 400], [140, 260]), designs.values(), strict=True)]
+    plain = mw.estimation.estimate_samples(samples)
     told = wanted_margin(plain, designs[1])
     assert told is not None
     assert (told[0], tuple(told[1].categories)) == ("own answer", ("yes", "no"))
@@ -76,7 +75,7 @@ def test_the_wanted_answer_of_two_samples_is_one_of_the_margins() -> None:
     assert told[1].variance == pytest.approx(plain.variance[:2])
     labels = ["yes", "no"] * 20
     group, sex = [1, 1, 2, 2] * 10, ["f"] * 20 + ["m"] * 20
-    survey = mw.estimate_survey(labels, designs, mw.SamplingPlan(), samples=group, domains=sex)
+    survey = mw.estimation.estimate_survey(labels, designs, mw.SamplingPlan(), samples=group, domains=sex)
     told = wanted_margin(survey, designs[1])
     assert told is not None
     women = told[1].domains["f"]  # type: ignore[attr-defined]

@@ -6,9 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from maskwell import Categories, Counts, Dense, LocalDiversity, Subset, Unary, Uniform, estimate_by_moments
+from maskwell import Categories, Counts
+from maskwell.designs import Dense, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
-from maskwell.estimation.share_estimate import Sample
+from maskwell.estimation import Sample, estimate_by_moments
 
 P3 = [["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell import Categories, Dense, Uniform, estimate_by_moments, make_design
+from maskwell import Categories, make_design
+from maskwell.designs import Dense, Uniform
 from maskwell.errors import LabelError, ParameterError, TooLargeError
-from maskwell.estimation.share_estimate import Sample
+from maskwell.estimation import Sample, estimate_by_moments
 
 KARY = Uniform.from_gamma(5, Categories.of([0, 1, 5]))
 SAMPLE = Sample.of([500, 300, 200], KARY)

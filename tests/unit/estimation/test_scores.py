@@ -5,21 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell import (
-    Categories,
-    Dense,
-    Subset,
-    Uniform,
+from maskwell import Categories, make_design
+from maskwell.designs import Dense, Subset, Uniform
+from maskwell.errors import NotIdentifiableError, ParameterError
+from maskwell.estimation import (
+    Sample,
     estimate_by_moments,
-    make_design,
     mean_scores,
     optimal_scores,
     optimal_scores_for_weights,
     score_left_inverse,
     score_recovery,
 )
-from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.estimation.share_estimate import Sample
 
 KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=3)
 CHOW = make_design("chow", red=5, blue=3, draws=2)

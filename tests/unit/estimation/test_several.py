@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.core.report_data import Counts
-from maskwell.designs.dense import Dense
-from maskwell.designs.subset import Subset
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, Counts, SeededRandom
+from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
-from maskwell.estimation.maximisation.maximum import maximise
-from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
-from maskwell.estimation.moments import estimate_by_moments, sampling_part
-from maskwell.estimation.share_estimate import Sample
-from maskwell.estimation.stacked_samples import cheating_range, estimate_samples, group_samples
+from maskwell.estimation import (
+    Sample,
+    cheating_range,
+    estimate_by_likelihood,
+    estimate_by_moments,
+    estimate_samples,
+    group_samples,
+    maximise,
+)
+from maskwell.estimation.moments import sampling_part
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
 SHARP = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]])

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell import Categories, Demand, Subset, Uniform, choose, minimax_size
+from maskwell import Categories, Demand, choose
+from maskwell.designs import Subset, Uniform
 from maskwell.errors import LabelError, MaskwellError, ParameterError
+from maskwell.planning import minimax_size
 from maskwell.planning.design_choice import SIMPLER
 from maskwell.planning.set_sizes import added_variance
 

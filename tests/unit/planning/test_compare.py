@@ -11,16 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
 
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
-from maskwell.planning.comparison import compare
+from maskwell.estimation import fisher_information
+from maskwell.estimation.maximum_likelihood import mutual_information
+from maskwell.planning import compare, sufficiency
 from maskwell.planning.equal_protection import at_parity, diluted
-from maskwell.planning.order import sufficiency
 from maskwell.reports.text.order_report import compare_report
 
 

@@ -10,18 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Dense, Uniform
 from maskwell.errors import ParameterError
-from maskwell.planning.comparison import compare, default_grid, efficiency_of
+from maskwell.planning import compare, efficiency_of, sufficiency
+from maskwell.planning.comparison import default_grid
 from maskwell.planning.equal_protection import at_level, diluted
-from maskwell.planning.order import sufficiency
-from maskwell.privacy.measures import MEASURES, Measure
-from maskwell.procedures.counted_draws import chow, christofides
-from maskwell.procedures.nonrandomized import triangular
-from maskwell.procedures.statement_cards import mangat, warner
-from maskwell.procedures.unrelated_questions import simmons
+from maskwell.privacy import Measure
+from maskwell.privacy.measures import MEASURES
+from maskwell.procedures import chow, christofides, mangat, simmons, triangular, warner
 
 PRIOR = (Fraction(1, 5), Fraction(1, 2), Fraction(3, 10))
 
@@ -182,7 +179,7 @@ def test_relative_efficiency_is_the_ratio_of_variances_for_two_categories() -> N
 @given(dense_designs(), dense_designs())
 @settings(max_examples=30)
 def test_the_extremes_bound_every_direction(one: Dense, two: Dense) -> None:
-    from maskwell.estimation.maximum_likelihood import fisher_information
+    from maskwell.estimation import fisher_information
 
     found = efficiency_of(one, two)
     assert found is not None

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell import Categories, Demand, Patterns, Subset, Uniform
+from maskwell import Categories, Demand
+from maskwell.designs import Patterns, Subset, Uniform
 from maskwell.designs.rational import Frame, product
 from maskwell.errors import ParameterError, TooLargeError, WrongTypeError
-from maskwell.planning.extremal import UTILITIES, extremal_design, utility_named
-from maskwell.planning.set_sizes import minimax_size
+from maskwell.planning import extremal_design, minimax_size
+from maskwell.planning.extremal import UTILITIES, utility_named
 
 SHARES = {
     2: [["1/2", "1/2"], ["0.9", "0.1"], [1, 0]],

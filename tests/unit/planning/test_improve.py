@@ -12,23 +12,24 @@ import pytest
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 from tests.support.twin import Twin
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs import wire
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import (
+    Composed,
+    Dense,
+    Design,
+    Kronecker,
+    LocalDiversity,
+    Mixture,
+    Patterns,
+    Subset,
+    Unary,
+    Uniform,
+    wire,
+)
 from maskwell.designs.garbling import Garbling
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.patterns import Patterns
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
 from maskwell.errors import MaskwellError, ParameterError, TooLargeError
+from maskwell.planning import Improvement, improve, replacement
 from maskwell.planning import improvement as module
-from maskwell.planning import replacement
-from maskwell.planning.improvement import Improvement, improve
 from maskwell.planning.replacement import best_added_variance
 
 METHODS = ["layers", "lemmas"]
@@ -132,7 +133,7 @@ def test_a_uniform_design_with_room_becomes_a_better_uniform_design() -> None:
 def test_a_demand_is_reached_within_rounding() -> None:
     """A design made from epsilon is rounded down by some 1e-19: nothing is to be gained from that."""
     design = Uniform.from_epsilon(1, ABC)
-    from maskwell.privacy.criteria import Demand
+    from maskwell.privacy import Demand
 
     gamma = Demand.from_epsilon(1).reachable
     assert gamma > design.parity_exact()

@@ -11,22 +11,14 @@ import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.designs.subset import Subset
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import MaskwellError, ParameterError
-from maskwell.estimation.maximum_likelihood import fisher_information
-from maskwell.planning.one_sided import (
-    OneSided,
-    best_one_sided,
-    improve_one_sided,
-    incriminating_order,
-    ratio_for,
-)
-from maskwell.privacy.posterior import hazard
-from maskwell.procedures.counted_draws import chow, kuk
-from maskwell.procedures.statement_cards import mangat
+from maskwell.estimation import fisher_information
+from maskwell.planning import best_one_sided, improve_one_sided, ratio_for
+from maskwell.planning.one_sided import OneSided, incriminating_order
+from maskwell.privacy import hazard
+from maskwell.procedures import chow, kuk, mangat
 
 Rows = list[list[Fraction]]
 

@@ -13,20 +13,13 @@ import numpy as np
 import pytest
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 
-from maskwell.core.categories import Categories
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker
+from maskwell.core import Categories
+from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Unary, Uniform
 from maskwell.designs.proofs import gain_margin, garbling_residual, is_transition, verify_gain, verify_garbling
 from maskwell.designs.rational import product
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
-from maskwell.planning import blackwell, order
+from maskwell.planning import blackwell, order, order_of, sufficiency
 from maskwell.planning.blackwell import Sufficiency
-from maskwell.planning.order import order_of, sufficiency
 
 
 def dense(rows: Any) -> Dense:

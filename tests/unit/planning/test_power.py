@@ -9,15 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.core.exact import Number
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.uniform import Uniform
+from maskwell.designs import Dense, Design, Uniform
 from maskwell.errors import MatrixError, NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.planning.power import plan_test
-from maskwell.planning.sample_size import plan_sample
-from maskwell.planning.unit_variance import Sampling, line_through, unit_variance, worst_shares
+from maskwell.planning import plan_sample, plan_test, unit_variance, worst_shares
+from maskwell.planning.unit_variance import Sampling, line_through
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])

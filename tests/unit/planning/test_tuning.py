@@ -9,16 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.core.exact import to_float
-from maskwell.designs.dense import Dense
+from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.planning.tuning import TUNABLE, retuned, tuned
-from maskwell.privacy.measures import Measure
-from maskwell.procedures.counted_draws import kuk
-from maskwell.procedures.nonrandomized import crosswise
-from maskwell.procedures.registry import make_design
-from maskwell.procedures.statement_cards import warner
+from maskwell.planning import tuned
+from maskwell.planning.tuning import TUNABLE, retuned
+from maskwell.privacy import Measure
+from maskwell.procedures import crosswise, kuk, make_design, warner
 
 KEPT: dict[str, dict[str, Any]] = {
     "warner": {},

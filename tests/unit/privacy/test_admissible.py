@@ -12,19 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.designs import Composed, Dense, Design, Kronecker, Mixture, Sparse, Subset, Unary, Uniform
 from maskwell.errors import TooLargeError
-from maskwell.planning.improvement import improve
+from maskwell.planning import improve
+from maskwell.privacy import audit
 from maskwell.privacy.column_shapes import columns_sum_to_one, parity_of_rows, shapes
-from maskwell.privacy.design_audit import audit
 from maskwell.privacy.provable_claims import judged_rows, parts_of, why_not
 
 

@@ -7,21 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import (
-    AverageSecurity,
-    Blocks,
-    Categories,
-    Dense,
-    Design,
-    Kronecker,
-    LocalDiversity,
-    Mixture,
-    Subset,
-    Unary,
-    Uniform,
-    audit,
-)
+from maskwell import Categories, Design, audit
+from maskwell.designs import Blocks, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform
 from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
+from maskwell.privacy import AverageSecurity
 from maskwell.privacy.design_audit import counted_reports
 
 KEYS = {

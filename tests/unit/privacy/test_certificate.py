@@ -18,26 +18,25 @@ import referencing
 from tests.support import certificates as made
 from tests.support.examples import ABC, EXAMPLES, WARNER, numbered
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.core.exact import to_text
-from maskwell.designs import wire
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
+from maskwell.designs import Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform, wire
 from maskwell.designs.fingerprint import fingerprint_of
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
 from maskwell.errors import CertificateError, ParameterError, TooLargeError
+from maskwell.privacy import (
+    Certificate,
+    Demand,
+    Lines,
+    Smooth,
+    Steps,
+    audit,
+    certify,
+    load_certificate,
+    verify_certificate,
+)
 from maskwell.privacy import certificate as module
-from maskwell.privacy.certificate import Certificate, certify
-from maskwell.privacy.certificate_check import load_certificate, verify_certificate, verify_text
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.curves import Lines, Steps
-from maskwell.privacy.design_audit import audit
+from maskwell.privacy.certificate_check import verify_text
 from maskwell.privacy.provable_claims import Improves, provable, provable_rows
-from maskwell.privacy.smooth_curves import Smooth
 
 NAMES = list(made.certificates())
 STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from maskwell import Categories, Demand, LocalDiversity, Uniform, audit
+from maskwell import Categories, Demand, audit
+from maskwell.designs import LocalDiversity, Uniform
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.criteria import DEMANDS, in_every_language, posterior_range
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwell.errors import ParameterError
-from maskwell.privacy.criteria import Demand, area_between, largest_shift, posterior_range
-from maskwell.privacy.curves import Boundary, Lines, Steps, odds_ratio
-from maskwell.privacy.smooth_curves import Smooth
+from maskwell.privacy import Demand, Lines, Smooth, Steps
+from maskwell.privacy.criteria import area_between, largest_shift, posterior_range
+from maskwell.privacy.curves import Boundary, odds_ratio
 
 SHARES = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=60)
 

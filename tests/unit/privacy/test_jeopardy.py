@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
+from maskwell.core import Categories
+from maskwell.designs import Dense
 from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.privacy.posterior import from_jeopardy, hazard, jeopardy
+from maskwell.privacy import from_jeopardy, hazard, jeopardy
 
 YES_NO = Categories.of(["yes", "no"])
 PROBABILITIES = st.fractions(0, 1, max_denominator=40)

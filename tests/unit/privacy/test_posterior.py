@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
 
-from maskwell.designs.dense import Dense
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.uniform import Uniform
+from maskwell.designs import Dense, LocalDiversity, Subset, Uniform
 from maskwell.errors import ParameterError, UnknownCategoryError
-from maskwell.privacy.criteria import Demand, average_security_bound, posterior_range
-from maskwell.privacy.design_audit import AverageSecurity, audit, average_security, wear_out
-from maskwell.privacy.posterior import hazard, posterior, posterior_of
+from maskwell.privacy import AverageSecurity, Demand, audit, hazard, posterior, posterior_of
+from maskwell.privacy.criteria import average_security_bound, posterior_range
+from maskwell.privacy.design_audit import average_security, wear_out
 
 WEIGHTS = st.lists(st.integers(1, 50), min_size=3, max_size=3)
 

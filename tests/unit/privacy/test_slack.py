@@ -12,26 +12,12 @@ import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 
 from maskwell.core.exact import is_decimal, parity_text, told_apart
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.designs import Blocks, Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform
 from maskwell.errors import MatrixError
-from maskwell.planning.improvement import improve
-from maskwell.privacy.criteria import SLACK, Demand, Verdict, alike, stands_for, verdict
-from maskwell.privacy.curves import Lines, Steps
-from maskwell.privacy.design_audit import AverageSecurity
-from maskwell.privacy.smooth_curves import Smooth
-from maskwell.procedures.forced_answers import forced
-from maskwell.procedures.item_bits import bits
-from maskwell.procedures.registry import make_design
-from maskwell.procedures.small_decks import bounded_deck
-from maskwell.procedures.statement_cards import warner
-from maskwell.procedures.unrelated_questions import simmons
+from maskwell.planning import improve
+from maskwell.privacy import AverageSecurity, Demand, Lines, Smooth, Steps
+from maskwell.privacy.criteria import SLACK, Verdict, alike, stands_for, verdict
+from maskwell.procedures import bits, bounded_deck, forced, make_design, simmons, warner
 from maskwell.reports.plain_words import factor_down, factor_up
 from maskwell.reports.text.design_report import parity_of
 

@@ -9,18 +9,22 @@ from itertools import product
 
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.subset import Subset
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Dense, Design, Subset, Uniform
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
+from maskwell.procedures import (
+    Deck,
+    DiceTable,
+    bounded_deck,
+    dice_table,
+    make_deck,
+    make_design,
+    make_device,
+    make_spinner,
+)
 from maskwell.procedures.classical_cards import best_deck, classical_deck, known_procedure
-from maskwell.procedures.decks import Card, Deck, make_deck, report_labels, truth_or_fixed, truthful, written_reports
-from maskwell.procedures.dice_spinner import DiceTable, dice_table, faces_in_words, make_spinner, sizes_in_tenths
-from maskwell.procedures.realisation import make_device
-from maskwell.procedures.registry import make_design
-from maskwell.procedures.small_decks import bounded_deck
+from maskwell.procedures.decks import Card, report_labels, truth_or_fixed, truthful, written_reports
+from maskwell.procedures.dice_spinner import faces_in_words, sizes_in_tenths
 
 EXAMPLE = [["4/5", "1/5", "1/10"], ["1/10", "7/10", "3/10"], ["1/10", "1/10", "3/5"]]
 THREE = Categories.of(["never", "once", "often"])

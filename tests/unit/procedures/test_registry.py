@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs.wire import design_from_dict
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import design_from_dict
 from maskwell.errors import LabelError, ParameterError
 from maskwell.procedures.procedure import Kind
 from maskwell.procedures.registry import PROCEDURES, procedure_named

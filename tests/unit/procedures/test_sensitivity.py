@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwell.errors import InputError, NotIdentifiableError
-from maskwell.procedures.nonrandomized import sensitivity_to_q
-from maskwell.procedures.registry import make_design
+from maskwell.procedures import make_design, sensitivity_to_q
 
 shares = st.floats(0.02, 0.45)
 

@@ -12,15 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.core.exact import root_below
-from maskwell.designs.mixture import Mixture
+from maskwell.designs import Mixture
 from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
-from maskwell.procedures.category_cards import bourke_dalenius, permutation_deck
-from maskwell.procedures.category_encodings import kary, ldiverse, oue, rappor, subset
+from maskwell.procedures import bits, bourke_dalenius, kary, ldiverse, liu_chow, oue, permutation_deck, rappor, subset
 from maskwell.procedures.design_builders import NO_PROTECTION
-from maskwell.procedures.forced_answers import REVEALING_BALL, liu_chow
-from maskwell.procedures.item_bits import bits
+from maskwell.procedures.forced_answers import REVEALING_BALL
 
 TWO, THREE, FOUR = (Categories.numbered(k) for k in (2, 3, 4))
 weights = st.lists(st.integers(1, 50), min_size=2, max_size=7)

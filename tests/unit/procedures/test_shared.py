@@ -9,14 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
+from maskwell.designs import Kronecker
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.kronecker import Kronecker
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError
-from maskwell.procedures.counted_draws import kuk
-from maskwell.procedures.forced_answers import forced
-from maskwell.procedures.joint_answers import shared
-from maskwell.procedures.statement_cards import warner
+from maskwell.procedures import forced, kuk, shared, warner
 
 TRUTH, OPPOSITE = warner(1), warner(0)
 

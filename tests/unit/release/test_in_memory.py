@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.randomness import SeededRandom
+from maskwell.core import SeededRandom
 from maskwell.errors import DataFileError, InfeasibleError, PlanError, PublishError, WrongTypeError
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.publication import release_table
+from maskwell.release import ReleasePlan, release_table
 
 pa = pytest.importorskip("pyarrow")
 PEOPLE = {"x": ["a"] * 120 + ["b"] * 80 + ["c"] * 30, "y": list(range(230))}

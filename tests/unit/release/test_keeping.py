@@ -7,15 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.cells import CellTable
+from maskwell.core import CellTable
 from maskwell.errors import InfeasibleError, PlanError
-from maskwell.release import kept_bounds
+from maskwell.release import Release, ReleasePlan, kept_bounds, release_table
 from maskwell.release.assessment import assess_tables, judged, tables_of
 from maskwell.release.kept_bounds import bounds_kept, check_bounds, check_kept, check_match, exempted
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.publication import release_table
-from maskwell.release.release_result import Release
-from maskwell.reports.pages.release_page import release_page
+from maskwell.reports import release_page
 from maskwell.reports.text.release_report import dry_run_report, refusal, release_report
 from maskwell.reports.text.release_words import promises
 

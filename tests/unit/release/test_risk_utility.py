@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
+from maskwell.release import RiskUtilityPoint
+from maskwell.release.risk_utility import beaten_by
 
 
 def point(label: str, risk: float, changed: float) -> RiskUtilityPoint:

@@ -12,12 +12,10 @@ import pytest
 
 from maskwell.engines import dependence
 from maskwell.errors import PlanError, PublishError
-from maskwell.release.assessment import assess_file
+from maskwell.release import Release, ReleasePlan, assess_file, release_table
 from maskwell.release.folder.receipt_contents import internal_receipt, public_receipt
 from maskwell.release.folder.release_folder import check_rows
-from maskwell.release.plans.release_plan import ReleasePlan, read_plan
-from maskwell.release.publication import release_table
-from maskwell.release.release_result import Release
+from maskwell.release.plans.release_plan import read_plan
 from maskwell.release.side_channels import SideChannel, check_side_channels
 from maskwell.verbs.publish import first_plan, release_file
 

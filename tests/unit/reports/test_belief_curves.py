@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.curves import Lines, Steps
+from maskwell.privacy import Demand, Lines, Steps
 from maskwell.reports.pictures.belief_square import BESIDE, Grid, Jump, Outline, Region
 
 STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])

@@ -8,10 +8,10 @@ import pytest
 from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
 from maskwell.errors import ParameterError
-from maskwell.planning.design_choice import choose
-from maskwell.planning.set_sizes import added_variance, minimax_size
+from maskwell.planning import choose, minimax_size
+from maskwell.planning.set_sizes import added_variance
 from maskwell.plots import Picture, plot_choice, plot_frontier
-from maskwell.privacy.criteria import Demand
+from maskwell.privacy import Demand
 
 ONE = Demand.from_epsilon(1)
 

@@ -15,11 +15,11 @@ from maskwell.reports.text.crosstab_report import (
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
-LONG = mw.Uniform.from_gamma(60, mw.Categories.of([f"a long answer, number {i}" for i in range(12)]))
+LONG = mw.designs.Uniform.from_gamma(60, mw.Categories.of([f"a long answer, number {i}" for i in range(12)]))
 
 
 def _table(x, designs):
-    return mw.cross_tabulate_counts(np.asarray(x), designs)
+    return mw.estimation.cross_tabulate_counts(np.asarray(x), designs)
 
 
 def test_rows_by_columns_with_margins():
@@ -43,7 +43,7 @@ def test_what_is_not_available_is_said():
     empty = _table([[120, 90], [55, 235]], {"a": WARNER, "b": FORCED})
     lines = crosstab_report(empty, 0.95)
     assert any("infinite (95 % profile interval" in line and "infinity" in line for line in lines)
-    weighted = mw.Table(mw.Estimate(**{**vars(empty.estimate), "samples": ()}), empty.layout)
+    weighted = mw.estimation.Table(mw.Estimate(**{**vars(empty.estimate), "samples": ()}), empty.layout)
     assert odds_sentence(weighted.odds_ratio(), 0.95).endswith("not available")
     few = _table([[1, 0], [0, 1]], {"a": WARNER, "b": FORCED})
     assert crosstab_content(few, 0.95)["independence"][0]["flags"]
@@ -51,7 +51,7 @@ def test_what_is_not_available_is_said():
 
 def test_a_shared_device_is_tested_by_what_is_valid():
     rows = [[".7", 0, 0, ".3"], [0, ".7", ".3", 0], [0, ".3", ".7", 0], [".3", 0, 0, ".7"]]
-    shared = mw.Dense.of(rows, mw.Categories.of([(a, b) for a in ("yes", "no") for b in ("yes", "no")]))
+    shared = mw.designs.Dense.of(rows, mw.Categories.of([(a, b) for a in ("yes", "no") for b in ("yes", "no")]))
     content = crosstab_content(_table([[60, 40], [40, 60]], {("a", "b"): shared}), 0.95)
     assert [test["method"] for test in content["independence"]] == ["wald"]
 
@@ -72,23 +72,23 @@ def test_for_a_paper():
 
 
 def test_the_table_that_an_estimate_holds():
-    both = mw.Kronecker.of([WARNER, FORCED])
-    found = mw.estimate_by_moments(mw.Counts(np.array([60, 140, 100, 200]), 500, both.fingerprint), both)
+    both = mw.designs.Kronecker.of([WARNER, FORCED])
+    found = mw.estimation.estimate_by_moments(mw.Counts(np.array([60, 140, 100, 200]), 500, both.fingerprint), both)
     table = table_in(found, [(WARNER, ("smokes",)), (FORCED, ("drinks",))])
     assert table.names == ("smokes", "drinks")
     assert table_in(found, [(both, ("a", "b"))]).layout.shares_devices()
-    one = mw.estimate_by_moments(mw.Counts(np.array([60, 140]), 200, WARNER.fingerprint), WARNER)
+    one = mw.estimation.estimate_by_moments(mw.Counts(np.array([60, 140]), 200, WARNER.fingerprint), WARNER)
     assert table_in(one, [(WARNER, ("smokes",))]) is None
-    twice = mw.Dense.of(
+    twice = mw.designs.Dense.of(
         [["0.6", "0.1"], ["0.2", "0.3"], ["0.2", "0.6"]], WARNER.inputs, mw.Categories.of([(1, 1), (1, 2), (2, 2)])
     )
-    again = mw.estimate_by_moments(mw.Counts(np.array([60, 140, 90]), 290, twice.fingerprint), twice)
+    again = mw.estimation.estimate_by_moments(mw.Counts(np.array([60, 140, 90]), 290, twice.fingerprint), twice)
     assert table_in(again, [(twice, ("first", "second"))]) is None
 
 
 def test_odds_ratios_that_say_nothing_are_left_out():
     """The last category is rare: nothing is told against it, but against the largest one."""
-    three = mw.Uniform.from_gamma(4, mw.Categories.of(["farm", "office", "astronaut"]))
+    three = mw.designs.Uniform.from_gamma(4, mw.Categories.of(["farm", "office", "astronaut"]))
     table = _table([[300, 520, 160], [340, 610, 172]], {"sex": WARNER, "job": three})
     assert min(table.margin("job").pi_hat) == table.margin("job").pi_hat[-1] < 0.03
     text = " ".join(line.strip() for line in crosstab_report(table, 0.95))
@@ -99,7 +99,7 @@ def test_odds_ratios_that_say_nothing_are_left_out():
 
 
 def test_notes_name_no_function_of_python():
-    design = mw.Uniform.from_gamma(4, mw.Categories.of(["x", "y", "z"]))
+    design = mw.designs.Uniform.from_gamma(4, mw.Categories.of(["x", "y", "z"]))
     table = _table([[3, 1, 2], [1, 4, 2], [2, 1, 5]], {"a": design, "b": design})
     text = " ".join(line.strip() for line in crosstab_report(table, 0.95))
     assert "expected counts are below" in text and "method=" not in text

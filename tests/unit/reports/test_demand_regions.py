@@ -14,9 +14,8 @@ from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
 from maskwell.errors import ParameterError
 from maskwell.plots import Picture, plot_canonical, plot_demand, plot_demands, plot_family, plot_revealed
-from maskwell.privacy.criteria import Demand, area_between, largest_shift
-from maskwell.privacy.curves import Steps
-from maskwell.privacy.smooth_curves import Smooth
+from maskwell.privacy import Demand, Smooth, Steps
+from maskwell.privacy.criteria import area_between, largest_shift
 from maskwell.reports.plain_words import SPACE
 
 RHO, BETA = Demand.from_rho("0.1", "0.5"), Demand.from_beta(4)

@@ -6,12 +6,8 @@ from fractions import Fraction
 
 from tests.support.examples import numbered
 
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.curves import Steps
-from maskwell.privacy.smooth_curves import Smooth
+from maskwell.designs import Subset, Unary, Uniform
+from maskwell.privacy import Demand, Smooth, Steps
 from maskwell.reports.demand_words import explain
 from maskwell.reports.plain_words import SPACE
 

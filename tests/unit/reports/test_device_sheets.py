@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.designs.design import Design
-from maskwell.procedures.realisation import make_device
-from maskwell.procedures.registry import make_design
+from maskwell.core import Categories
+from maskwell.designs import Design
+from maskwell.procedures import make_design, make_device
+from maskwell.reports import SheetOptions, device_page
 from maskwell.reports.device.device_report import assigned
-from maskwell.reports.device.device_sheets import SheetOptions, device_page, sheet_notes
+from maskwell.reports.device.device_sheets import sheet_notes
 from maskwell.reports.device.paper_cards import Face, grid_for
 
 THREE = Categories.of(["never", "once", "often"])

@@ -3,7 +3,7 @@ import pytest
 from tests.support.regression import DIRECT, WARNER, logistic_data
 
 from maskwell.errors import InputError
-from maskwell.estimation.regression.logit_models import fit_logistic
+from maskwell.estimation.regression import fit_logistic
 from maskwell.plots import plot_coefficients
 
 

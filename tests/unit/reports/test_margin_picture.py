@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
-from maskwell.core.categories import Categories
-from maskwell.planning.sample_size import plan_sample
+from maskwell.core import Categories
+from maskwell.planning import plan_sample
 from maskwell.plots import Picture, plot_margins
-from maskwell.procedures.registry import make_design
+from maskwell.procedures import make_design
 
 
 def pictures() -> list[Picture]:

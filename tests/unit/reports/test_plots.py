@@ -10,19 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.core.report_data import Counts
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, Counts
+from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import DataFileError, MissingExtraError, UnknownCategoryError, WrongTypeError
-from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
-from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.sampling.weighted_survey import estimate_survey
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation import Estimate, SamplingPlan, SurveyEstimate, estimate_by_moments, estimate_survey
 from maskwell.plots import Picture, plot_flows, plot_learned, plot_revealed
 
 ODD = ["<script>alert(1)</script>", "$x^2$ & 'y'", '"quoted"', "病気 🙂"]

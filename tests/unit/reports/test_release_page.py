@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from tests.support.drawings import overlapping, texts_outside
 
-from maskwell.core.cells import CellTable
+from maskwell.core import CellTable
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.plots import plot_release_risk
+from maskwell.release import Release, ReleasePlan, RiskUtilityPoint
 from maskwell.release.assessment import assess_tables
 from maskwell.release.folder.receipt_contents import advice_of, public_receipt
 from maskwell.release.folder.release_metadata import processing
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release, ReleasedColumn
+from maskwell.release.release_result import ReleasedColumn
 from maskwell.release.risk.table_flow import expected_table
-from maskwell.release.risk_utility import RiskUtilityPoint
-from maskwell.reports.pages.release_page import _stage_facts, _stages, lead, release_page
+from maskwell.reports import release_page
+from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
 from maskwell.reports.report import WIDTH
 from maskwell.reports.text.release_report import dry_run_report, release_report
 from maskwell.reports.text.release_words import bound_value, promises, rule_in_words

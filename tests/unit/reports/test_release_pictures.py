@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
+from maskwell.core import Categories
+from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.release.risk_utility import RiskUtilityPoint
+from maskwell.plots import Picture, plot_matrix, plot_risk_utility
+from maskwell.release import RiskUtilityPoint
 from maskwell.release.stages.stage import Stage
-from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import MOST_STEPS, Cost, RiskSpread, draw_release_risk
-from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
-from maskwell.reports.pictures.transition_picture import WHOLE, plot_matrix
+from maskwell.reports.pictures.transition_picture import WHOLE
 
 
 def spread_of(risk: list[float], records: list[int]) -> RiskSpread:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.core.exact import parity_text, rounded
-from maskwell.designs.uniform import Uniform
+from maskwell.designs import Uniform
 from maskwell.reports.plain_words import label
 from maskwell.reports.report import GAP, Facts, Grid, Notes, Paragraph, Report, line, table_lines
 from maskwell.reports.text.design_report import design_report

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from maskwell.privacy.criteria import Demand
+from maskwell.privacy import Demand
 from maskwell.reports.demand_words import asked, kept
 from maskwell.reports.plain_words import average_promise, decimals_for, number, percent
 from maskwell.reports.text.release_words import bound_value

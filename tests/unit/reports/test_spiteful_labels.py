@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import maskwell as mw
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.core.display import html_table
 from maskwell.core.escapes import visible
-from maskwell.designs.uniform import Uniform
-from maskwell.estimation.moments import estimate_by_moments
+from maskwell.designs import Uniform
+from maskwell.estimation import estimate_by_moments
 from maskwell.release.folder.release_folder import readme
 from maskwell.release.folder.release_metadata import Entry, codebook_csv, ddi_codebook, formula_columns
 

@@ -8,16 +8,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.core.report_data import Counts
-from maskwell.designs.dense import Dense
-from maskwell.designs.design import Design
-from maskwell.designs.subset import LocalDiversity, Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, Counts
+from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import MissingExtraError
-from maskwell.estimation.moments import estimate_by_moments
-from maskwell.privacy.criteria import Demand
+from maskwell.estimation import estimate_by_moments
+from maskwell.privacy import Demand
 from maskwell.reports.pages.survey_page import PageContent, page
 
 ODD = ["<script>alert(1)</script>", "a & b", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}"]

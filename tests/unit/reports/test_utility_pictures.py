@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
-from maskwell.core.cells import CellTable
-from maskwell.designs.dense import Dense
+from maskwell.core import CellTable
+from maskwell.designs import Dense
 from maskwell.errors import InputError
 from maskwell.plots import Picture, plot_associations, plot_inflation
 from maskwell.release.stages.stage import Stage
+from maskwell.release.utility import UtilityReport, assess_utility
 from maskwell.release.utility.utility_measures import Association
-from maskwell.release.utility.utility_report import UtilityReport, assess_utility
 
 BEFORE = CellTable.of(["roof", "income"], {("tile", "low"): 15, ("tile", "high"): 5, ("thatch", "low"): 10})
 AFTER = CellTable.of(["roof", "income"], {("tile", "low"): 14, ("tile", "high"): 4, ("thatch", "low"): 12})

@@ -5,7 +5,8 @@ import pytest
 from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
 from maskwell.errors import ParameterError
-from maskwell.planning.set_sizes import added_variance, minimax_size, switch_gamma, switch_k
+from maskwell.planning import minimax_size
+from maskwell.planning.set_sizes import added_variance, switch_gamma, switch_k
 from maskwell.plots import Picture, plot_variance
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwell.core.exact import Parity
-from maskwell.privacy.criteria import Demand, posterior_range
-from maskwell.privacy.curves import Lines, Steps
+from maskwell.privacy import Demand, Lines, Steps
+from maskwell.privacy.criteria import posterior_range
 from maskwell.reports.pictures.belief_square import Region, Worst, find_worst
 
 CASE = re.compile(

@@ -12,12 +12,16 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
-from maskwell.core.categories import Categories  # noqa: E402
-from maskwell.core.randomness import SeededRandom  # noqa: E402
-from maskwell.designs.kronecker import Kronecker  # noqa: E402
-from maskwell.designs.subset import Subset  # noqa: E402
-from maskwell.designs.uniform import Uniform  # noqa: E402
-from maskwell.designs.wire import save_design  # noqa: E402
+from maskwell.core import (
+    Categories,
+    SeededRandom,
+)
+from maskwell.designs import (
+    Kronecker,
+    Subset,
+    Uniform,
+    save_design,
+)
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
 from maskwell.verbs.randomize import randomize  # noqa: E402
 from maskwell.verbs.tally import tally  # noqa: E402

@@ -37,7 +37,9 @@ def test_every_kind_of_table_gives_the_same(table, tmp_path):
 def test_a_formula_is_the_same_as_arrays(table):
     found = mw.regress(table, "y ~ x", {"y": WARNER}, weights="weight", clusters="psu")
     z = WARNER.outputs.encode(table.y).codes
-    arrays = mw.fit_logistic(table.x, z, WARNER, weights=table.weight, clusters=table.psu, codes=True)
+    arrays = mw.estimation.regression.fit_logistic(
+        table.x, z, WARNER, weights=table.weight, clusters=table.psu, codes=True
+    )
     np.testing.assert_allclose(found.estimates, arrays.estimates, atol=1e-10)
     np.testing.assert_allclose(found.covariance, arrays.covariance, rtol=1e-8)
     assert found.degrees_of_freedom == arrays.degrees_of_freedom == table.psu.nunique() - 1
@@ -115,7 +117,9 @@ def test_groups_of_rows_with_their_own_designs(table):
     other = mw.make_design("warner", p="0.3", allow_unidentifiable=False)
     found = mw.regress(table, "y ~ x", {"y": [({"group": "a"}, WARNER), ({"group": "b"}, other)]})
     z = WARNER.outputs.encode(table.y).codes
-    arrays = mw.fit_logistic(table.x, z, [WARNER, other], groups=(table.group == "b").astype(int), codes=True)
+    arrays = mw.estimation.regression.fit_logistic(
+        table.x, z, [WARNER, other], groups=(table.group == "b").astype(int), codes=True
+    )
     np.testing.assert_allclose(found.estimates, arrays.estimates, atol=1e-10)
     with quiet(mw.MaskwellError, match="have no design, the first in data row", values="'b'"):
         mw.regress(table, "y ~ x", {"y": [({"group": "a"}, WARNER)]})
@@ -127,7 +131,9 @@ def test_groups_of_rows_with_their_own_designs(table):
 def test_a_randomized_predictor_by_name(table):
     found = mw.regress(table.assign(asked=table.asked), "asked ~ r + x", {"r": WARNER}, latent="~ 1")
     codes = WARNER.outputs.encode(table.r).codes
-    arrays = mw.fit_predictor((table.asked == "yes").astype(int), codes, WARNER, table.x, codes=True)
+    arrays = mw.estimation.regression.fit_predictor(
+        (table.asked == "yes").astype(int), codes, WARNER, table.x, codes=True
+    )
     assert dict(found.params.round(6)) == pytest.approx(
         dict(zip(["Intercept", "r[T.yes]", "x"], arrays.estimates.round(6), strict=True)), abs=1e-5
     )

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.publication import release_table
+from maskwell.release import ReleasePlan, release_table
 from maskwell.verbs.risk import risk
 
 PEOPLE: dict[str, list[Any]] = {

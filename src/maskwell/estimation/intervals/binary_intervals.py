@@ -64,9 +64,9 @@ def score(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     ``inconsistent_with_design``. The default there. Source: Wilson's interval, standard; carried back by the map of
     [Adeshiyan2011, eq. (2.4)], derived.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.designs import Dense
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([80, 420], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]]))
     >>> found = score(estimate_by_moments(sample.counts, sample.design), 0.95)
     >>> found.to_array()[0].round(4).tolist()   # at most one in twenty-six
@@ -97,9 +97,9 @@ def exact(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     For a design with two categories and two reports; cut and flagged like :func:`score`. Source: Clopper and Pearson's
     interval, standard; carried back by the map of [Adeshiyan2011, eq. (2.4)], derived.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.designs import Dense
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
     >>> found = exact(estimate_by_moments(sample.counts, sample.design), 0.95)
     >>> found.to_array()[0].round(4).tolist()   # a quarter; between a tenth and four tenths

@@ -43,9 +43,9 @@ def profile(estimate: Estimate, level: float) -> Intervals:
     An end is 0 or 1 where the likelihood never falls far enough. They fit estimates at the boundary, which have no
     standard error, and cover a little more than stated there. Standard.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.designs import Dense
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
     >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
     >>> found = profile(estimate_by_moments(Sample.of([5, 60, 35], P).counts, P), 0.95)
     >>> found.to_array()[0].round(4).tolist()   # the moment estimate is -0.118; at most 5 percent is possible
@@ -204,9 +204,9 @@ def bootstrap(
     ends
         ``percentile``, or ``bca`` (bias corrected and accelerated) for moment estimates of one sample.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.designs import Dense
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
     >>> found = bootstrap(estimate_by_moments(sample.counts, sample.design), 0.95, seed=1, replicates=4000)
     >>> found.to_array()[0].round(1).tolist()   # close to the score interval, 0.115 to 0.391

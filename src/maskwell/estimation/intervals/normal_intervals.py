@@ -26,9 +26,9 @@ def wald(estimate: Estimate, level: float) -> Intervals:
     standard.
 
     >>> import numpy as np
-    >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.designs import Dense
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([80, 420], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]]))
     >>> found = wald(estimate_by_moments(sample.counts, sample.design), 0.95)
     >>> found.to_array()[0].round(4).tolist()   # no share is negative: near zero, prefer a score interval
@@ -49,9 +49,9 @@ def logit(estimate: Estimate, level: float) -> Intervals:
 
     Do not use it near 0 or 1: it covers less than it says there (see docs/theory/intervals.md). Standard.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.designs import Dense
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([80, 420], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]]))
     >>> found = logit(estimate_by_moments(sample.counts, sample.design), 0.95)
     >>> found.to_array()[0].tolist(), found.flags[0]
@@ -74,7 +74,7 @@ def wilson_effective(estimate: Estimate, level: float) -> Intervals:
     They lie within [0, 1] and exist for categories that no released record has. Source: Wilson's interval, standard;
     with the effective number of records derived.
 
-    >>> from maskwell.estimation.invariant_shares import estimate_unknown
+    >>> from maskwell.estimation import estimate_unknown
     >>> wilson_effective(estimate_unknown([10, 0]), 0.95).to_array().round(4).tolist()
     [[0.5781, 1.0], [0.0, 0.4219]]
     """
@@ -94,10 +94,10 @@ def wilson_effective(estimate: Estimate, level: float) -> Intervals:
 def bonferroni(estimate: Estimate, level: float) -> Intervals:
     """Wald intervals with ``z`` at ``1 - alpha / (2 k)``: all k shares are covered together with chance ``1 - alpha``.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([500, 300, 200], Uniform.from_gamma(5, Categories.numbered(3)))
     >>> estimate = estimate_by_moments(sample.counts, sample.design)
     >>> round(float(bonferroni(estimate, 0.95).half_width[0] / estimate.standard_error[0]), 4)   # instead of 1.96
@@ -110,10 +110,10 @@ def bonferroni(estimate: Estimate, level: float) -> Intervals:
 def scheffe(estimate: Estimate, level: float) -> Intervals:
     """Wald intervals with the root of the chi-squared quantile (k - 1 degrees): for all contrasts, also found later.
 
-    >>> from maskwell.core.categories import Categories
-    >>> from maskwell.designs.uniform import Uniform
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
+    >>> from maskwell.core import Categories
+    >>> from maskwell.designs import Uniform
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([500, 300, 200], Uniform.from_gamma(5, Categories.numbered(3)))
     >>> estimate = estimate_by_moments(sample.counts, sample.design)
     >>> round(float(scheffe(estimate, 0.95).half_width[0] / estimate.standard_error[0]), 4)   # instead of 1.96

@@ -156,9 +156,9 @@ def of_sums(interval: str | None) -> str | None:
 def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | None:
     """The variable that a design of pairs is there for, by name, and its shares; None for any other design.
 
-    >>> from maskwell.estimation.moments import estimate_by_moments
-    >>> from maskwell.estimation.share_estimate import Sample
-    >>> from maskwell.procedures.registry import make_design
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
+    >>> from maskwell.procedures import make_design
     >>> sample = Sample.of([40, 20, 22, 118], make_design("simmons-twice", p1="0.6", p2="0.7"))
     >>> name, found = wanted_margin(estimate_by_moments(sample.counts, sample.design), sample.design)
     >>> name, found.categories, found.pi_hat.round(3).tolist()   # the unrelated answers are summed over

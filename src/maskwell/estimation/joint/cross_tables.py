@@ -52,7 +52,7 @@ def cross_tabulate(
     match
         ``value`` or ``text``: how labels are found, see ``Categories.encode``.
 
-    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.designs import Uniform
     >>> coin = Uniform.from_gamma(9, Categories.of(["yes", "no"]))
     >>> columns = {"smokes": ["yes", "no", "no", "yes"], "sex": ["f", "f", "m", "m"]}
     >>> table = cross_tabulate(columns, {"smokes": coin, "sex": None})
@@ -95,7 +95,7 @@ def cross_tabulate_counts(counts: Any, designs: Mapping[Names, Design | None], *
     ``counts`` has one axis for each variable, in the order of ``designs``; the other parameters are those of
     :func:`cross_tabulate`. A variable that was asked directly (``None``) has the categories 0, 1, 2, ...
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]], Categories.of(["yes", "no"]))
     >>> table = cross_tabulate_counts([[60, 140], [100, 200]], {"smokes": warner, "drinks": warner})
     >>> table.pi_hat.round(3).tolist()   # a third smokes, a fifth drinks, few do both

@@ -165,7 +165,7 @@ def maximise(
     fixed
         ``(j, t)`` keeps ``pi[j] = t`` and maximises over the rest, as profile intervals need it.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
     >>> found = maximise([P], [np.array([5, 60, 35])])
     >>> found.pi.round(4).tolist()   # the first category is at its bound

@@ -104,8 +104,8 @@ def fit_predictor(
     latent
         Predictors of x itself, shape (n, q). If x depends on W they must be in it, or coefficients are biased.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs import Dense
+    >>> from maskwell.core import Categories
     >>> warner = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]], Categories.of(["yes", "no"]))
     >>> z = np.repeat(["yes", "no"], [420, 580])
     >>> y = np.repeat([1, 0, 1, 0], [250, 170, 210, 370])

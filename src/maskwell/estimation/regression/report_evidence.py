@@ -55,7 +55,7 @@ class Evidence:
 
         Reports are labels, or codes 0..m-1 where ``codes`` says so.
 
-        >>> from maskwell.designs.dense import Dense
+        >>> from maskwell.designs import Dense
         >>> warner, direct = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]), Dense.of([[1, 0], [0, 1]])
         >>> Evidence.of([0, 1, 0], [warner, direct], groups=[0, 0, 1]).rows(slice(0, 3)).T.tolist()
         [[0.7, 0.3], [0.3, 0.7], [1.0, 0.0]]
@@ -195,7 +195,7 @@ def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "repo
 
     Whole numbers are never taken for codes unasked: 0 would be the first report, which is "yes" as often as not.
 
-    >>> from maskwell.procedures.registry import make_design
+    >>> from maskwell.procedures import make_design
     >>> report_codes(["no", "yes"], make_design("warner", p="0.7"), codes=False).tolist()
     [1, 0]
     """

@@ -115,8 +115,8 @@ class ListedSamples:
         ``reports`` are the codes reported by its units, lowest unit first; ``recoveries`` has one entry for each unit
         of the population.
 
-        >>> from maskwell.designs.dense import Dense
-        >>> from maskwell.estimation.left_inverse import score_recovery
+        >>> from maskwell.designs import Dense
+        >>> from maskwell.estimation import score_recovery
         >>> warner = score_recovery(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]), [1, 0])
         >>> plan = ListedSamples.of(3, [(0, 1), (0, 2), (1, 2)], [1 / 3, 1 / 3, 1 / 3])
         >>> found = plan.total(0, [0, 1], [warner] * 3)   # unit 0 said yes, unit 1 said no

@@ -255,7 +255,7 @@ def estimate_simple(cells: Cells, designs: Sequence[Design], *, method: str = "m
     method
         ``moments`` or ``ml``.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> cells = Cells.of([0, 1, 0, 1], count=[60, 90, 40, 110], domain=["f", "f", "m", "m"])
     >>> found = estimate_simple(cells, [warner])

@@ -127,8 +127,8 @@ class DomainEstimates(Mapping[Hashable, SurveyEstimate]):
     by
         Names of what tells the domains apart; the labels of domains are tuples where there are several.
 
-    >>> from maskwell.core.cells import Cells
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.core import Cells
+    >>> from maskwell.designs import Dense
     >>> from maskwell.estimation.sampling.report_shares import estimate_simple
     >>> cells = Cells.of([0, 1, 0, 1], count=[60, 90, 40, 110], domain=["f", "f", "m", "m"])
     >>> found = estimate_simple(cells, [Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])])

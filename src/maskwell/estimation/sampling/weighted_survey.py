@@ -83,7 +83,7 @@ def estimate_survey(
     --------
     Eight of twenty people drew a card of Liu and Chow's jar; no one was asked twice:
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> jar = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
     >>> found = estimate_survey([0, 1, 1, 2, 0, 1, 2, 1], jar, SamplingPlan(population=20))
     >>> [round(float(x), 2) for x in (found.total[1], found.total_standard_error[1])]   # ten of them, give or take five
@@ -106,7 +106,7 @@ def estimate_cells(
 ) -> SurveyEstimate:
     """The same from sums that were counted elsewhere, such as in a file; ``design`` by the labels of the samples.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> half = Cells.of([0, 1], count=[60, 90], weight=[2.0, 2.0])
     >>> estimate_cells(half + half, warner).pi_hat.round(4).tolist()

@@ -175,8 +175,8 @@ def estimate_released(
     ParameterError
         The receipt does not allow this table; the message says why.
 
-    >>> from maskwell.release.publication import release_table
-    >>> from maskwell.release.plans.release_plan import ReleasePlan
+    >>> from maskwell.release import release_table
+    >>> from maskwell.release import ReleasePlan
     >>> people = {"sex": ["f", "m"] * 50, "region": ["north"] * 60 + ["south"] * 40}
     >>> plan = ReleasePlan.of([{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}])
     >>> released = release_table(people, plan)
@@ -217,8 +217,8 @@ def estimate_each_released(
     level, interval
         Of the intervals that are to be made: a column that has no such intervals is refused.
 
-    >>> from maskwell.release.publication import release_table
-    >>> from maskwell.release.plans.release_plan import ReleasePlan
+    >>> from maskwell.release import release_table
+    >>> from maskwell.release import ReleasePlan
     >>> plan = ReleasePlan.of([{"variables": [name], "method": "method1", "theta": "1/2"} for name in ("sex", "job")])
     >>> released = release_table({"sex": ["f", "m"] * 50, "job": ["baker"] * 60 + ["clerk"] * 40}, plan)
     >>> [table.route.columns for table in estimate_each_released(released.data, released.receipt()).tables]

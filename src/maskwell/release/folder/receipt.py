@@ -36,8 +36,8 @@ def stage_to_dict(stage: Stage) -> dict[str, Any]:
     """All of a stage, with the counts of the original file: never to be published.
 
     >>> import numpy as np
-    >>> from maskwell.designs.uniform import Uniform
-    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs import Uniform
+    >>> from maskwell.core import Categories
     >>> states = [("no",), ("yes",)]
     >>> stage = Stage(variables=("smokes",), states=states, outputs=states, counts=np.array([30, 10]),
     ...               design=Uniform.from_gamma(3, Categories.of(["no", "yes"])), cells=np.zeros(2, dtype=int),

@@ -149,7 +149,7 @@ def inverse_frequency(
 def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categories | None = None) -> Sparse:
     """The matrix with a theta for each block, as :func:`thetas_for_blocks` finds them.
 
-    >>> from maskwell.release.matrices.cell_blocks import thetas_for_blocks
+    >>> from maskwell.release.matrices import thetas_for_blocks
     >>> counts = [1, 1, 2, 3, 5, 40, 50]
     >>> thetas = thetas_for_blocks(counts, [0, 0, 0, 0, 0, 1, 1], xi="1/2")
     >>> inverse_frequency_by_block(counts, thetas).diagonal()[5:].tolist()   # large cells are safe as they are

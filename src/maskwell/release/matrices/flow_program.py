@@ -315,7 +315,8 @@ def attained(program: Program, units: Array) -> dict[str, float]:
     A factor and a parity are infinite where some value never becomes some other.
 
     >>> from maskwell.release.matrices.flow_program import allowed_pairs
-    >>> from maskwell.release.matrices.bounds import FROM_BELOW, Bounds
+    >>> from maskwell.release.matrices.bounds import FROM_BELOW
+    >>> from maskwell.release.matrices import Bounds
     >>> from maskwell.release.matrices.flow_program import program_of
     >>> pairs, = allowed_pairs([np.arange(2)], 2, (), None, None)
     >>> program = program_of([30, 20], pairs, Bounds())

@@ -53,7 +53,7 @@ def round_flows(program: Program, flows: Real, *, tight: float) -> Array | None:
 def keeps_bounds(program: Program, units: Array) -> bool:
     """Whether integer flows keep the counts and every bound of the program; exact.
 
-    >>> from maskwell.release.matrices.bounds import Bounds
+    >>> from maskwell.release.matrices import Bounds
     >>> from maskwell.release.matrices.flow_program import Pairs, program_of
     >>> pairs = Pairs(released=np.array([0, 0, 1, 1]), true=np.array([0, 1, 0, 1]), cost=np.zeros(4))
     >>> program = program_of([3, 2], pairs, Bounds.of(posterior="2/3"))

@@ -53,7 +53,7 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
 
     Source: [Adeshiyan2011, Theorem 4.1 and eq. (4.18)].
 
-    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> from maskwell.release.matrices import method1
     >>> design = blockwise(["single", "single", "married"], [30, 20, 50], lambda v: method1(v, "1/2"))
     >>> design.diagonal().round(3).tolist()   # only adults are married: they are not protected
     [0.667, 0.5, 1.0]
@@ -175,7 +175,7 @@ def mixed(design: Sparse, a: Number) -> Sparse:
 
     Source: derived; [Adeshiyan2011, section 4.5] notes that invariant matrices form a convex set.
 
-    >>> from maskwell.release.matrices.closed_forms import sequential_uniform
+    >>> from maskwell.release.matrices import sequential_uniform
     >>> mixed(sequential_uniform([12, 8, 3]), "1/2").columns_exact(2)   # half of the change
     {0: Fraction(1, 6), 1: Fraction(1, 6), 2: Fraction(2, 3)}
     """
@@ -196,7 +196,7 @@ def mixed(design: Sparse, a: Number) -> Sparse:
 def chained(first: Sparse, then: Sparse) -> Sparse:
     """``P = P_2 P_1``, exactly: ``first``, then ``then``, in one step.
 
-    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> from maskwell.release.matrices import method1
     >>> step = method1([2, 1], "1/2")
     >>> chained(step, step).columns_exact(1)   # three eighths of the smaller category end where they began
     {0: Fraction(5, 8), 1: Fraction(3, 8)}
@@ -216,7 +216,7 @@ def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
 
     Both keep what P keeps, and C P tells no more than P.
 
-    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.core import Categories
     >>> again, whole = repeated(Uniform.from_gamma(3, Categories.of(["yes", "no"])), "1/2")
     >>> again.parity_exact(), whole.parity_exact()
     (Fraction(7, 1), Fraction(11, 5))
@@ -284,7 +284,7 @@ def two_stage(table: CellTable | Array, first: Make, second: Make) -> TwoStage:
 
     Source: [Adeshiyan2011, Theorems 4.1 and 4.2].
 
-    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> from maskwell.release.matrices import method1
     >>> stages = two_stage(np.array([[6, 2, 1], [3, 5, 4]]), lambda v: method1(v, 0.6), lambda v: method1(v, 0.5))
     >>> stages.design.columns_exact(0)[0]   # chance that a record of the first cell is released unchanged
     Fraction(77, 120)

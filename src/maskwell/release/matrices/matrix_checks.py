@@ -48,7 +48,7 @@ def invariance_error(design: CodedDesign, v: Any) -> float:
 
     Source: [Adeshiyan2011, eq. (4.5)].
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> round(invariance_error(Dense.of([[0.9, 0.3], [0.1, 0.7]]), [5, 5]), 3)   # the first category gains 10 %
     0.1
     """
@@ -60,7 +60,7 @@ def invariance_error(design: CodedDesign, v: Any) -> float:
 def is_invariant(design: CodedDesign, v: Any) -> bool:
     """Whether ``P v = v`` within 1e-9 of the total.
 
-    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> from maskwell.release.matrices import method1
     >>> is_invariant(method1([12, 8, 3], "2/3"), [12, 8, 3])
     True
     """
@@ -102,7 +102,7 @@ def _square_counts(design: CodedDesign, v: Any) -> Real:
 def flows(design: Sparse, v: Any) -> Any:
     """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``.
 
-    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> from maskwell.release.matrices import method1
     >>> flows(method1([12, 8, 3], "2/3"), [12, 8, 3]).toarray().round(9).tolist()   # each category gives two records
     [[10.0, 1.0, 1.0], [1.0, 6.0, 1.0], [1.0, 1.0, 1.0]]
     """
@@ -119,7 +119,7 @@ def flows(design: Sparse, v: Any) -> Any:
 def expected_changed(design: Sparse, v: Any) -> float:
     """``1 - sum_j p_jj v_j / sum(v)``: the share of the records that are expected to change.
 
-    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> from maskwell.release.matrices import method1
     >>> round(expected_changed(method1([12, 8, 3], "2/3"), [12, 8, 3]), 4)   # six records of twenty-three
     0.2609
     """
@@ -149,7 +149,7 @@ def recover_counts(design: CodedDesign, n: Any) -> Real:
 
     Source: [Adeshiyan2011, section 4.6] says that it can be done; the solution by groups is derived.
 
-    >>> from maskwell.release.matrices.closed_forms import sequential_uniform
+    >>> from maskwell.release.matrices import sequential_uniform
     >>> recover_counts(sequential_uniform([12, 8, 3]), 23).round(6).tolist()   # the matrix alone tells the counts
     [12.0, 8.0, 3.0]
     """
@@ -291,7 +291,7 @@ def check_never_creates(design: Sparse, forbidden: Array) -> None:
 def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
     """The expected number of released records in forbidden cells: ``sum_{i forbidden} (P N)_i``.
 
-    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> from maskwell.release.matrices import method1
     >>> expected_failures(method1([30, 0, 20], "1/2"), [30, 0, 20], np.array([False, True, False]))
     0.0
     """

@@ -221,7 +221,7 @@ def with_notes(design: Sparse, amounts: Amounts, method: str, *notes: str, **opt
 def unprotected_states(design: Sparse, v: Array) -> Array:
     """The states that occur and are always released as they are, by number.
 
-    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.core import Categories
     >>> unprotected_states(Sparse.unchanged(Categories.numbered(3)), np.array([5, 0, 2])).tolist()
     [0, 2]
     """

@@ -168,7 +168,7 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
 
     Source: derived; controlled rounding with unbiased draws.
 
-    >>> from maskwell.release.matrices.closed_forms import sequential_uniform
+    >>> from maskwell.release.matrices import sequential_uniform
     >>> flows = whole_flows(sequential_uniform([12, 8, 3]), [12, 8, 3])
     >>> flows.counts.tolist(), flows.amounts.tolist() in ([7, 4, 1, 4, 3, 1, 1, 1, 1], [8, 3, 1, 3, 4, 1, 1, 1, 1])
     ([12, 8, 3], True)

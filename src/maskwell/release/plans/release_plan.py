@@ -187,7 +187,7 @@ class ReleasePlan:
         return out | ({"codebook": codebook} if codebook else {})
 
     def to_toml(self) -> str:
-        """The plan as the text of a file; :func:`~maskwell.load_plan` reads it back."""
+        """The plan as the text of a file; :func:`~maskwell.release.load_plan` reads it back."""
         return write_toml(self.to_dict())
 
 

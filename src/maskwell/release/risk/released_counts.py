@@ -73,7 +73,7 @@ def realised_risks(arrivals: SparseArrivals) -> Real | None:
     Cells that cannot be the worst have ``1 / N``, which they do not exceed.
 
     >>> from dataclasses import replace
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> from maskwell.release.risk.arrivals import SparseArrivals
     >>> listed = SparseArrivals.from_design(np.array([1, 1]), Dense.of([["3/4", "1/4"], ["1/4", "3/4"]]))
     >>> realised_risks(replace(listed, seen=np.array([1, 1]))).round(3).tolist()   # both stayed or both left

@@ -265,7 +265,7 @@ class LevelContribution:
 def level_contributions(report: RiskReport) -> list[LevelContribution]:
     """The risk of each label of each key, those with the largest mean risk first.
 
-    >>> from maskwell.release.risk.file_risk import assess_risk
+    >>> from maskwell.release.risk import assess_risk
     >>> cells = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3}
     >>> first = level_contributions(assess_risk(CellTable.of(["town", "job"], cells), ["town", "job"]))[0]
     >>> first.variable, first.level, first.mean_risk   # the only baker
@@ -309,7 +309,7 @@ def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) 
     columns
         For each column of ``report.table`` the labels of the records.
 
-    >>> from maskwell.release.risk.file_risk import assess_risk
+    >>> from maskwell.release.risk import assess_risk
     >>> report = assess_risk(CellTable.of(["job"], {("baker",): 1, ("clerk",): 4}), ["job"])
     >>> record_risks(report, {"job": ["clerk", "baker"]})["before"].tolist()
     [0.25, 1.0]

@@ -35,7 +35,7 @@ def expected_table(
 
     Stages that were numbered before are taken as they are.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
     >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([20, 10]),
     ...     cells=np.zeros(2, dtype=int), method="method1", invariance="counts", derived=True)

@@ -253,7 +253,7 @@ AT_LEAST = ("least_kept", "changed_at_least")
 def achieved(stage: Stage, bound: str) -> float | None:
     """The value that a stage reaches for one of the bounds by its name; ``None`` for one that is about whole files.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> stage = Stage(variables=("roof",), states=[("tile",), ("thatch",)], outputs=[("tile",), ("thatch",)],
     ...     design=Dense.of([["3/4", "1/2"], ["1/4", "1/2"]]), counts=np.array([20, 10]), cells=np.zeros(2, dtype=int),
     ...     method="method1", invariance="counts", derived=True)

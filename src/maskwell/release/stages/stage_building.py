@@ -393,7 +393,7 @@ def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns
     meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
     where no table has the columns, or where it is too large. Source: derived.
 
-    >>> from maskwell.core.cells import CellTable
+    >>> from maskwell.core import CellTable
     >>> expected_share([], [CellTable.of(["x"], {("a",): 3})], ["x"])
     0.0
     """

@@ -44,12 +44,11 @@ from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.phrases import shorten
 from maskwell.designs.design import Design
-from maskwell.engines.model_frame import read_model_frame
+from maskwell.engines.model_frame import assignments_of, read_model_frame
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.release.stages.stage import Stage
-from maskwell.verbs.regress import regress
 
 WEAKENED = 0.9
 """An association that keeps less than this part is flagged."""
@@ -175,7 +174,7 @@ def expected_variation(shift: Real, variance: Real) -> tuple[float, float]:
     where a matrix that keeps the counts has no shift. Source: derived; standard.
 
     >>> import numpy as np
-    >>> from maskwell.estimation.release_variance import conditional_variance
+    >>> from maskwell.estimation import conditional_variance
     >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
     >>> [round(x, 4) for x in expected_variation(np.zeros(3), conditional_variance(P, [12, 8, 3]))]
     [0.1078, 0.1351]
@@ -241,7 +240,7 @@ class Inflation:
 def inflation_of(stage: Stage, variable: str) -> Inflation | None:
     """The inflation of the shares of one variable of a stage; None where the matrix cannot be turned around.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> P = Dense.of([["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]])
     >>> states = [("a",), ("b",), ("c",)]
     >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([12, 8, 3]),
@@ -430,7 +429,7 @@ def compare_regressions(
     check_kind(Mapping | None, designs=designs)
     check_kind(str, formula=formula)
     first, second = (_open(formula, data, missing) for data in (original, released))
-    third = regress(formula, released, designs, missing=missing) if designs else None
+    third = _corrected(formula, released, designs, missing) if designs else None
     if first.family != second.family:
         raise ParameterError(
             f"the outcome gives a {first.family} regression in one file and a {second.family} one in the other",
@@ -444,6 +443,10 @@ def compare_regressions(
 
 def _open(formula: str, data: Any, missing: str) -> Regression:
     return fit_model_table(read_model_frame(data, formula, [], missing=missing, randomized_columns=False))
+
+
+def _corrected(formula: str, data: Any, designs: Mapping[str, Design], missing: str) -> Regression:
+    return fit_model_table(read_model_frame(data, formula, assignments_of(designs), missing=missing))
 
 
 def _compared(term: str, first: Regression, second: Regression, third: Regression | None) -> ComparedTerm:

@@ -186,7 +186,7 @@ def assess_utility(
     changed
         Share of the records whose value was changed, by column, where it was counted.
 
-    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.designs import Dense
     >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
     >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([20, 10]),
     ...     cells=np.zeros(2, dtype=int), method="method1", invariance="counts", derived=True)

@@ -80,8 +80,8 @@ class SheetOptions:
 def device_page(device: Device, options: SheetOptions | None = None) -> str:
     """The sheets as one HTML text, ready to be printed from a browser.
 
-    >>> from maskwell.procedures.realisation import make_device
-    >>> from maskwell.procedures.statement_cards import warner
+    >>> from maskwell.procedures import make_device
+    >>> from maskwell.procedures import warner
     >>> page = device_page(make_device(warner("0.7")), SheetOptions(question="Have you ever evaded taxes?"))
     >>> page.count('<div class="face">')   # one for each of ten cards
     10

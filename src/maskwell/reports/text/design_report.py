@@ -37,7 +37,7 @@ def labels_of(categories: Categories) -> str:
 def count_of_reports(design: Design) -> str:
     """How many reports there are; where that is a long number, from its logarithm.
 
-    >>> from maskwell.designs.subset import Subset
+    >>> from maskwell.designs import Subset
     >>> count_of_reports(Subset.from_gamma(3, Categories.numbered(10**6), size=10**6 // 2))
     'about 10 to the power 301,026'
     """
@@ -93,7 +93,7 @@ def chances(design: Uniform) -> str:
 def what_it_does(design: Design) -> list[tuple[str, str]]:
     """What happens to an answer, as a fact to show; nothing for designs whose matrix says it better.
 
-    >>> from maskwell.designs.subset import Subset
+    >>> from maskwell.designs import Subset
     >>> what_it_does(Subset.from_gamma(3, Categories.numbered(10), size=3))[0][1]
     'names 3 of 10 categories, the true one with 56.3 %, each other one with 27.1 %'
     """

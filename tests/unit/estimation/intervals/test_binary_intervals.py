@@ -7,11 +7,12 @@ import pytest
 from scipy.stats import binom, binomtest
 from tests.support.coverage import exact_coverage
 
-from maskwell import Dense, Design, Estimate, Subset, Uniform, estimate_by_moments, make_design
-from maskwell.core.categories import Categories
+from maskwell import Design, Estimate, make_design
+from maskwell.core import Categories
+from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import ParameterError
+from maskwell.estimation import Sample, estimate_by_moments
 from maskwell.estimation.intervals.binary_intervals import clopper_pearson, wilson
-from maskwell.estimation.share_estimate import Sample
 
 FORCED = make_design("forced", truth="3/4", yes="1/6", no="1/12")
 WARNER = make_design("warner", p="0.7")

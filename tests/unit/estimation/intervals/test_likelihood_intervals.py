@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from maskwell import Dense, Design, Estimate, make_design
+from maskwell import Design, Estimate, make_design
+from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, likelihood_of
-from maskwell.estimation.share_estimate import Sample
+from maskwell.estimation import Sample, estimate_by_likelihood
+from maskwell.estimation.maximum_likelihood import likelihood_of
 
 P3 = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 FORCED = make_design("forced", truth="3/4", yes="1/6", no="1/12")
@@ -93,7 +94,7 @@ def test_several_samples_have_no_score_interval() -> None:
 
 def simmons(method: str) -> Estimate:
     """Two samples with an unrelated question of unknown share: only sums of the categories can be told."""
-    from maskwell.estimation.stacked_samples import estimate_samples
+    from maskwell.estimation import estimate_samples
 
     designs = [make_design("simmons", p=p) for p in ("0.75", "0.25")]
     return estimate_samples([Sample.of([200, 400], designs[0]), Sample.of([140, 260], designs[1])], method=method)

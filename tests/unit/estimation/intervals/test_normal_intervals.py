@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from maskwell import Categories, Counts, Design, Estimate, Subset, Uniform, estimate_by_moments, make_design
+from maskwell import Categories, Counts, Design, Estimate, make_design
+from maskwell.designs import Subset, Uniform
 from maskwell.errors import ParameterError
+from maskwell.estimation import Sample, SamplingPlan, estimate_by_moments, estimate_samples, estimate_survey
 from maskwell.estimation.intervals import METHODS
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
-from maskwell.estimation.sampling.weighted_survey import estimate_survey
-from maskwell.estimation.share_estimate import Sample
-from maskwell.estimation.stacked_samples import estimate_samples
 
 KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
 WARNER = make_design("warner", p="0.7")

@@ -13,12 +13,12 @@ from maskwell.estimation.joint.conditionals import Ratios
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
-THREE = mw.Uniform.from_gamma(6, mw.Categories.of(["a", "b", "c"]))
+THREE = mw.designs.Uniform.from_gamma(6, mw.Categories.of(["a", "b", "c"]))
 
 
 def _table(seed=2):
     x = np.random.default_rng(seed).integers(20, 90, size=(2, 3, 2))
-    return mw.cross_tabulate_counts(x, {"a": WARNER, "b": THREE, "c": FORCED})
+    return mw.estimation.cross_tabulate_counts(x, {"a": WARNER, "b": THREE, "c": FORCED})
 
 
 def _delta(table, function):
@@ -47,14 +47,14 @@ def test_shares_and_errors(given):
 @pytest.mark.parametrize("given", [("a",), ("c", "a"), ("b",)])
 def test_errors_by_operators_are_those_by_the_covariance(given):
     table = _table()
-    large = mw.Table(replace(table.estimate, covariance=None), table.layout)
+    large = mw.estimation.Table(replace(table.estimate, covariance=None), table.layout)
     for name in ("a", "b", "var_a", "cov_ab", "var_b"):
         got, expected = (getattr(t.conditional(given=given).ratios, name) for t in (large, table))
         assert np.allclose(got, expected, rtol=1e-9, atol=1e-15)
 
 
 def test_a_rare_given_category_is_unstable():
-    table = mw.cross_tabulate_counts([[108, 100], [392, 400]], {"a": WARNER, "b": FORCED})
+    table = mw.estimation.cross_tabulate_counts([[108, 100], [392, 400]], {"a": WARNER, "b": FORCED})
     found = table.conditional(given="a")
     assert found.unstable.tolist() == [[True, True], [False, False]]
     assert "unstable: the share of a = yes" in found.flags[0]
@@ -125,7 +125,7 @@ def test_frames():
 
 def test_shares_without_a_standard_error_say_so():
     """Nobody reported yes to the first question: the most likely table has an empty row."""
-    table = mw.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
+    table = mw.estimation.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
     found = table.conditional(given="a")
     assert np.isnan(found.standard_error).any()
     assert any("have no standard error" in flag for flag in found.flags)

@@ -15,13 +15,13 @@ from maskwell.estimation.joint.report_independence import degrees_of_freedom, ex
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
-THREE = mw.Uniform.from_gamma(6, mw.Categories.of(["a", "b", "c"]))
+THREE = mw.designs.Uniform.from_gamma(6, mw.Categories.of(["a", "b", "c"]))
 KUK = mw.make_design("kuk", theta1="7/10", theta2="1/5", draws=3)
 X = np.array([[60, 90, 50], [100, 150, 50]])
 
 
 def _table(x=X, designs=(WARNER, THREE)):
-    return mw.cross_tabulate_counts(x, {f"x{i}": d for i, d in enumerate(designs)})
+    return mw.estimation.cross_tabulate_counts(x, {f"x{i}": d for i, d in enumerate(designs)})
 
 
 @pytest.mark.parametrize(("method", "power"), [("pearson", 1), ("observed-likelihood-ratio", 0)])
@@ -124,7 +124,7 @@ def test_weighted_tables_take_rao_scott():
 def test_rao_scott_from_an_estimate():
     """The reports come back from the estimate: the same test as on the reports, up to n - 1 for n."""
     table = _table()
-    weighted = mw.Table(replace(table.estimate, samples=()), table.layout)
+    weighted = mw.estimation.Table(replace(table.estimate, samples=()), table.layout)
     found = weighted.independence()
     assert found.method == "rao-scott"
     assert found.statistic == pytest.approx(table.independence().statistic * 499 / 500)
@@ -132,7 +132,7 @@ def test_rao_scott_from_an_estimate():
         weighted.independence(method="pearson")
     kuk = _table(np.full((4, 2), 50), (KUK, WARNER))
     with pytest.raises(ParameterError, match="more reports than categories"):
-        mw.Table(replace(kuk.estimate, samples=()), kuk.layout).independence(method="rao-scott")
+        mw.estimation.Table(replace(kuk.estimate, samples=()), kuk.layout).independence(method="rao-scott")
 
 
 def test_uneven_design_effects():
@@ -148,10 +148,10 @@ def test_shared_devices_are_refused():
     """One card for both questions makes the reports agree more often than chance, whatever the truth."""
     labels = mw.Categories.of([(a, b) for a in ("yes", "no") for b in ("yes", "no")])
     rows = [[".7", 0, 0, ".3"], [0, ".7", ".3", 0], [0, ".3", ".7", 0], [".3", 0, 0, ".7"]]
-    shared = mw.Dense.of(rows, labels)
+    shared = mw.designs.Dense.of(rows, labels)
     pi = np.outer([0.2, 0.8], [0.3, 0.7])
     x = np.rint(10000 * (shared.matrix() @ pi.ravel())).astype(int).reshape(2, 2)
-    table = mw.cross_tabulate_counts(x, {("smokes", "drinks"): shared})
+    table = mw.estimation.cross_tabulate_counts(x, {("smokes", "drinks"): shared})
     for method in (None, "pearson", "observed-likelihood-ratio", "likelihood-ratio", "rao-scott"):
         with pytest.raises(ParameterError, match="share a device"):
             table.independence(method=method)
@@ -183,7 +183,7 @@ def test_expected_counts_keep_the_margins():
 
 @pytest.mark.parametrize("method", ["wald", "rao-scott"])
 def test_tests_by_covariance_are_refused_where_there_is_none(method):
-    table = mw.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
+    table = mw.estimation.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
     with pytest.raises(ParameterError, match="no covariance"):
         table.independence(method=method)
 
@@ -195,6 +195,6 @@ def test_reports_that_never_occur_are_found_in_spite_of_rounding():
 
 def test_counts_and_seeds_that_cannot_be_are_refused():
     with pytest.raises(ReportError, match="different lengths"):
-        mw.cross_tabulate_counts([[1, 2], [3]], {"a": WARNER, "b": WARNER})
+        mw.estimation.cross_tabulate_counts([[1, 2], [3]], {"a": WARNER, "b": WARNER})
     with pytest.raises(ParameterError, match="seed = -1"):
         _table().independence(method="bootstrap", seed=-1)

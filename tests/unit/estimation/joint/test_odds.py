@@ -9,17 +9,17 @@ from scipy.special import chdtri
 
 import maskwell as mw
 from maskwell.errors import ParameterError
+from maskwell.estimation import maximise
 from maskwell.estimation.joint.odds import OddsProfile, two_by_two
-from maskwell.estimation.maximum_likelihood import maximise
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
-THREE = mw.Uniform.from_gamma(6, mw.Categories.of(["a", "b", "c"]))
+THREE = mw.designs.Uniform.from_gamma(6, mw.Categories.of(["a", "b", "c"]))
 
 
 def test_a_part_of_a_larger_table():
     x = np.array([[90, 40, 60], [50, 80, 30], [70, 60, 90]])
-    table = mw.cross_tabulate_counts(x, {"a": THREE, "b": THREE})
+    table = mw.estimation.cross_tabulate_counts(x, {"a": THREE, "b": THREE})
     found = table.odds_ratio(rows=("c", "a"), columns=("a", "b"))
 
     def log_odds(flat):
@@ -38,7 +38,7 @@ def test_a_part_of_a_larger_table():
 
 def _empty_cell():
     """Reports whose unbiased estimate has a cell below zero, in the middle of the range of what may happen."""
-    return mw.cross_tabulate_counts([[120, 90], [55, 235]], {"a": WARNER, "b": FORCED})
+    return mw.estimation.cross_tabulate_counts([[120, 90], [55, 235]], {"a": WARNER, "b": FORCED})
 
 
 def test_a_cell_below_zero_takes_the_most_likely_table():
@@ -51,14 +51,14 @@ def test_a_cell_below_zero_takes_the_most_likely_table():
     assert 1 < low < math.inf and high == math.inf
     assert any("zero or less" in flag for flag in found.flags) and any("infinite" in flag for flag in found.flags)
     assert found.to_dict()["standard_error"] is None
-    swapped = mw.cross_tabulate_counts([[55, 235], [120, 90]], {"a": WARNER, "b": FORCED}).odds_ratio()
+    swapped = mw.estimation.cross_tabulate_counts([[55, 235], [120, 90]], {"a": WARNER, "b": FORCED}).odds_ratio()
     assert swapped.value == 0 and swapped.confidence_interval()[0] == 0
     assert swapped.confidence_interval()[1] == pytest.approx(1 / low, rel=1e-4)
 
 
 def test_no_odds_ratio_without_counts():
     table = _empty_cell()
-    weighted = mw.Table(mw.Estimate(**{**vars(table.estimate), "samples": ()}), table.layout)
+    weighted = mw.estimation.Table(mw.Estimate(**{**vars(table.estimate), "samples": ()}), table.layout)
     found = weighted.odds_ratio()
     assert found.method == "none" and math.isnan(found.value) and math.isnan(found.confidence_interval()[0])
     assert "no plain counts" in found.flags[0]
@@ -77,12 +77,12 @@ def _profile_by_em(P, x, k, cells, phi, steps=20000):
 @pytest.mark.parametrize("phi", [-3.0, 0.0, 2.0])
 def test_the_profile_is_that_of_em(phi):
     x = np.array([120, 90, 55, 235])
-    design = mw.Kronecker.of([WARNER, FORCED])
+    design = mw.designs.Kronecker.of([WARNER, FORCED])
     profile = OddsProfile.of(design, x, [0, 1, 2, 3], maximise([design], [x]), 0.0)
     got = profile.log_likelihood(phi)
     assert got == pytest.approx(_profile_by_em(design.matrix(), x, 4, [0, 1, 2, 3], phi, 3000), abs=1e-5)
     x = np.array([30, 14, 20, 17, 26, 10, 23, 20, 31])
-    design = mw.Kronecker.of([THREE, THREE])
+    design = mw.designs.Kronecker.of([THREE, THREE])
     profile = OddsProfile.of(design, x, [0, 2, 6, 8], maximise([design], [x]), 0.0)
     got = profile.log_likelihood(phi)
     assert got == pytest.approx(_profile_by_em(design.matrix(), x, 9, [0, 2, 6, 8], phi, 3000), abs=1e-5)
@@ -90,7 +90,7 @@ def test_the_profile_is_that_of_em(phi):
 
 def test_slope_and_curvature_of_the_profile():
     x = np.array([30, 14, 20, 17, 26, 10, 23, 20, 31])
-    design = mw.Kronecker.of([THREE, THREE])
+    design = mw.designs.Kronecker.of([THREE, THREE])
     profile = OddsProfile.of(design, x, [0, 2, 6, 8], maximise([design], [x]), 0.0)
     alpha = np.random.default_rng(1).normal(size=7)
     assert np.allclose(profile._slope(alpha, 0.7), approx_fprime(alpha, profile._value, 1e-7, 0.7), atol=1e-6)
@@ -100,7 +100,7 @@ def test_slope_and_curvature_of_the_profile():
 
 def test_the_ends_of_a_profile_interval_lie_on_the_bound():
     x = np.array([250, 190, 180, 380])
-    design = mw.Kronecker.of([FORCED, WARNER])
+    design = mw.designs.Kronecker.of([FORCED, WARNER])
     best = maximise([design], [x])
     value = float(np.log(best.pi) @ [1, -1, -1, 1])
     profile = OddsProfile.of(design, x, [0, 1, 2, 3], best, value)
@@ -111,7 +111,7 @@ def test_the_ends_of_a_profile_interval_lie_on_the_bound():
 
 def test_an_undefined_odds_ratio_says_so():
     """No one says yes to the first question: every odds ratio is as likely as any other."""
-    table = mw.cross_tabulate_counts([[20, 30], [200, 250]], {"a": WARNER, "b": FORCED})
+    table = mw.estimation.cross_tabulate_counts([[20, 30], [200, 250]], {"a": WARNER, "b": FORCED})
     found = table.odds_ratio()
     assert math.isnan(found.log_odds_ratio)
     assert found.confidence_interval() == (0.0, math.inf)
@@ -119,13 +119,13 @@ def test_an_undefined_odds_ratio_says_so():
 
 
 def test_what_is_asked_is_checked():
-    table = mw.cross_tabulate_counts(np.full((3, 3), 9), {"a": THREE, "b": THREE})
+    table = mw.estimation.cross_tabulate_counts(np.full((3, 3), 9), {"a": THREE, "b": THREE})
     with pytest.raises(ParameterError, match="a has 3 categories"):
         table.odds_ratio()
     with pytest.raises(ParameterError, match="compares two"):
         table.odds_ratio(rows=("a", "a"), columns=("a", "b"))
     with pytest.raises(ParameterError, match="of two variables, not of 3"):
-        mw.cross_tabulate_counts(np.full((2, 2, 2), 9), dict.fromkeys("abc", WARNER)).odds_ratio()
+        mw.estimation.cross_tabulate_counts(np.full((2, 2, 2), 9), dict.fromkeys("abc", WARNER)).odds_ratio()
 
 
 @pytest.mark.parametrize("phi", [-30.0, -1.0, 0.0, 5.0, 35.0])

@@ -12,7 +12,7 @@ from maskwell.estimation.joint.variables import Layout, direct
 from maskwell.reports.text.crosstab_report import crosstab_report
 
 WARNER = mw.make_design("warner", p="4/5")
-THREE = mw.Dense.of(
+THREE = mw.designs.Dense.of(
     [["4/5", "1/5", "1/5"], ["1/10", "7/10", "1/10"], ["1/10", "1/10", "7/10"]], mw.Categories.of(["a", "b", "c"])
 )
 KUK = mw.make_design("kuk", theta1="7/10", theta2="1/5", draws=3)
@@ -30,7 +30,7 @@ def _left_inverse(design):
 @pytest.mark.parametrize("designs", [(WARNER, THREE), (KUK, THREE), (THREE, SEX, WARNER)])
 def test_estimates_and_covariance_are_those_of_the_product_written_out(designs):
     x = _counts([d.m for d in designs])
-    table = mw.cross_tabulate_counts(x, {f"x{i}": d for i, d in enumerate(designs)})
+    table = mw.estimation.cross_tabulate_counts(x, {f"x{i}": d for i, d in enumerate(designs)})
     L = np.ones((1, 1))
     for design in designs:
         L = np.kron(L, _left_inverse(design))
@@ -43,10 +43,10 @@ def test_estimates_and_covariance_are_those_of_the_product_written_out(designs):
 
 def test_a_margin_is_the_estimate_of_that_variable_alone():
     x = _counts((2, 3, 4))
-    table = mw.cross_tabulate_counts(x, {"a": WARNER, "b": THREE, "c": KUK})
+    table = mw.estimation.cross_tabulate_counts(x, {"a": WARNER, "b": THREE, "c": KUK})
     for axis, (name, design) in enumerate({"a": WARNER, "b": THREE, "c": KUK}.items()):
         own = x.sum(axis=tuple(other for other in range(3) if other != axis))
-        alone = mw.estimate_by_moments(mw.Counts(own, int(own.sum()), design.fingerprint), design)
+        alone = mw.estimation.estimate_by_moments(mw.Counts(own, int(own.sum()), design.fingerprint), design)
         margin = table.margin(name)
         assert np.array_equal(margin.pi_hat, alone.pi_hat)
         assert np.array_equal(margin.covariance, alone.covariance)
@@ -56,7 +56,7 @@ def test_a_margin_is_the_estimate_of_that_variable_alone():
 
 def test_variables_may_be_taken_in_any_order():
     x = _counts((2, 3, 2))
-    table = mw.cross_tabulate_counts(x, {"a": WARNER, "b": THREE, "sex": SEX})
+    table = mw.estimation.cross_tabulate_counts(x, {"a": WARNER, "b": THREE, "sex": SEX})
     turned = table.collapse_to("sex", "a")
     assert turned.names == ("sex", "a")
     assert np.allclose(turned.pi_hat, table.pi_hat.sum(axis=1).T)
@@ -66,8 +66,8 @@ def test_variables_may_be_taken_in_any_order():
 
 def test_margins_of_sums_of_cells_carry_their_covariance():
     """Without the counts behind it an estimate is summed cell by cell; the parts of its variance are then not known."""
-    table = mw.cross_tabulate_counts(_counts((2, 3)), {"a": WARNER, "b": THREE})
-    without = mw.Table(replace(table.estimate, samples=()), table.layout)
+    table = mw.estimation.cross_tabulate_counts(_counts((2, 3)), {"a": WARNER, "b": THREE})
+    without = mw.estimation.Table(replace(table.estimate, samples=()), table.layout)
     got, known = without.margin("b"), table.margin("b")
     assert np.allclose(got.pi_hat, known.pi_hat) and np.allclose(got.covariance, known.covariance)
     assert np.isnan(got.randomization_variance).all()
@@ -78,7 +78,7 @@ def test_margins_of_sums_of_cells_carry_their_covariance():
 def test_a_direct_variable_costs_nothing():
     """With all variables asked directly the table holds the plain shares and their multinomial errors."""
     x = _counts((2, 3))
-    table = mw.cross_tabulate_counts(x, {"a": None, "b": None})
+    table = mw.estimation.cross_tabulate_counts(x, {"a": None, "b": None})
     p, n = x / x.sum(), x.sum()
     assert np.allclose(table.pi_hat, p)
     assert np.allclose(table.standard_error**2, p * (1 - p) / (n - 1))
@@ -89,26 +89,26 @@ def test_columns_of_every_library():
     pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
     columns = {"smokes": ["yes", "no", "no", "yes", "no"], "sex": ["m", "f", "f", "m", "m"]}
     designs = {"smokes": WARNER, "sex": None}
-    expected = mw.cross_tabulate(columns, designs)
+    expected = mw.estimation.cross_tabulate(columns, designs)
     assert expected.labels == (("yes", "no"), ("f", "m"))
     assert expected.observed.tolist() == [[0, 2], [2, 1]]
     for other in (pandas.DataFrame(columns), polars.DataFrame(columns), arrow.table(columns)):
-        assert np.array_equal(mw.cross_tabulate(other, designs).pi_hat, expected.pi_hat)
+        assert np.array_equal(mw.estimation.cross_tabulate(other, designs).pi_hat, expected.pi_hat)
     categorical = pandas.DataFrame(columns).astype({"sex": "category"})
-    assert mw.cross_tabulate(categorical, designs).labels == expected.labels
+    assert mw.estimation.cross_tabulate(categorical, designs).labels == expected.labels
 
 
 def test_missing_reports():
     columns = {"smokes": ["yes", None, "no", "no"], "sex": [1.0, 2.0, float("nan"), 2.0]}
     with pytest.raises(mw.MaskwellError, match="missing"):
-        mw.cross_tabulate(columns, {"smokes": WARNER, "sex": None})
-    table = mw.cross_tabulate(columns, {"smokes": WARNER, "sex": None}, missing="drop")
+        mw.estimation.cross_tabulate(columns, {"smokes": WARNER, "sex": None})
+    table = mw.estimation.cross_tabulate(columns, {"smokes": WARNER, "sex": None}, missing="drop")
     assert table.n == 2 and table.labels[1] == (1.0, 2.0)
     assert any("2 rows without a report" in flag for flag in table.flags)
 
 
 def test_a_cell_by_its_labels():
-    table = mw.cross_tabulate_counts([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": WARNER})
+    table = mw.estimation.cross_tabulate_counts([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": WARNER})
     share, error = table.cell(smokes="no", drinks="yes")
     assert (share, error) == (table.pi_hat[1, 0], table.standard_error[1, 0])
     with pytest.raises(ParameterError, match="each of smokes, drinks"):
@@ -118,7 +118,7 @@ def test_a_cell_by_its_labels():
 def test_a_million_cells():
     """Twenty yes-or-no questions: moments with standard errors, margins and conditional shares, no covariances."""
     x = np.random.default_rng(5).poisson(1.0, size=(2,) * 20)
-    table = mw.cross_tabulate_counts(x, {f"q{i}": WARNER for i in range(20)})
+    table = mw.estimation.cross_tabulate_counts(x, {f"q{i}": WARNER for i in range(20)})
     assert table.estimate.covariance is None
     assert np.isfinite(table.standard_error).all()
     pair = table.collapse_to("q3", "q17")
@@ -130,7 +130,7 @@ def test_a_million_cells():
 
 def test_results_for_people_and_programs():
     pytest.importorskip("pandas")
-    table = mw.cross_tabulate_counts([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": WARNER})
+    table = mw.estimation.cross_tabulate_counts([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": WARNER})
     content = table.to_dict()
     assert content["variables"] == ["smokes", "drinks"] and content["shape"] == [2, 2]
     assert content["estimates"][1]["category"] == ["yes", "no"]
@@ -140,14 +140,14 @@ def test_results_for_people_and_programs():
     assert repr(table).splitlines()[0].startswith("Table of smokes x drinks by moments from n = 500 reports")
 
 
-SHARED = mw.Dense.of(
+SHARED = mw.designs.Dense.of(
     [[".7", 0, 0, ".3"], [0, ".7", ".3", 0], [0, ".3", ".7", 0], [".3", 0, 0, ".7"]],
     mw.Categories.of([(a, b) for a in ("yes", "no") for b in ("yes", "no")]),
 )
 
 
 def test_variables_that_share_a_device():
-    table = mw.cross_tabulate_counts(_counts((2, 2, 2)), {("smokes", "drinks"): SHARED, "sex": SEX})
+    table = mw.estimation.cross_tabulate_counts(_counts((2, 2, 2)), {("smokes", "drinks"): SHARED, "sex": SEX})
     assert table.names == ("smokes", "drinks", "sex")
     both = table.collapse_to("smokes", "drinks")
     assert np.allclose(both.pi_hat, table.pi_hat.sum(axis=2)) and both.observed is not None
@@ -157,26 +157,26 @@ def test_variables_that_share_a_device():
 
 def test_what_is_given_is_checked():
     with pytest.raises(ReportError, match=r"shape \(2, 2\)"):
-        mw.cross_tabulate_counts(np.ones((2, 2), dtype=int), {"a": WARNER, "b": THREE})
+        mw.estimation.cross_tabulate_counts(np.ones((2, 2), dtype=int), {"a": WARNER, "b": THREE})
     with pytest.raises(ReportError, match="whole numbers"):
-        mw.cross_tabulate_counts(np.full((2, 2), 0.5), {"a": WARNER, "b": WARNER})
+        mw.estimation.cross_tabulate_counts(np.full((2, 2), 0.5), {"a": WARNER, "b": WARNER})
     with pytest.raises(ParameterError, match="no column 'b'"):
-        mw.cross_tabulate({"a": ["yes"]}, {"a": WARNER, "b": WARNER})
+        mw.estimation.cross_tabulate({"a": ["yes"]}, {"a": WARNER, "b": WARNER})
     with pytest.raises(ReportError, match="different lengths"):
-        mw.cross_tabulate({"a": ["yes"], "b": ["yes", "no"]}, {"a": WARNER, "b": WARNER})
+        mw.estimation.cross_tabulate({"a": ["yes"], "b": ["yes", "no"]}, {"a": WARNER, "b": WARNER})
     with pytest.raises(ParameterError, match="must name a design"):
-        mw.cross_tabulate({"a": ["yes"]}, [WARNER])
+        mw.estimation.cross_tabulate({"a": ["yes"]}, [WARNER])
     with pytest.raises(WrongTypeError, match="not the name"):
-        mw.cross_tabulate_counts([1, 2], {(1,): WARNER})
+        mw.estimation.cross_tabulate_counts([1, 2], {(1,): WARNER})
     with pytest.raises(LabelError, match="all their combinations"):
-        mw.cross_tabulate_counts(np.ones((2, 2), dtype=int), {("a", "b"): THREE})
+        mw.estimation.cross_tabulate_counts(np.ones((2, 2), dtype=int), {("a", "b"): THREE})
     with pytest.raises(ParameterError, match="is one of moments, ml"):
-        mw.cross_tabulate_counts([[1, 2], [3, 4]], {"a": WARNER, "b": WARNER}, method="magic")
+        mw.estimation.cross_tabulate_counts([[1, 2], [3, 4]], {"a": WARNER, "b": WARNER}, method="magic")
     with pytest.raises(WrongTypeError, match="needs an Estimate"):
-        mw.Table(np.ones(4), Layout.of({"a": WARNER, "b": WARNER}))
+        mw.estimation.Table(np.ones(4), Layout.of({"a": WARNER, "b": WARNER}))
     with pytest.raises(ParameterError, match="share a device and be asked directly"):
-        mw.cross_tabulate({"a": ["x"], "b": ["y"]}, {("a", "b"): None})
-    table = mw.cross_tabulate_counts([[1, 2], [3, 4]], {"a": WARNER, "b": WARNER})
+        mw.estimation.cross_tabulate({"a": ["x"], "b": ["y"]}, {("a", "b"): None})
+    table = mw.estimation.cross_tabulate_counts([[1, 2], [3, 4]], {"a": WARNER, "b": WARNER})
     with pytest.raises(ParameterError, match="no variable 'c'"):
         table.margin("c")
     with pytest.raises(ParameterError, match="named twice"):
@@ -187,14 +187,14 @@ def test_what_is_given_is_checked():
 
 def test_a_table_of_an_estimate():
     """What the command line has: counts of a product, estimated together."""
-    both = mw.Kronecker.of([WARNER, mw.Kronecker.of([THREE, SEX])])
+    both = mw.designs.Kronecker.of([WARNER, mw.designs.Kronecker.of([THREE, SEX])])
     x = _counts(12)
-    estimate = mw.estimate_by_moments(mw.Counts(x, int(x.sum()), both.fingerprint), both)
-    table = mw.table_of(estimate, both, ["a", "b", "sex"])
+    estimate = mw.estimation.estimate_by_moments(mw.Counts(x, int(x.sum()), both.fingerprint), both)
+    table = mw.estimation.table_of(estimate, both, ["a", "b", "sex"])
     assert table.shape == (2, 3, 2)
     assert np.allclose(table.margin("b").pi_hat, table.pi_hat.sum(axis=(0, 2)))
     with pytest.raises(ParameterError, match="2 names for a design of 3 variables"):
-        mw.table_of(estimate, both, ["a", "b"])
+        mw.estimation.table_of(estimate, both, ["a", "b"])
 
 
 def test_a_weighted_table():
@@ -202,8 +202,8 @@ def test_a_weighted_table():
     rng = np.random.default_rng(8)
     columns = {name: rng.choice(["yes", "no"], 600).tolist() for name in ("smokes", "drinks")}
     designs = {"smokes": WARNER, "drinks": WARNER}
-    plain = mw.cross_tabulate(columns, designs)
-    weighted = mw.cross_tabulate(columns, designs, plan=mw.SamplingPlan(weights=np.full(600, 50.0)))
+    plain = mw.estimation.cross_tabulate(columns, designs)
+    weighted = mw.estimation.cross_tabulate(columns, designs, plan=mw.SamplingPlan(weights=np.full(600, 50.0)))
     assert np.allclose(weighted.pi_hat, plain.pi_hat)
     assert np.allclose(weighted.standard_error, plain.standard_error, rtol=0.01)
     margin = weighted.margin("smokes")
@@ -213,30 +213,32 @@ def test_a_weighted_table():
     test, expected = weighted.independence(), plain.independence()
     assert test.method == "rao-scott" and test.p_value == pytest.approx(expected.p_value, abs=0.01)
     clusters = mw.SamplingPlan(weights=rng.uniform(1, 3, 600), clusters=np.repeat(np.arange(30), 20))
-    clustered = mw.cross_tabulate(columns, designs, plan=clusters)
+    clustered = mw.estimation.cross_tabulate(columns, designs, plan=clusters)
     assert clustered.independence().denominator == pytest.approx(29)
     assert clustered.independence(method="wald").denominator == 29
     assert clustered.odds_ratio().interval_method == "wald"
     with pytest.raises(ParameterError, match="with a sampling plan"):
-        mw.cross_tabulate(columns, designs, plan=clusters, method="ml")
+        mw.estimation.cross_tabulate(columns, designs, plan=clusters, method="ml")
     with pytest.raises(ParameterError, match="a line for each row"):
-        mw.cross_tabulate({**columns, "smokes": [None, *columns["smokes"][1:]]}, designs, plan=clusters, missing="drop")
+        mw.estimation.cross_tabulate(
+            {**columns, "smokes": [None, *columns["smokes"][1:]]}, designs, plan=clusters, missing="drop"
+        )
 
 
 def test_the_most_likely_table():
     x = [[120, 90], [55, 235]]
-    table = mw.cross_tabulate_counts(x, {"a": WARNER, "b": WARNER}, method="ml")
+    table = mw.estimation.cross_tabulate_counts(x, {"a": WARNER, "b": WARNER}, method="ml")
     assert (table.pi_hat >= 0).all() and table.pi_hat.sum() == pytest.approx(1)
-    own = mw.cross_tabulate_counts(np.sum(x, axis=1), {"a": WARNER}, method="ml")
+    own = mw.estimation.cross_tabulate_counts(np.sum(x, axis=1), {"a": WARNER}, method="ml")
     assert np.allclose(table.margin("a").pi_hat, own.pi_hat.ravel())
     assert table.odds_ratio().method == "ml"
 
 
 def test_designs_that_hold_several_variables():
-    both = mw.Kronecker.of([SHARED, SEX])
+    both = mw.designs.Kronecker.of([SHARED, SEX])
     x = _counts(8)
-    estimate = mw.estimate_by_moments(mw.Counts(x, int(x.sum()), both.fingerprint), both)
-    table = mw.table_of(estimate, both, ["smokes", "drinks", "sex"])
+    estimate = mw.estimation.estimate_by_moments(mw.Counts(x, int(x.sum()), both.fingerprint), both)
+    table = mw.estimation.table_of(estimate, both, ["smokes", "drinks", "sex"])
     assert table.shape == (2, 2, 2) and table.layout.shares_devices()
     assert table.independence("smokes", "sex", method="wald").degrees_of_freedom == 1
 
@@ -244,7 +246,8 @@ def test_designs_that_hold_several_variables():
 def test_most_likely_margins_say_when_the_cells_sum_to_others():
     x = np.array([[4, 1], [1, 9]])
     flagged, plain = (
-        mw.cross_tabulate_counts(x, {"a": WARNER, "b": WARNER}, method=method) for method in ("ml", "moments")
+        mw.estimation.cross_tabulate_counts(x, {"a": WARNER, "b": WARNER}, method=method)
+        for method in ("ml", "moments")
     )
     assert abs(flagged.margin("a").pi_hat - flagged.pi_hat.sum(axis=1)).max() > 1e-3
     assert OWN_MARGIN in flagged.margin("a").flags

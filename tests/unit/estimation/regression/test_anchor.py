@@ -4,7 +4,7 @@ from tests.support.regression import KUK, draw
 
 import maskwell as mw
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation.regression.anchor_models import estimate_with_anchor, fit_with_anchor
+from maskwell.estimation.regression import estimate_with_anchor, fit_with_anchor
 
 CROSSWISE = mw.make_design("crosswise", q="0.15")
 
@@ -46,7 +46,7 @@ def test_a_regression_recovers_its_coefficients():
         found = fit_with_anchor(x, z, anchor, CROSSWISE, CROSSWISE, attention=attention, codes=True)
         assert (np.abs(found.estimates - [-1, 0.7]) < 6 * found.standard_error).all()
         assert (np.abs(found.latent.estimates - [1.2, 0.5]) < 6 * found.latent.standard_error).all()
-    naive = mw.fit_logistic(x, z, CROSSWISE, codes=True)
+    naive = mw.estimation.regression.fit_logistic(x, z, CROSSWISE, codes=True)
     assert abs(naive.estimates[1] - 0.7) > 6 * naive.standard_error[1]
 
 

@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import (
-    Categories,
-    Dense,
-    estimate_survey,
+from maskwell import Categories, make_design
+from maskwell.designs import Dense
+from maskwell.errors import MaskwellError, ReportError
+from maskwell.estimation import SamplingPlan, estimate_survey
+from maskwell.estimation.regression import (
     estimate_with_anchor,
     fit_logistic,
     fit_multinomial,
     fit_predictor,
     fit_with_anchor,
-    make_design,
 )
-from maskwell.errors import MaskwellError, ReportError
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 WARNER = make_design("warner", p="0.8")
 YES = np.repeat([True, False, True, False], [30, 20, 15, 35])

@@ -15,7 +15,7 @@ from tests.support.regression import (
 
 import maskwell as mw
 from maskwell.errors import InputError, MissingValueError, NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation.regression.logit_models import fit_logistic, fit_multinomial
+from maskwell.estimation.regression import fit_logistic, fit_multinomial
 from maskwell.estimation.regression.model_matrix import ModelMatrix
 from maskwell.estimation.regression.regression_likelihood import Likelihood, climb
 from maskwell.estimation.regression.report_evidence import Evidence
@@ -195,7 +195,7 @@ def test_a_collinear_column_is_named():
 
 def test_what_cannot_be_fitted_is_refused():
     X, z = logistic_data(50, [0.0, 1.0])
-    coin = mw.Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
+    coin = mw.designs.Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
     with pytest.raises(NotIdentifiableError, match="this design cannot tell 2 categories apart"):
         fit_logistic(X, z, coin, codes=True)
     with pytest.raises(ParameterError, match="two categories; this design has 3"):
@@ -213,11 +213,11 @@ def test_what_cannot_be_fitted_is_refused():
     with pytest.raises(ReportError, match="not from"):
         fit_logistic(X, FORCED.sample(z), WARNER, codes=True)
     with pytest.raises(ReportError, match="reports sets"):
-        fit_logistic(X, z, mw.Subset.from_gamma(3, mw.Categories.numbered(4), size=2), codes=True)
+        fit_logistic(X, z, mw.designs.Subset.from_gamma(3, mw.Categories.numbered(4), size=2), codes=True)
 
 
 def test_a_report_that_cannot_occur_is_refused():
-    triangular = mw.Dense.of([["1", "0.5"], ["0", "0.5"], ["0", "0"]])
+    triangular = mw.designs.Dense.of([["1", "0.5"], ["0", "0.5"], ["0", "0"]])
     with pytest.raises(ReportError, match="impossible under the stated design"):
         fit_logistic(np.arange(4.0), [0, 1, 2, 0], triangular, codes=True)
 

@@ -3,7 +3,7 @@ import pytest
 from tests.support.regression import THREE, WARNER, draw, gradient_of, logistic_data
 
 from maskwell.errors import InputError
-from maskwell.estimation.regression.logit_models import fit_logistic, fit_multinomial
+from maskwell.estimation.regression import fit_logistic, fit_multinomial
 
 
 @pytest.fixture(scope="module")

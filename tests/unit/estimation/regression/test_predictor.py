@@ -4,9 +4,9 @@ from tests.support.regression import DIRECT, KUK, THREE, WARNER, draw, gradient_
 
 import maskwell as mw
 from maskwell.errors import InputError, MissingValueError
+from maskwell.estimation.regression import fit_predictor
 from maskwell.estimation.regression.anchor_models import AnchorRows
 from maskwell.estimation.regression.model_matrix import ModelMatrix
-from maskwell.estimation.regression.predictor_models import fit_predictor
 from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import MixtureRows
@@ -73,7 +73,7 @@ def test_a_predictor_asked_directly_gives_the_ordinary_regression():
     x, w = rng.integers(0, 2, 500), rng.normal(size=500)
     y = (rng.random(500) < 1 / (1 + np.exp(-(0.3 + 0.8 * (x == 0) - 0.5 * w)))).astype(int)
     found = fit_predictor(y, x, DIRECT, w, names=["w"], codes=True)
-    ordinary = mw.fit_logistic(np.column_stack([x == 0, w]), 1 - y, DIRECT, codes=True)
+    ordinary = mw.estimation.regression.fit_logistic(np.column_stack([x == 0, w]), 1 - y, DIRECT, codes=True)
     np.testing.assert_allclose(found.estimates, ordinary.estimates, atol=1e-8)
     np.testing.assert_allclose(found.standard_error, ordinary.standard_error, rtol=1e-6)
     assert found.terms == ("Intercept", "x[T.yes]", "w")
@@ -93,7 +93,7 @@ def test_it_recovers_coefficients_that_a_naive_use_of_reports_loses():
     found = fit_predictor(y, z, WARNER, w, latent=w, codes=True)
     assert (np.abs(found.estimates - [-0.7, 1.5, 0.4]) < 6 * found.standard_error).all()
     assert (np.abs(found.latent.estimates - [-0.5, 0.8]) < 6 * found.latent.standard_error).all()
-    naive = mw.fit_logistic(np.column_stack([z == 0, w]), 1 - y, DIRECT, codes=True)
+    naive = mw.estimation.regression.fit_logistic(np.column_stack([z == 0, w]), 1 - y, DIRECT, codes=True)
     assert abs(naive.estimates[1] - 1.5) > 10 * found.standard_error[1]
     forgetful = fit_predictor(y, z, WARNER, w, codes=True)  # x depends on w, and the model of x does not know it
     assert abs(forgetful.estimates[2] - 0.4) > 4 * forgetful.standard_error[2]

@@ -3,9 +3,9 @@ import pytest
 from tests.support.regression import THREE, WARNER, draw, logistic_data
 
 from maskwell.errors import InputError, MissingValueError, ParameterError
-from maskwell.estimation.regression.logit_models import fit_logistic, fit_multinomial
+from maskwell.estimation import SamplingPlan
+from maskwell.estimation.regression import fit_logistic, fit_multinomial
 from maskwell.estimation.regression.row_sampling import RowSampling
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 
 @pytest.fixture

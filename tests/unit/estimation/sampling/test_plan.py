@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import SamplingPlan, Scheme, calibrate, estimate_survey, make_design
+from maskwell import SamplingPlan, make_design
 from maskwell.errors import InputError, LabelError, MaskwellError, ParameterError
+from maskwell.estimation import Scheme, calibrate, estimate_survey
 
 WARNER = make_design("warner", p="7/10")
 YES, NO = WARNER.outputs.labels

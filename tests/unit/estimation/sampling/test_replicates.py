@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from tests.support.arrays import Array, Real
 
-from maskwell import Dense, ReplicateRule, SamplingPlan, estimate_survey
+from maskwell import SamplingPlan
+from maskwell.designs import Dense
 from maskwell.errors import ParameterError
+from maskwell.estimation import ReplicateRule, estimate_survey
 
 P = [[0.7, 0.1, 0.15], [0.2, 0.8, 0.15], [0.1, 0.1, 0.7]]
 DESIGN = Dense.of(P)

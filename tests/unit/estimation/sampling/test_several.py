@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import Dense, ReplicateRule, SamplingPlan, estimate_samples, estimate_survey, make_design
+from maskwell import SamplingPlan, make_design
+from maskwell.designs import Dense
 from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.estimation.share_estimate import Sample
+from maskwell.estimation import ReplicateRule, Sample, estimate_samples, estimate_survey
 
 PAIRS = {1: make_design("simmons", p="3/4"), 2: make_design("simmons", p="1/4")}
 COUNTS = ([200, 400], [140, 260])

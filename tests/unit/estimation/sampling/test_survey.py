@@ -9,25 +9,12 @@ import numpy as np
 import pytest
 from tests.support.arrays import Real
 
-from maskwell import (
-    Categories,
-    Cells,
-    Dense,
-    Kronecker,
-    Reports,
-    SamplingPlan,
-    Scheme,
-    SeededRandom,
-    Unary,
-    Uniform,
-    best_left_inverse,
-    estimate_by_moments,
-    estimate_cells,
-    estimate_survey,
-    make_design,
-)
+from maskwell import Categories, SamplingPlan, SeededRandom, make_design
+from maskwell.core import Cells, Reports
 from maskwell.core.factors import Factor
+from maskwell.designs import Dense, Kronecker, Unary, Uniform
 from maskwell.errors import InputError, NotIdentifiableError, ReportError
+from maskwell.estimation import Scheme, best_left_inverse, estimate_by_moments, estimate_cells, estimate_survey
 
 WARNER = make_design("warner", p="7/10")
 YES, NO = WARNER.outputs.labels
@@ -229,7 +216,7 @@ def test_sets_and_their_codes_agree() -> None:
 
 
 def test_reports_that_a_set_design_never_makes_are_refused() -> None:
-    from maskwell import Subset
+    from maskwell.designs import Subset
 
     design = Subset.from_gamma(3, Categories.numbered(4), size=2)
     with pytest.raises(ReportError, match="exactly 2"):

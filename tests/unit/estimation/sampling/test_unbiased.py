@@ -12,7 +12,9 @@ import pytest
 from tests.support.arrays import Real
 from tests.support.finite import Estimator, Sample, moments_of, ordered, poisson, simple, stratified, two_stage
 
-from maskwell import Dense, SamplingPlan, estimate_survey, make_design
+from maskwell import SamplingPlan, make_design
+from maskwell.designs import Dense
+from maskwell.estimation import estimate_survey
 
 TRUTH = [0, 1, 2, 0, 1]
 P = np.array([[0.7, 0.1, 0.15], [0.2, 0.8, 0.15], [0.1, 0.1, 0.7]])
@@ -44,7 +46,7 @@ def test_the_whole_population_leaves_the_randomization() -> None:
 
 def test_forgetting_the_correction_is_found() -> None:
     """Negative control: the open variance alone is too small."""
-    from maskwell.core.cells import Cells
+    from maskwell.core import Cells
     from maskwell.estimation.sampling.recovery import Recovery, Scores, reading_of
     from maskwell.estimation.sampling.sample_stages import MultistageVariance
 
@@ -192,7 +194,8 @@ def test_totals_of_a_domain() -> None:
 
 
 def test_sets_are_unbiased_too() -> None:
-    from maskwell import Categories, Subset
+    from maskwell import Categories
+    from maskwell.designs import Subset
 
     design = Subset.from_gamma(3, Categories.numbered(3), size=1)
     matrix, texts = design.matrix(), ["100", "010", "001"]

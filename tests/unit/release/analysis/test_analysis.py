@@ -23,19 +23,15 @@ from tests.support.releases import (
     written,
 )
 
-from maskwell.core.categories import Categories
-from maskwell.core.cells import CellTable
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, CellTable
+from maskwell.designs import Kronecker, Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.estimation.direct_estimate import DirectEstimate
-from maskwell.estimation.invariant_shares import estimate_unknown
-from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.share_estimate import Sample
+from maskwell.estimation import DirectEstimate, Sample, estimate_by_moments, estimate_unknown
+from maskwell.release import Receipt, estimate_released, load_receipt
 from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
-from maskwell.release.analysis.release_estimates import _with_values, estimate_released, share_by_domain
+from maskwell.release.analysis.release_estimates import _with_values, share_by_domain
 from maskwell.release.analysis.table_routes import Route, assigned, route_of
-from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict
+from maskwell.release.folder.receipt import receipt_from_dict
 from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
 from maskwell.release.stages.stage import Stage
 
@@ -235,7 +231,7 @@ def test_tables_that_are_not_kept_are_solved_by_the_data_holder() -> None:
 
 
 def test_a_matrix_that_forgets_is_refused(tmp_path: Path) -> None:
-    from maskwell.designs.dense import Dense
+    from maskwell.designs import Dense
 
     flat = Dense.of([["1/2", "1/2"], ["1/2", "1/2"]], Categories.of(["f", "m"]))
     made = written(tmp_path / "r", [fixed_stage(ROWS, COLUMNS, "sex", flat)])

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from tests.support.releases import COLUMNS, ROWS, Row, plan_of, release_of, stage_within
 
 from maskwell.errors import ParameterError
+from maskwell.release import Receipt
 from maskwell.release.analysis.matrix_estimates import composed
 from maskwell.release.analysis.table_routes import assigned, is_kept, route_of
-from maskwell.release.folder.receipt import Group, Receipt, receipt_from_dict
+from maskwell.release.folder.receipt import Group, receipt_from_dict
 from maskwell.release.folder.receipt_contents import public_receipt
 
 NAMES = ("a", "b", "c")

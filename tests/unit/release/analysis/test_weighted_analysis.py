@@ -23,18 +23,15 @@ from tests.support.releases import (
     written,
 )
 
-from maskwell.core.categories import Categories
-from maskwell.core.cells import CellTable
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, CellTable
+from maskwell.designs import Uniform
 from maskwell.errors import MissingValueError, ParameterError
-from maskwell.estimation.invariant_shares import estimate_invariant, estimate_unknown
+from maskwell.estimation import estimate_invariant, estimate_unknown
+from maskwell.release import Analysis, Receipt, ReleasePlan, estimate_released, load_receipt, release_table
 from maskwell.release.analysis.matrix_estimates import composed, solved
-from maskwell.release.analysis.release_estimates import Analysis, estimate_released
 from maskwell.release.analysis.table_routes import Route
-from maskwell.release.folder.receipt import Group, Receipt, load_receipt, receipt_from_dict
+from maskwell.release.folder.receipt import Group, receipt_from_dict
 from maskwell.release.folder.receipt_contents import internal_receipt, public_receipt
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.publication import release_table
 from maskwell.release.stages.stage import Stage
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

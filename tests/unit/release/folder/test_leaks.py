@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.releases import COLUMNS, ROWS, drawn, fixed_stage, plan_of, release_of, stage_within, write_csv
 
-from maskwell.core.categories import Categories
-from maskwell.designs.design import Design
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Design, Uniform
 from maskwell.errors import PublishError
+from maskwell.release import Release
 from maskwell.release.folder.receipt import numbered
 from maskwell.release.folder.receipt_contents import dumps, internal_receipt
 from maskwell.release.folder.release_folder import check_public, write_public
-from maskwell.release.release_result import Release, ReleasedColumn
+from maskwell.release.release_result import ReleasedColumn
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 STAGES = [stage_within(ROWS, COLUMNS, ["roof"], ["region"]), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)]

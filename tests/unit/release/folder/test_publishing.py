@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.errors import PublishError
+from maskwell.release import ReleasePlan
 from maskwell.release.folder.matrix_disclosure import check_matrix, told
-from maskwell.release.matrices.closed_forms import method1, sequential_uniform
-from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.matrices import method1, sequential_uniform
 from maskwell.release.stages.stage import Stage
 
 MAKERS = {"method1": lambda counts: method1(counts, "1/2"), "sequential": sequential_uniform}

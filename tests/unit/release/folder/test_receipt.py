@@ -15,19 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.errors import DataFileError, ParameterError, PublishError
-from maskwell.release.folder.receipt import (
-    load_receipt,
-    receipt_from_dict,
-    schema,
-    stage_from_dict,
-    stage_to_dict,
-    stages_of,
-)
+from maskwell.release import load_receipt
+from maskwell.release.folder.receipt import receipt_from_dict, schema, stage_from_dict, stage_to_dict, stages_of
 from maskwell.release.folder.receipt_contents import (
     dumps,
     internal_receipt,
@@ -36,7 +28,7 @@ from maskwell.release.folder.receipt_contents import (
     rounded_share,
     rounded_up,
 )
-from maskwell.release.matrices.closed_forms import method1
+from maskwell.release.matrices import method1
 from maskwell.release.plans.given_methods import Fixed
 from maskwell.release.stages.stage import Stage, state_categories
 from maskwell.release.utility.utility_measures import inflation_of
@@ -283,8 +275,7 @@ def test_a_changed_design_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_published_matrix_of_few_records_comes_without_the_share_that_would_tell_their_counts() -> None:
-    from maskwell.release.plans.release_plan import ReleasePlan
-    from maskwell.release.publication import release_table
+    from maskwell.release import ReleasePlan, release_table
 
     plan = ReleasePlan.of([{"variables": "x", "method": "uniform", "gamma": 3}])
     few, many = (release_table({"x": ["a", "b", "b", "b", "c"] * n}, plan).release for n in (5, 400))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.errors import CountsError
 from maskwell.release.matrices.amounts import labels_for, read_amounts, support
 

@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core.categories import Categories
-from maskwell.core.cells import CellTable
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories, CellTable
+from maskwell.designs import Sparse, Uniform
 from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError, UnknownCategoryError
-from maskwell.release.matrices.closed_forms import method1, sequential_uniform
-from maskwell.release.matrices.matrix_algebra import blockwise, conditional_matrix, two_stage
-from maskwell.release.matrices.matrix_checks import (
+from maskwell.release.matrices import (
+    blockwise,
     check_never_creates,
     check_no_forbidden,
+    conditional_matrix,
     expected_failures,
     is_invariant,
+    method1,
+    sequential_uniform,
+    two_stage,
 )
 
 

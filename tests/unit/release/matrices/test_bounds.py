@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from maskwell.errors import ParameterError, WrongTypeError
-from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices import Bounds
 
 
 def test_numbers_are_read_exactly() -> None:

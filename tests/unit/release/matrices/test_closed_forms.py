@@ -7,15 +7,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.subset import Subset
-from maskwell.designs.uniform import Uniform
+from maskwell.core import Categories
+from maskwell.designs import Dense, Sparse, Subset, Uniform
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.release.matrices.closed_forms import binary_theta, method1, method2, sequential_uniform
-from maskwell.release.matrices.matrix_algebra import chained, mixed
-from maskwell.release.matrices.matrix_checks import expected_changed, flows, invariance_error
+from maskwell.release.matrices import (
+    binary_theta,
+    chained,
+    expected_changed,
+    invariance_error,
+    method1,
+    method2,
+    mixed,
+    sequential_uniform,
+)
+from maskwell.release.matrices.matrix_checks import flows
 
 
 def test_method_1_says_how_it_was_made() -> None:

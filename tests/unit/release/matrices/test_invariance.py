@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell.designs.dense import Dense
-from maskwell.designs.sparse import Sparse
+from maskwell.designs import Dense, Sparse
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError
-from maskwell.release.matrices.closed_forms import inverse_frequency, method1, sequential_uniform
-from maskwell.release.matrices.matrix_checks import (
+from maskwell.release.matrices import (
     check_invariant,
     check_publishable,
     expected_changed,
-    flows,
     invariance_error,
+    inverse_frequency,
     is_invariant,
+    method1,
     recover_counts,
+    sequential_uniform,
 )
+from maskwell.release.matrices.matrix_checks import flows
 
 COUNTS = [512, 301, 87, 14, 1]
 

@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.release.matrices.cell_blocks import (
-    GRID,
+from maskwell.release.matrices import (
     blocks_for_xi,
     blocks_of_cells,
+    invariance_error,
+    inverse_frequency,
+    inverse_frequency_by_block,
     theta_for_block,
+    theta_for_xi,
     thetas_for_blocks,
 )
-from maskwell.release.matrices.closed_forms import inverse_frequency, inverse_frequency_by_block, theta_for_xi
-from maskwell.release.matrices.matrix_checks import invariance_error
-from maskwell.release.risk.identity_disclosure import cell_risks
+from maskwell.release.matrices.cell_blocks import GRID
+from maskwell.release.risk import cell_risks
 
 
 def largest_risk(counts: list[int], theta: Fraction) -> Fraction:

@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.quiet import quiet
 
-from maskwell.core.categories import Categories
-from maskwell.designs.sparse import Sparse
+from maskwell.core import Categories
+from maskwell.designs import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.release.matrices import Bounds, lower_until, method1_for_match, optimal_matrix
 from maskwell.release.matrices.amounts import read_amounts
-from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.match_caps import lower_until, match_risks, method1_for_match
-from maskwell.release.matrices.optimal_flows import optimal_matrix
-from maskwell.release.risk.identity_disclosure import cell_risks
+from maskwell.release.matrices.match_caps import match_risks
+from maskwell.release.risk import cell_risks
 
 
 @pytest.mark.parametrize("nu", ["0.5", "0.4"])

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.matrix_checks import invariance_error
-from maskwell.release.matrices.optimal_flows import optimal_matrix
+from maskwell.release.matrices import Bounds, invariance_error, optimal_matrix
 
 
 def zipf(k: int, *, seed: int = 1) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices import Bounds
 from maskwell.release.matrices.flow_program import Program, allowed_pairs, program_of
 from maskwell.release.matrices.flow_rounding import corner, keeps_bounds, round_flows
 

@@ -9,12 +9,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom, random_order
-from maskwell.designs.sparse import Sparse
+from maskwell.core import Categories, SeededRandom
+from maskwell.core.randomness import random_order
+from maskwell.designs import Sparse
 from maskwell.errors import CountsError, NotInvariantError, UnknownCategoryError, WrongTypeError
-from maskwell.release.matrices.closed_forms import method1, sequential_uniform
-from maskwell.release.matrices.swap_flows import IntegerFlows, SwapSampler, balanced, whole_flows
+from maskwell.release.matrices import IntegerFlows, SwapSampler, method1, sequential_uniform, whole_flows
+from maskwell.release.matrices.swap_flows import balanced
 
 FLOWS = [[2, 1, 0], [1, 1, 1], [0, 1, 1]]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from maskwell import design_from_sdcmicro, plan_from_sdcmicro
 from maskwell.errors import LabelError, MatrixError, OrientationError, PlanError
+from maskwell.release import design_from_sdcmicro, plan_from_sdcmicro
 from maskwell.release.plans.release_plan import read_plan
 
 

@@ -7,9 +7,10 @@ from collections.abc import Hashable
 import numpy as np
 import pytest
 
-from maskwell.core.cells import CellTable
+from maskwell.core import CellTable
 from maskwell.errors import PlanError
-from maskwell.release.plans.plan_drafts import choose_keys, guess_column, guess_columns, starting_plan
+from maskwell.release import starting_plan
+from maskwell.release.plans.plan_drafts import choose_keys, guess_column, guess_columns
 from maskwell.release.plans.release_plan import read_plan
 
 

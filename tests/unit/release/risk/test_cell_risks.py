@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from tests.support.matching import exact_risk
 
-from maskwell.designs.sparse import Sparse
+from maskwell.designs import Sparse
 from maskwell.errors import CountsError, MatrixError
+from maskwell.release.risk import cell_risks, match_risk_row
 from maskwell.release.risk import identity_disclosure as module
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.binomial_sums import count_distributions, sums_of_terms
-from maskwell.release.risk.identity_disclosure import cell_risks
-from maskwell.release.risk.match_chances import match_risk_row
 
 
 def random_case(seed: int) -> tuple[np.ndarray, np.ndarray]:

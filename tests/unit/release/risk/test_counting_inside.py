@@ -11,13 +11,11 @@ import pytest
 from tests.support.command_line import run
 from tests.support.intruders import Record, assessed, best_attack_on, best_attacks, laws_of, rows_of
 
-from maskwell.core.cells import CellTable
-from maskwell.core.randomness import SeededRandom
+from maskwell.core import CellTable, SeededRandom
 from maskwell.errors import InfeasibleError
+from maskwell.release import ReleasePlan, release_table
 from maskwell.release.analysis.kept_tables import unchanged_columns
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.publication import release_table
-from maskwell.release.risk.file_risk import assess_risk
+from maskwell.release.risk import assess_risk
 
 COLUMNS = ("sex", "income")
 METHODS = [{"method": "sequential"}, *({"method": "method1", "theta": theta} for theta in ("0.2", "0.9"))]

@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.categories import Categories
-from maskwell.core.cells import CellTable
-from maskwell.designs.sparse import Sparse
+from maskwell.core import Categories, CellTable
+from maskwell.designs import Sparse
 from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
-from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL, assess_risk, variable_contributions
-from maskwell.release.risk.identity_disclosure import individual_risk
-from maskwell.release.risk.risk_report import level_contributions, percentile, record_risks
+from maskwell.release.risk import (
+    assess_risk,
+    individual_risk,
+    level_contributions,
+    record_risks,
+    variable_contributions,
+)
+from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL
+from maskwell.release.risk.risk_report import percentile
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.text.risk_figures import headline
 

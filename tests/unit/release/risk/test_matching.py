@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from tests.support.matching import enumerated_match, exact_pmf, exact_risk
 
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
+from maskwell.core import Categories
+from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, OrientationError, ParameterError, UnknownCategoryError
-from maskwell.release.risk import match_chances
+from maskwell.release.risk import match_chances, match_risk, match_risk_row
 from maskwell.release.risk.binomial_sums import sums_of_terms
-from maskwell.release.risk.match_chances import match_risk, match_risk_row, strict_risk, target_risks
+from maskwell.release.risk.match_chances import strict_risk, target_risks
 
 P = [[Fraction(3, 4), Fraction(1, 6)], [Fraction(1, 4), Fraction(5, 6)]]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from maskwell.core.cells import CellTable
-from maskwell.designs.dense import Dense
-from maskwell.release.risk.file_risk import assess_risk
+from maskwell.core import CellTable
+from maskwell.designs import Dense
+from maskwell.release.risk import assess_risk
 from maskwell.release.stages.stage import Stage
 
 COLUMN = ["3/44", "11/44", "4/44", "13/44", "9/44", "4/44"]

@@ -8,11 +8,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from maskwell import Dense, Sparse, best_guess, binary_guess, guess_probability, posterior_matrix, repeated_guess
-from maskwell.core.categories import Categories
-from maskwell.designs import coded
+from maskwell.core import Categories
+from maskwell.designs import Dense, Sparse, coded
 from maskwell.errors import MatrixError, ParameterError, TooLargeError, WrongTypeError
-from maskwell.release.risk import repeated_releases
+from maskwell.release.risk import (
+    best_guess,
+    binary_guess,
+    guess_probability,
+    posterior_matrix,
+    repeated_guess,
+    repeated_releases,
+)
 from maskwell.release.risk.attribute_disclosure import check_prior
 
 EXCHANGE = [["5/6", "1/8", "1/3"], ["1/12", "3/4", "1/3"], ["1/12", "1/8", "1/3"]]
@@ -127,7 +133,7 @@ def test_releases_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sets_are_no_released_values() -> None:
-    from maskwell import Subset
+    from maskwell.designs import Subset
 
     with pytest.raises(WrongTypeError, match="sets"):
         best_guess(Subset.from_gamma(3, Categories.numbered(6), size=2), [1] * 6)

@@ -9,16 +9,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from maskwell.core import CellTable
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cells import CellTable
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
-from maskwell.release.matrices.closed_forms import inverse_frequency, method1
-from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release import ReleasePlan
+from maskwell.release.matrices import inverse_frequency, method1
+from maskwell.release.risk import assess_risk, cell_risks
 from maskwell.release.risk import released_counts as module
 from maskwell.release.risk.arrivals import SparseArrivals
-from maskwell.release.risk.file_risk import NOT_COVERED, assess_risk
-from maskwell.release.risk.identity_disclosure import cell_risks
+from maskwell.release.risk.file_risk import NOT_COVERED
 from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.stages.stage_building import build_stages
 

@@ -13,16 +13,14 @@ import pytest
 from tests.support.arrays import Array
 from tests.support.words import leading_patterns
 
-from maskwell.core.categories import Categories
+from maskwell.core import Categories, KeyedRandom
 from maskwell.core.exact import Parity
-from maskwell.core.keyed import KeyedRandom
-from maskwell.designs.dense import Dense
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.uniform import Uniform
+from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.errors import MatrixError, TooLargeError
 from maskwell.release.matrices.matrix_algebra import repeated
 from maskwell.release.publication import draws_of
-from maskwell.release.risk.repeated_releases import TwoReleases, path_parities
+from maskwell.release.risk import TwoReleases
+from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.stages.stage import Stage, state_categories
 
 PATTERNS = leading_patterns([(0, 2), (0, 2)], 0x1234)

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from maskwell.designs.dense import Dense
-from maskwell.release.matrices.bounds import Bounds
+from maskwell.designs import Dense
+from maskwell.release.matrices import Bounds
 from maskwell.release.stages.stage import Stage, achieved, bound_is_kept, guessed
 
 

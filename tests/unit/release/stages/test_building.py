@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core.cells import CellTable
-from maskwell.designs.sparse import Sparse
+from maskwell.core import CellTable
+from maskwell.designs import Sparse
 from maskwell.errors import EditRuleError, MatrixError, OrientationError, PlanError, UnknownCategoryError
+from maskwell.release import ReleasePlan
 from maskwell.release.assessment import tables_of
-from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.stage_building import build_stages
 

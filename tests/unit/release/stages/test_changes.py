@@ -6,11 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from maskwell.core.cells import CellTable
+from maskwell.core import CellTable
+from maskwell.release import Protection, Release, ReleasePlan
 from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.plans.protection import Protection
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release
 from maskwell.release.risk_utility import expected_change
 from maskwell.release.stages.stage_building import expected_share
 

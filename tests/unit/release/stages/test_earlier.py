@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.cells import CellTable
+from maskwell.core import CellTable
 from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
+from maskwell.release import Release, ReleasePlan
 from maskwell.release.assessment import assess_tables, tables_of
 from maskwell.release.folder.receipt import stage_from_dict, stage_to_dict
 from maskwell.release.kept_bounds import check_kept
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release
 from maskwell.release.stages.stage import Stage
 
 Cells = dict[tuple[Hashable, ...], int]

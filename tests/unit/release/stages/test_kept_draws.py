@@ -13,21 +13,14 @@ import numpy as np
 import pytest
 from tests.support.chisquare import fits
 
-from maskwell.core.categories import Categories
-from maskwell.core.cells import CellTable
-from maskwell.core.keyed import KeyedRandom
-from maskwell.core.randomness import SeededRandom
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.uniform import Uniform
-from maskwell.designs.wire import save_design
+from maskwell.core import Categories, CellTable, KeyedRandom, SeededRandom
+from maskwell.designs import Composed, Dense, Sparse, Uniform, save_design
 from maskwell.errors import InfeasibleError, PlanError
+from maskwell.release import ReleasePlan
 from maskwell.release.assessment import assess_tables, tables_of
 from maskwell.release.folder.receipt import stage_from_dict, stage_to_dict
 from maskwell.release.kept_bounds import check_kept
-from maskwell.release.matrices.matrix_checks import is_invariant
-from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.matrices import is_invariant
 from maskwell.release.publication import draws_of
 from maskwell.release.stages.stage import Stage, state_categories
 from maskwell.release.stages.stage_building import build_stages

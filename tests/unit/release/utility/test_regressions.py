@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell import Dense, compare_regressions
-from maskwell.core.randomness import SeededRandom
+from maskwell.core import SeededRandom
+from maskwell.designs import Dense
 from maskwell.errors import ParameterError
+from maskwell.release.utility import UtilityReport, compare_regressions
 from maskwell.release.utility.utility_measures import interval_overlap
-from maskwell.release.utility.utility_report import UtilityReport
 
 pytest.importorskip("formulaic")
 
@@ -45,7 +45,7 @@ def test_open_regressions_are_those_of_statsmodels() -> None:
 def test_a_release_weakens_a_coefficient_and_its_design_puts_it_right() -> None:
     table = made_up()
     design = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
-    from maskwell.core.categories import Categories
+    from maskwell.core import Categories
 
     design = design.with_labels(Categories.of(["yes", "no"]))
     released = {**table, "smokes": list(design.randomize(table["smokes"], random=SeededRandom(3)))}

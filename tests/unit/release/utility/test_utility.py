@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import Dense, assess_utility, cramers_v, table_distance, utility_tables, variance_inflation
-from maskwell.core.cells import CellTable
-from maskwell.core.randomness import SeededRandom
+from maskwell.core import CellTable, SeededRandom
+from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.estimation.release_variance import conditional_variance, weighted_variance
+from maskwell.estimation import conditional_variance, variance_inflation, weighted_variance
 from maskwell.release.analysis.kept_tables import needed_columns
 from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.stage import Stage
+from maskwell.release.utility import assess_utility, cramers_v, table_distance, utility_tables
 from maskwell.release.utility.utility_measures import expected_variation, inflation_of
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
