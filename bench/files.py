@@ -27,7 +27,10 @@ lines = lambda: pathlib.Path("/proc/self/status").read_text().splitlines()
 atexit.register(lambda: pathlib.Path("peak").write_text(next(x for x in lines() if x.startswith("VmHWM")).split()[1]))
 """
 COMMAND = [sys.executable, "-c", PEAK + "from maskwell.cli.main import main; main()"]
-LIBRARIES = "numpy, pyarrow.csv, pyarrow.parquet, pyarrow.compute, maskwell.engines.report_counts, maskwell.reports.text.design_report"
+LIBRARIES = (
+    "numpy, pyarrow.csv, pyarrow.parquet, pyarrow.compute, "
+    "maskwell.engines.report_counts, maskwell.reports.text.design_report"
+)
 LOADED = [sys.executable, "-c", PEAK + f"import {LIBRARIES}"]
 
 

@@ -178,7 +178,8 @@ def _notes() -> list[Erratum]:
             "section 4, the class of parity up to γ",
             "the name is that of [NayakZhai2019]",
             "proportional rows are left out here only",
-            f"rows (.3, .1) twice, (.4, .8): {mw.planning.order_of(twice, merged).verdict} to the merged design of parity 3",
+            f"rows (.3, .1) twice, (.4, .8): {mw.planning.order_of(twice, merged).verdict}"
+            " to the merged design of parity 3",
             mw.planning.order_of(twice, merged).verdict == "equivalent" and merged.parity_exact() == 3,
         ),
         _reached(),

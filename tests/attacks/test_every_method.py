@@ -36,6 +36,7 @@ from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Uniform, save_design
 from maskwell.errors import InfeasibleError
 from maskwell.release import ReleasePlan, release_table
+from maskwell.release.plans.protection import RELEASE_METHODS
 from maskwell.reports.text.release_report import release_report
 
 SLACK = Fraction(1, 10**9)

@@ -27,6 +27,7 @@ import pyarrow as pa
 import pytest
 from tests.support.fuzzing import numbers
 from tests.support.good_calls import GoodCall, good_calls
+from tests.support.public_names import PUBLIC
 
 import maskwell as mw
 from maskwell.errors import MaskwellError
@@ -35,8 +36,8 @@ LONGEST = 10
 FEW = 4
 """Replacements for each public name in every run of the tests."""
 
-CALLABLE = [name for name in mw.__all__ if callable(getattr(mw, name))]
-RESULTS = {name for name in CALLABLE if inspect.isclass(getattr(mw, name))}
+CALLABLE = [name for name, value in PUBLIC.items() if callable(value)]
+RESULTS = {name for name in CALLABLE if inspect.isclass(PUBLIC[name])}
 """Classes: many are only ever made by a function, and have no call of their own."""
 
 

@@ -12,6 +12,7 @@ import pytest
 import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs.dense import design_of
+from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.stages.stage import Stage
 

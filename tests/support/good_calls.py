@@ -17,6 +17,8 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
+from tests.support.public_names import PUBLIC
+
 import maskwell
 
 SHOWN = "<doctest"
@@ -41,7 +43,8 @@ MORE = """
 >>> _ = mw.estimation.goodness_of_samples([sample, mw.estimation.Sample.of([60, 40], coin)])
 >>> _ = mw.estimation.group_samples(["yes", "no", "yes"], [coin, coin, coin])
 >>> three = mw.designs.Dense.of([["0.6", "0.2", "0.1"], ["0.2", "0.6", "0.1"], ["0.2", "0.2", "0.8"]])
->>> _ = mw.estimation.cheating_range(mw.estimation.estimate_by_moments(mw.estimation.Sample.of([50, 60, 70], three).counts, three))
+>>> counted = mw.estimation.Sample.of([50, 60, 70], three).counts
+>>> _ = mw.estimation.cheating_range(mw.estimation.estimate_by_moments(counted, three))
 >>> pairs = mw.Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])
 >>> asked = mw.designs.Dense.of(mw.designs.Kronecker.of([coin, coin]).exact_matrix(), pairs)
 >>> found = mw.estimation.estimate_by_moments(mw.estimation.Sample.of([40, 30, 20, 60], asked).counts, asked)
@@ -50,7 +53,8 @@ MORE = """
 >>> rows = np.random.default_rng(1)
 >>> age, said = rows.normal(size=200), rows.choice(["same", "different"], size=200)
 >>> _ = mw.estimation.regression.fit_with_anchor(age, said, np.repeat(["same", "different"], [30, 170]), cross, cross)
->>> _ = mw.plots.plot_coefficients(mw.estimation.regression.fit_logistic(age, rows.choice(["yes", "no"], size=200), coin))
+>>> fitted = mw.estimation.regression.fit_logistic(age, rows.choice(["yes", "no"], size=200), coin)
+>>> _ = mw.plots.plot_coefficients(fitted)
 >>> with open("people.csv", "w") as file:
 ...     _ = file.write("sex,region\\n" + "f,north\\nm,north\\nf,south\\nm,south\\n" * 20)
 >>> tables = mw.engines.count_tables("people.csv", [["sex", "region"]])
@@ -155,10 +159,10 @@ def _public(module: str, qualified: str) -> Iterator[tuple[str, Callable[..., An
     home = sys.modules[module]
     if not owner:
         function = getattr(home, last, None)
-        yield from ((name, function) for name in maskwell.__all__ if getattr(maskwell, name) is function and function)
+        yield from ((name, function) for name, value in PUBLIC.items() if value is function and function)
         return
     kind = getattr(home, owner, None)
-    names = [name for name in maskwell.__all__ if inspect.isclass(kind) and _is_of(getattr(maskwell, name), kind)]
+    names = [name for name, value in PUBLIC.items() if inspect.isclass(kind) and _is_of(value, kind)]
     if not names or (last.startswith("_") and last != "__init__"):
         return
     static = inspect.getattr_static(kind, last, None)

@@ -23,6 +23,7 @@ from tests.support.arrays import Array
 
 from maskwell.core import SeededRandom
 from maskwell.engines.release_pass import release_batches
+from maskwell.engines.row_sources import MemoryRows
 from maskwell.release import Release, ReleasePlan, release_table
 from maskwell.release.publication import row_plan
 from maskwell.release.stages.stage import Stage

@@ -259,7 +259,7 @@ class Demand:
             if curve is not None and (isinstance(curve, type) or not hasattr(curve, "bound")):
                 raise WrongTypeError(
                     f"{name} must be a curve, not {kind_of(curve)}",
-                    hint='make one: mw.privacy.Steps.of(["0.2"], ["0.4", 1]), mw.privacy.Lines.of([...]) or mw.privacy.Smooth(...)',
+                    hint='make one with mw.privacy: Steps.of(["0.2"], ["0.4", 1]), Lines.of([...]) or Smooth(...)',
                 )
         check_kind(Flag, closed=closed)
         bounds = [c.bound(upper=is_upper) for c, is_upper in ((lower, False), (upper, True)) if c is not None]

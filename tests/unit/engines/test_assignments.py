@@ -10,7 +10,7 @@ pa = pytest.importorskip("pyarrow")
 
 
 from maskwell.core import Categories  # noqa: E402
-from maskwell.designs import (
+from maskwell.designs import (  # noqa: E402
     Dense,
     Subset,
     Uniform,

@@ -10,11 +10,11 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from maskwell.core import (
+from maskwell.core import (  # noqa: E402
     Categories,
     Cells,
 )
-from maskwell.designs import (
+from maskwell.designs import (  # noqa: E402
     Dense,
     Uniform,
 )

@@ -12,7 +12,7 @@ pa = pytest.importorskip("pyarrow")
 
 import maskwell as mw  # noqa: E402
 from maskwell.core import Categories  # noqa: E402
-from maskwell.designs import (
+from maskwell.designs import (  # noqa: E402
     Dense,
     Kronecker,
 )
@@ -24,7 +24,7 @@ from maskwell.engines.report_counts import (  # noqa: E402
 )
 from maskwell.engines.report_reader import ReportReader  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
-from maskwell.procedures import (
+from maskwell.procedures import (  # noqa: E402
     repeated,
     warner,
 )

@@ -12,11 +12,11 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
-from maskwell.core import (
+from maskwell.core import (  # noqa: E402
     Categories,
     SeededRandom,
 )
-from maskwell.designs import (
+from maskwell.designs import (  # noqa: E402
     Kronecker,
     Subset,
     Uniform,
