@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core import display as _display
-from maskwell.engines import library_adapters as _library_adapters
+from maskwell.engines import register_libraries as _register_libraries
 
 if TYPE_CHECKING:
     from maskwell import designs as designs
@@ -173,4 +173,4 @@ def _renderers() -> Mapping[str, Callable[..., Any]]:
 
 
 _display.register(_renderers)
-_library_adapters.register_libraries()
+_register_libraries()

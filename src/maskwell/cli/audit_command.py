@@ -19,7 +19,7 @@ from maskwell.cli.options import (
     use_one_thread,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot
+from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot
 from maskwell.cli.verify_command import certificate_content, check_certificate, with_certificate
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import click
 
 from maskwell.cli.options import demand_options, example, given_demand, json_option, typed_demand
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
+from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot, write_plot
 
 if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand

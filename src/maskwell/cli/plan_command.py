@@ -22,7 +22,7 @@ from maskwell.cli.options import (
     typed_demand,
 )
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot
+from maskwell.cli.plot_options import check_plot, plot_content, plot_option, with_plot
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:

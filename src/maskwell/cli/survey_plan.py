@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.cli.options import load_design, read_codes, read_shares, split_list
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_content, with_plot, write_plot
 from maskwell.cli.plan_command import SURVEY as SURVEY  # noqa: PLC0414 (plan.py takes it from here)
+from maskwell.cli.plot_options import check_plot, plot_content, with_plot, write_plot
 from maskwell.core.phrases import Printed
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 

@@ -6,7 +6,6 @@ of it, another kind what it can hold.
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -445,17 +444,18 @@ def _is_stata(value: Any, about: ColumnLabels) -> bool:
 
 
 def _pandas_numbers(values: Any, about: ColumnLabels, ending: str) -> tuple[Any, ColumnLabels]:
-    pandas = importlib.import_module("pandas")
+    import pandas as pd
+
     numbers = np.asarray(values.cast(require().float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     letters = _letters(numbers)
     if letters.any() and ending == ".dta":
         column = numbers.astype(object)
         column[letters > 0] = [chr(code) for code in letters[letters > 0].tolist()]
         tags = {chr(code) for code in np.unique(letters[letters > 0]).tolist()}
-        return pandas.Series(column, dtype=object), replace(about, tagged=tuple(sorted(tags.union(about.tagged))))
+        return pd.Series(column, dtype=object), replace(about, tagged=tuple(sorted(tags.union(about.tagged))))
     if about.whole and not about.tagged and _are_whole(numbers):
-        return pandas.Series(numbers).astype("Int32"), about
-    return pandas.Series(numbers), about
+        return pd.Series(numbers).astype("Int32"), about
+    return pd.Series(numbers), about
 
 
 def _are_whole(numbers: Real) -> bool:

@@ -1,4 +1,4 @@
-"""Pictures."""
+"""Pictures: one function for each, and the Picture that they give."""
 
 from __future__ import annotations
 

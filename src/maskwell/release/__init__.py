@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from maskwell.release import analysis as analysis
     from maskwell.release import matrices as matrices
     from maskwell.release import risk as risk
     from maskwell.release import utility as utility
-    from maskwell.release.analysis.release_estimates import Analysis as Analysis
-    from maskwell.release.analysis.release_estimates import estimate_released as estimate_released
     from maskwell.release.assessment import assess_file as assess_file
     from maskwell.release.folder.receipt import Receipt as Receipt
     from maskwell.release.folder.receipt import load_receipt as load_receipt
@@ -29,9 +28,8 @@ else:
 
     __getattr__, __dir__, __all__ = lazy_loader.attach(
         __name__,
-        ["matrices", "risk", "utility"],
+        ["analysis", "matrices", "risk", "utility"],
         submod_attrs={
-            "analysis.release_estimates": ["Analysis", "estimate_released"],
             "assessment": ["assess_file"],
             "folder.receipt": ["Receipt", "load_receipt"],
             "plans.plan_drafts": ["design_from_sdcmicro", "plan_from_sdcmicro", "starting_plan"],

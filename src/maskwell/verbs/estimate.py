@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -22,10 +23,13 @@ from maskwell.estimation.joint.collapse import of_sums, wanted_margin
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Combination, Estimate, Sample
+from maskwell.release.analysis.table_routes import survey_of_release
+from maskwell.release.folder.receipt import Receipt
 from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table
 from maskwell.verbs.inputs import Designs, Names, assignments_of, design_of, names_of, rows_of
+from maskwell.verbs.release_estimate import ReleaseEstimate, columns_of, estimate_with_receipt, receipt_of
 from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
 if TYPE_CHECKING:
@@ -208,20 +212,35 @@ class EstimateResult:
         return self.estimate._repr_html_()
 
 
+@overload
+def estimate(
+    data: Any, designs: Designs | Design | None = None, *, receipt: None = None, **options: Any
+) -> EstimateResult: ...
+@overload
+def estimate(
+    data: Any,
+    designs: Designs | Design | None = None,
+    *,
+    receipt: Receipt | str | os.PathLike[str] | None,
+    **options: Any,
+) -> EstimateResult | ReleaseEstimate: ...
 def estimate(
     data: Any,
     designs: Designs | Design | None = None,
     *,
     direct: Names = None,
+    receipt: Receipt | str | os.PathLike[str] | None = None,
+    columns: Names = None,
+    target: str = "population",
     by: Names = None,
     method: str = "moments",
     interval: str | None = None,
     level: Any = 0.95,
     counts: str | None = None,
-    missing: str = "error",
+    missing: str | None = None,
     progress: Progress | None = None,
     **sampling: Any,
-) -> EstimateResult:
+) -> EstimateResult | ReleaseEstimate:
     """Estimate the true shares behind randomized reports, as ``maskwell estimate`` does.
 
     Parameters
@@ -234,6 +253,9 @@ def estimate(
         columns. ``"answer[group=1]"`` names a group of rows that used a design of its own. For counts, the design.
     direct
         Columns that were asked directly, alone or with the others.
+    receipt, columns, target
+        In place of designs: the receipt of a released file, the columns of one table (every randomized column on its
+        own where none are named), and whether shares are those of the ``"population"`` or of the original ``"file"``.
     by
         Columns whose values are domains: estimates for each of them too.
     method
@@ -244,6 +266,7 @@ def estimate(
         A column with the number of reports that each row stands for.
     missing
         Rows without a report: ``"error"``, ``"drop"`` them, or count them as the report ``"missing"``: ``"category"``.
+        An error where nothing is said; with a receipt, as the receipt says.
     progress
         Called with the rows read so far and the share of the file they are.
     **sampling
@@ -259,6 +282,35 @@ def estimate(
     [0.25, 0.75]
     """
     confidence = float(check_probability(level, "level", open_=True))
+    plan, domains = SurveyPlan(**sampling), names_of(by, "by")
+    _check_sources(receipt, columns, {"design": designs, "direct": direct, "counts": counts})
+    remarks: tuple[str, ...] = ()
+    if receipt is not None:
+        told, names, used = receipt_of(receipt), columns_of(columns), dict(vars(plan))
+        rows = rows_of(data)
+        survey = (
+            survey_of_release(
+                rows, told, names, by=domains, target=target, missing=missing, sampling=used, method=method
+            )
+            if names
+            else None
+        )
+        if survey is None:
+            _check_moments(method)
+            return estimate_with_receipt(
+                rows,
+                told,
+                names,
+                sampling=used,
+                by=domains,
+                level=confidence,
+                interval=interval,
+                target=target,
+                missing=missing,
+                progress=progress,
+            )
+        designs, direct, missing, remarks = survey.assignments, survey.direct or None, survey.missing, survey.remarks
+        plan = replace(plan, weights=survey.weights)
     counted = counted_reports(data, designs)
     if counted is not None:
         result = _from_counts(*counted, method)
@@ -268,12 +320,34 @@ def estimate(
         _check_columns(randomized, direct, designs)
         open_columns = [Assignment((name,), direct_design(rows, name)) for name in names_of(direct, "direct")]
         question = _Question(
-            rows, tuple(randomized), tuple(open_columns), missing, counts, method, names_of(by, "by"), progress
+            rows, tuple(randomized), tuple(open_columns), missing or "error", counts, method, domains, progress
         )
-        result = _answered(question, SurveyPlan(**sampling))
-    result = replace(result, level=confidence, interval=interval)
+        result = _answered(question, plan)
+    result = replace(result.with_remarks(remarks), level=confidence, interval=interval)
     result.estimate.intervals(confidence, interval)  # refused before anything is written
     return result
+
+
+def _check_sources(receipt: Any, columns: Any, others: Mapping[str, Any]) -> None:
+    """Raise where what belongs to designs and to receipts is mixed."""
+    if receipt is None and columns is not None:
+        raise ParameterError(
+            f"{option('columns')} without {option('receipt')}",
+            hint=f"name the columns with {option('design')}, or give {option('receipt')}",
+        )
+    both = [name for name, value in others.items() if value]
+    if receipt is not None and both:
+        raise ParameterError(
+            f"{option('receipt')} and {option(both[0])}",
+            hint="a receipt says how every column was randomized: leave the other out",
+        )
+
+
+def _check_moments(method: str) -> None:
+    if method == "ml":
+        raise ParameterError(
+            f"{option('method', 'ml')} with this receipt", hint="leave it out: its matrices are not all known"
+        )
 
 
 def counted_reports(data: Any, designs: Any) -> tuple[Counts, Design, str] | None:

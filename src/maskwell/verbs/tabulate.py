@@ -31,7 +31,7 @@ def tabulate(data: Any, designs: Designs, *, direct: Names = None, **options: An
     >>> tabulate(people, {"cheats": warner}, direct="sex").margin("sex").pi_hat.round(2).tolist()
     [0.5, 0.5]
     """
-    table = estimate(data, designs, direct=direct, **options).table
+    table: Table | None = estimate(data, designs, direct=direct, **options).table
     if table is None:
         raise ParameterError(
             "a table of one variable",

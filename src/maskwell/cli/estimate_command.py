@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from maskwell.cli.estimate_receipt import (
-    AskedOfRelease,
-    as_survey,
-    check_options,
-    estimate_release,
-    receipt_options,
-)
 from maskwell.cli.options import (
     FilePath,
     check_one_form,
@@ -25,12 +19,34 @@ from maskwell.cli.options import (
     show_values_option,
 )
 from maskwell.cli.output import Progress, print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
-from maskwell.cli.sampling import in_options, sampling_options
+from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot, write_plot
+from maskwell.cli.sampling_options import in_options, sampling_options
 from maskwell.core.option_names import as_typed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 
+Command = Callable[..., Any]
+LEVEL = 0.95
 INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe", "wilson"]
+
+
+def receipt_options(command: Command) -> Command:
+    """Options about the receipt of a released file."""
+    for option in reversed(
+        [
+            click.option("--receipt", metavar="R", help="receipt.json of a release, in place of designs."),
+            click.option("--columns", metavar="COL,...", help="With --receipt: the columns of one table."),
+            click.option(
+                "--target",
+                type=click.Choice(["population", "file"]),
+                default="population",
+                show_default=True,
+                help="With --receipt: shares of the population, or of the original file itself.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
 
 
 @click.command(
@@ -94,42 +110,47 @@ def estimate(
     """
     from maskwell.core.exact import check_probability
     from maskwell.verbs.estimate import estimate as estimate_shares
+    from maskwell.verbs.release_estimate import ReleaseEstimate
 
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
-    check_options(receipt, columns, {"--design": designs, "--direct": direct, "--counts": counts})
-    fixed = None
-    if receipt is not None:
-        how = missing if _is_given("missing") else None
-        asked_of = AskedOfRelease(file, receipt, columns, by, target, how, confidence, interval, sampling)
-        fixed = as_survey(asked_of, method)
-        if fixed is None:
-            _check_moments(method)
-            estimate_release(asked_of, style=style, plot=plot, force=force, as_json=as_json)
-            return
-        missing, sampling = fixed.missing, {**sampling, "weights": fixed.weights}
-    check_plot(plot, force=force, inputs=[file])
-    assignments, paths = read_assignments(designs) if fixed is None else (fixed.assignments, {})
-    open_columns = direct if fixed is None else fixed.direct or None
+    check_plot(plot, force=force, inputs=[file, receipt or "-"])
+    if receipt is not None and plot is not None and columns is None:
+        raise ParameterError("--plot draws one table", hint="name its columns: --columns roof,region")
+    assignments, paths = read_assignments(designs)
+    how = missing if _is_given("missing") or receipt is None else None
     with Progress() as progress, as_typed(), in_options():
         result = estimate_shares(
             file,
-            assignments,
-            direct=open_columns,
+            assignments or None,
+            direct=direct,
+            receipt=receipt,
+            columns=columns,
+            target=target,
             by=by,
             method=method,
             interval=interval,
             level=confidence,
             counts=counts,
-            missing=missing,
+            missing=how,
             progress=progress,
             **sampling,
         )
-    if fixed is not None:
-        result = result.with_remarks(fixed.remarks)
     drawn = write_plot(plot, plot_content(plot, result.plot), force=force)
     if as_json:
         print_json({**result.to_dict(), **drawn})
+    elif isinstance(result, ReleaseEstimate):
+        typed = {
+            "columns": columns,
+            "by": by,
+            "target": target,
+            "missing": how,
+            "interval": interval,
+            "level": confidence,
+        }
+        options = _typed(typed, sampling["weights"])
+        report = with_plot(result.to_report(file, str(receipt), options), plot)
+        print_lines(report if style == "text" else result.lines(style))
     elif style == "text":
         print_lines(with_plot(result.to_report(paths), plot))
     else:
@@ -142,6 +163,14 @@ def _is_given(name: str) -> bool:
     return source is not click.core.ParameterSource.DEFAULT
 
 
-def _check_moments(method: str) -> None:
-    if method == "ml":
-        raise ParameterError("--method ml with this receipt", hint="leave it out: its matrices are not all known")
+def _typed(options: dict[str, Any], weights: str | None) -> dict[str, str | None]:
+    """What was asked of a released file, as options of the command; None for what was not."""
+    return {
+        "--columns": options["columns"],
+        "--by": options["by"],
+        "--weights": weights,
+        "--target": None if options["target"] == "population" else options["target"],
+        "--missing": options["missing"],
+        "--interval": options["interval"],
+        "--level": None if options["level"] == LEVEL else f"{Printed(options['level']):g}",
+    }

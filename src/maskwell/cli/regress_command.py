@@ -17,8 +17,8 @@ from maskwell.cli.options import (
     show_values_option,
 )
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
-from maskwell.cli.sampling import OPTIONS, in_options, plan_columns, sampling_options
+from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot, write_plot
+from maskwell.cli.sampling_options import OPTIONS, in_options, plan_columns, sampling_options
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:

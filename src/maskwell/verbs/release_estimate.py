@@ -1,0 +1,166 @@
+"""Estimates from a released file, as its receipt allows: the part of ``estimate`` that takes a receipt."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.display import data_frame
+from maskwell.core.option_names import option
+from maskwell.errors import ParameterError
+from maskwell.estimation.share_estimate import Estimate
+from maskwell.release.analysis.release_estimates import (
+    Analysis,
+    ReleasedColumns,
+    estimate_each_released,
+    estimate_released,
+)
+from maskwell.release.analysis.table_routes import check_release_sampling
+from maskwell.release.folder.receipt import Receipt, load_receipt
+from maskwell.reports.pictures.estimate_picture import plot_learned
+from maskwell.reports.report import GAP, Notes, Report
+from maskwell.reports.text.estimate_report import after_analysis, analysis_report, analysis_table
+from maskwell.verbs.inputs import Names, names_of
+
+if TYPE_CHECKING:
+    from maskwell.engines.row_sources import MemoryTable
+    from maskwell.reports.pages.paper_tables import Table
+    from maskwell.reports.pictures.canvas import Picture
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleaseEstimate:
+    """Estimated tables of a released file.
+
+    Attributes
+    ----------
+    columns
+        The tables, and the columns that could not be estimated with the reason.
+    single
+        Whether one table was asked for, in place of every randomized column on its own.
+    by
+        The columns that tell the domains.
+    level, interval
+        Confidence level and method of the intervals that are shown.
+    """
+
+    columns: ReleasedColumns
+    single: bool
+    by: tuple[str, ...]
+    level: float
+    interval: str | None
+
+    @property
+    def tables(self) -> Sequence[Analysis]:
+        """One for each table, in the order of the columns."""
+        return self.columns.tables
+
+    @property
+    def estimate(self) -> Estimate:
+        """The shares of the one table that was asked for, or of the first column."""
+        return self.tables[0].estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, as ``maskwell estimate --receipt --json`` gives it."""
+        told: Analysis | ReleasedColumns = self.tables[0] if self.single else self.columns
+        return told.to_dict(self.level, self.interval)
+
+    def to_frame(self) -> Any:
+        """A pandas table: a line for each category of each table."""
+        lines = [
+            (", ".join(table.route.columns), *line)
+            for table in self.tables
+            for line in zip(
+                table.estimate.categories,
+                table.estimate.pi_hat,
+                table.estimate.standard_error,
+                *table.estimate.confidence_interval(self.level, self.interval).T,
+                strict=True,
+            )
+        ]
+        header = ["variable", "category", "estimate", "standard_error", "low", "high"]
+        return data_frame(dict(zip(header, map(list, zip(*lines, strict=True)), strict=True)))
+
+    def plot(self) -> Picture:
+        """The estimates of the one table with their intervals."""
+        if len(self.tables) > 1:
+            raise ParameterError(
+                "a picture shows one table", hint=f"name its columns: {option('columns', 'roof,region')}"
+            )
+        return plot_learned(self.estimate, level=self.level, interval=self.interval)
+
+    def to_tables(self, *, exact: bool = False) -> list[Table]:
+        """Tables for a paper; ``exact`` for programs: all digits."""
+        return [analysis_table(table, self.level, self.interval, exact=exact) for table in self.tables]
+
+    def to_latex(self) -> str:
+        """The tables for a paper, in LaTeX with booktabs."""
+        return "\n".join(self.lines("latex"))
+
+    def to_markdown(self) -> str:
+        """The tables for a paper, in Markdown."""
+        return "\n".join(self.lines("md"))
+
+    def lines(self, style: str) -> list[str]:
+        """The tables below each other, in ``md``, ``latex`` or ``csv``."""
+        made = [table.lines(style) for table in self.to_tables(exact=style == "csv")]
+        return [line for lines in made for line in (*lines, "")][:-1]
+
+    def to_report(self, file: str = "FILE", receipt: str = "receipt.json", options: Any = None) -> Report:
+        """What it says to people; the names of the files and the options are for the hint at the end."""
+        by = ",".join(self.by) or None
+        reports = [
+            analysis_report(table, self.level, self.interval, by=by, domains=table.domains) for table in self.tables
+        ]
+        first = self.tables[0].route.groups
+        pair = first[0].cells if first and not self.single else ()
+        following = after_analysis(file, receipt, options or {}, pair if len(pair) > 1 else ())
+        further = [block for report in reports[1:] for block in (GAP, *report.blocks)]
+        body = [*reports[0].body, *further, Notes(self.columns.not_estimated)]
+        return Report(reports[0].headline, body, next_step=following)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.to_report()[:-1])
+
+
+def receipt_of(receipt: Receipt | str | os.PathLike[str]) -> Receipt:
+    """A receipt, or the one that a file holds."""
+    return receipt if isinstance(receipt, Receipt) else load_receipt(os.fspath(receipt))
+
+
+def columns_of(columns: Names) -> list[str]:
+    """The columns of one table, each named once."""
+    names = list(names_of(columns, "columns"))
+    if not all(names) or len({*names}) < len(names):
+        shown = columns if isinstance(columns, str) else ",".join(names)
+        raise ParameterError(
+            f"{option('columns')} {shown}: a column is empty or named twice", hint="name each column once"
+        )
+    return names
+
+
+def estimate_with_receipt(
+    rows: str | MemoryTable,
+    receipt: Receipt,
+    columns: Sequence[str],
+    *,
+    sampling: Mapping[str, Any],
+    by: tuple[str, ...],
+    level: float,
+    interval: str | None,
+    **options: Any,
+) -> ReleaseEstimate:
+    """One table of a released file, or every randomized column on its own where no columns are named.
+
+    ``options`` are target, missing and progress, as in :func:`estimate_released`.
+    """
+    check_release_sampling(sampling)
+    how = {**options, "weights": sampling["weights"], "by": list(by)}
+    if not columns:
+        each = estimate_each_released(rows, receipt, level=level, interval=interval, **how)
+        return ReleaseEstimate(each, False, by, level, interval)
+    table = estimate_released(rows, receipt, columns, **how)
+    table.estimate.intervals(level, interval)  # refused before anything is written
+    return ReleaseEstimate(ReleasedColumns((table,)), True, by, level, interval)
