@@ -169,7 +169,7 @@ def test_the_lock_holds_every_dependency_with_hashes(root: Path) -> None:
     wanted = {
         name
         for line in [*project["dependencies"], *extras, *tools]
-        if (name := re.split(r"[><=~!\s#;\[]", line.strip(), maxsplit=1)[0])
+        if (name := re.split(r"[><=~!\s#;\[]", line.strip(), maxsplit=1)[0].replace("_", "-"))
     }
     lock = (root / "requirements/dev.txt").read_text(encoding="utf-8")
     pinned = dict(re.findall(r"^([a-z0-9-]+)==\S+ \\\n    (--hash=sha256:)", lock, re.MULTILINE))

@@ -117,6 +117,10 @@ def estimate(
     check_plot(plot, force=force, inputs=[file, receipt or "-"])
     if receipt is not None and plot is not None and columns is None:
         raise ParameterError("--plot draws one table", hint="name its columns: --columns roof,region")
+    if receipt is not None and designs:
+        raise ParameterError(
+            "--receipt and --design", hint="a receipt says how every column was randomized: leave the other out"
+        )
     assignments, paths = read_assignments(designs)
     how = missing if _is_given("missing") or receipt is None else None
     with Progress() as progress, as_typed(), in_options():

@@ -8,11 +8,8 @@ if TYPE_CHECKING:
     from maskwell.core.categories import Categories as Categories
     from maskwell.core.cells import Cells as Cells
     from maskwell.core.cells import CellTable as CellTable
-    from maskwell.core.exact import as_fraction as as_fraction
-    from maskwell.core.factors import Factor as Factor
     from maskwell.core.keyed import KeyedRandom as KeyedRandom
     from maskwell.core.keyed import new_key_file as new_key_file
-    from maskwell.core.phrases import Printed as Printed
     from maskwell.core.randomness import SecureRandom as SecureRandom
     from maskwell.core.randomness import SeededRandom as SeededRandom
     from maskwell.core.report_data import Counts as Counts
@@ -25,10 +22,7 @@ else:
         submod_attrs={
             "categories": ["Categories"],
             "cells": ["CellTable", "Cells"],
-            "exact": ["as_fraction"],
-            "factors": ["Factor"],
             "keyed": ["KeyedRandom", "new_key_file"],
-            "phrases": ["Printed"],
             "randomness": ["SecureRandom", "SeededRandom"],
             "report_data": ["Counts", "Reports"],
         },

@@ -37,11 +37,11 @@ HIGHEST_LEVEL = 1 - 1e-12
 MOST = 10**9
 """Elements that a list may have."""
 
-MATRIX = "mw.Dense.of(matrix) makes one if the columns sum to 1, mw.designs.Dense.from_rows(matrix) if rows do"
+MATRIX = "mw.designs.Dense.of(matrix) if columns sum to 1, mw.designs.Dense.from_rows(matrix) if rows do"
 MADE_BY: Mapping[str, str] = {
     "Categories": 'write mw.Categories.of(["yes", "no"]), or mw.Categories.numbered(k)',
     "Cells": "make one of a column of reports: mw.core.Cells.of(codes)",
-    "CellTable": "count a file: mw.engines.count_tables(path, [columns]), or mw.core.CellTable.of(columns, counts)",
+    "CellTable": "make one: mw.engines.count_tables(path, [columns]) or mw.core.CellTable.of(columns, counts)",
     "Choice": "make one: mw.choose(k, demand)",
     "Counts": "count the reports with their design: design.tally(reports)",
     "Deck": "make one of a design: mw.procedures.make_deck(design)",

@@ -25,8 +25,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.escapes import HALF
 from maskwell.core.exact import check_digits
-from maskwell.core.labels import HALF
 from maskwell.errors import InputError
 
 LARGEST = 128 << 20

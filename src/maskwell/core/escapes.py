@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 import re
 
+HALF = re.compile("[\ud800-\udfff]")
+"""Half a character: no text that can be written holds one."""
+
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufffe\uffff"
     "\U000e0000-\U000e007f]"

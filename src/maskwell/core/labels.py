@@ -8,7 +8,6 @@ unknown values, which the caller tells apart.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -19,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskwell.core.arrays import Codes, code_type
+from maskwell.core.escapes import HALF
 from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.errors import DesignFileError, LabelError, WrongTypeError
 
-HALF = re.compile("[\ud800-\udfff]")
 LARGEST_SAFE_INTEGER = 2**53 - 1  # beyond it a JSON number is rounded by browsers, so the integer travels as text
 
 Finder = Callable[[Any], Codes]

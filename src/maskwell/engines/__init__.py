@@ -6,29 +6,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwell.core.adapters import Adapter
-    from maskwell.engines.assignments import Assignment as Assignment
     from maskwell.engines.cell_counts import count_tables as count_tables
-    from maskwell.engines.column_randomizer import randomize_file as randomize_file
-    from maskwell.engines.column_randomizer import randomize_table as randomize_table
-    from maskwell.engines.plan_columns import PlanColumns as PlanColumns
-    from maskwell.engines.report_counts import tally_columns as tally_columns
-    from maskwell.engines.report_counts import tally_file as tally_file
-    from maskwell.engines.report_counts import tally_groups as tally_groups
-    from maskwell.engines.report_counts import tally_survey as tally_survey
-    from maskwell.engines.row_sources import MemoryTable as MemoryTable
-    from maskwell.engines.row_sources import open_source as open_source
 else:
     import lazy_loader
 
     __getattr__, __dir__, __all__ = lazy_loader.attach(
         __name__,
         submod_attrs={
-            "assignments": ["Assignment"],
             "cell_counts": ["count_tables"],
-            "column_randomizer": ["randomize_file", "randomize_table"],
-            "plan_columns": ["PlanColumns"],
-            "report_counts": ["tally_columns", "tally_file", "tally_groups", "tally_survey"],
-            "row_sources": ["MemoryTable", "open_source"],
         },
     )
 

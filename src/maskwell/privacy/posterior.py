@@ -236,7 +236,7 @@ def jeopardy(design: Design) -> Jeopardy:
     if design.k != 2 or not design.has_reports_up_to(2) or design.m != 2:
         raise ParameterError(
             f"u and v are for two categories and two reports; this design has {design.k:,} and {design.m:,}",
-            hint="maskwell.hazard gives the ratio R of any design",
+            hint="maskwell.privacy.hazard gives the ratio R of any design",
         )
     (a, b), _ = design.exact_matrix()
     if a == b:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, TypeVar
 
-from maskwell.core.arguments import as_count, as_list, shown_short
+from maskwell.core.arguments import Flag, as_count, as_list, check_kind, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.exact import GivenDecimal, Number, check_probability, is_decimal, to_decimal, to_float
 from maskwell.core.phrases import shorten
@@ -140,6 +140,7 @@ def named(
     say nothing (an empty warning, no change to the numbers given) are left out. Probabilities that were given as
     decimals are noted; a demand is not a probability, and what is made for it keeps to it exactly.
     """
+    check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     texts = {name: _text(value) for name, value in parameters.items()}
     if needs and not allow_unidentifiable:
         _check_identifiable(design, family, parameters, needs)
@@ -233,6 +234,7 @@ def one_of_several(
     ``samples`` says in one sentence what must come together before shares can be estimated; it is kept in the
     provenance unless this design alone will do. ``needs`` says which parameters would tell something.
     """
+    check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     if design.rank() < 2 and not allow_unidentifiable:
         raise NotIdentifiableError(
             f"{family}: every truth gives the same reports, so such a sample tells nothing",

@@ -28,7 +28,7 @@ from maskwell.release.folder.receipt import Receipt
 from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table
-from maskwell.verbs.inputs import Designs, Names, assignments_of, design_of, names_of, rows_of
+from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, design_of, names_of, rows_of
 from maskwell.verbs.release_estimate import ReleaseEstimate, columns_of, estimate_with_receipt, receipt_of
 from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
@@ -282,6 +282,7 @@ def estimate(
     [0.25, 0.75]
     """
     confidence = float(check_probability(level, "level", open_=True))
+    check_progress(progress)
     plan, domains = SurveyPlan(**sampling), names_of(by, "by")
     _check_sources(receipt, columns, {"design": designs, "direct": direct, "counts": counts})
     remarks: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any, overload
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Number, told_apart
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
@@ -86,6 +87,7 @@ def improve(
     >>> better.design.parity_exact() == better.original.parity_exact()   # it protects as well
     True
     """
+    check_kind(Demand | None, demand=demand)
     chosen, stated = read_design(design), read_demand(demand, words)
     if sensitive is not None:
         _check_one_way(stated, gamma, method=method, exactly=exactly, allow_revealing=allow_revealing)

@@ -55,7 +55,7 @@ def assignments_of(designs: Designs | None) -> list[Assignment]:
         return []
     if isinstance(designs, Mapping):
         return [_assignment(columns, design_of(design)) for columns, design in designs.items()]
-    if not isinstance(designs, str | Design) and all(isinstance(one, Assignment) for one in designs):
+    if isinstance(designs, list | tuple) and all(isinstance(one, Assignment) for one in designs):
         return list(designs)
     raise WrongTypeError(
         f"designs as a {type(designs).__name__}",
@@ -138,4 +138,20 @@ def names_of(names: Names, name: str) -> tuple[str, ...]:
     """
     if names is None:
         return ()
-    return tuple(split_list(names, option(name))) if isinstance(names, str) else tuple(names)
+    if isinstance(names, str):
+        return tuple(split_list(names, option(name)))
+    if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
+        raise WrongTypeError(
+            f"{name} must be names of columns, not a {type(names).__name__}",
+            hint='name one column by its text, several by a list of texts: ["region", "sex"]',
+        )
+    return tuple(names)
+
+
+def check_progress(progress: Any) -> None:
+    """Raise for something that cannot be told how far the work is."""
+    if progress is not None and not callable(progress):
+        raise WrongTypeError(
+            f"progress must be a function, not a {type(progress).__name__}",
+            hint="give a function of two arguments: the rows so far, and the share of the file they are",
+        )

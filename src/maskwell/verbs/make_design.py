@@ -101,6 +101,7 @@ def stated_protection(
     """What is asked of a family that is tuned: in words, the measure and its value; None where nothing is."""
     if tunable(procedure) is None:
         return None
+    check_kind(Demand | None, demand=demand)
     stated = read_demand(demand, words)
     if stated is not None and ratio is not None:
         raise ParameterError("--ratio and a demand are two bounds", hint="give one of them")

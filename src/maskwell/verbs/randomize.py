@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from maskwell.core.option_names import option
 from maskwell.core.randomness import RandomSource
 from maskwell.errors import ParameterError
-from maskwell.verbs.inputs import Designs, assignments_of, rows_of
+from maskwell.verbs.inputs import Designs, assignments_of, check_progress, rows_of
 
 if TYPE_CHECKING:
     from maskwell.engines.row_batches import Progress
@@ -67,6 +67,7 @@ def randomize(
     """
     from maskwell.engines.column_randomizer import randomize_file, randomize_table
 
+    check_progress(progress)
     rows, assignments = rows_of(data), assignments_of(designs)
     if not isinstance(rows, str):
         _check_no_output(output)

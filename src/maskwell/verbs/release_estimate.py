@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.display import data_frame
 from maskwell.core.option_names import option
 from maskwell.errors import ParameterError
@@ -127,7 +128,10 @@ class ReleaseEstimate:
 
 def receipt_of(receipt: Receipt | str | os.PathLike[str]) -> Receipt:
     """A receipt, or the one that a file holds."""
-    return receipt if isinstance(receipt, Receipt) else load_receipt(os.fspath(receipt))
+    if isinstance(receipt, Receipt):
+        return receipt
+    check_kind(str | os.PathLike, receipt=receipt)
+    return load_receipt(os.fspath(receipt))
 
 
 def columns_of(columns: Names) -> list[str]:

@@ -16,7 +16,7 @@ from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_val
 from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release.analysis.kept_tables import needed_columns, unchanged_columns
-from maskwell.release.folder.receipt import Receipt, load_receipt, stages_of
+from maskwell.release.folder.receipt import Receipt, stages_of
 from maskwell.release.risk.file_risk import VariableContribution, assess_risk, variable_contributions
 from maskwell.release.risk.risk_report import (
     INTRUDERS,
@@ -29,7 +29,8 @@ from maskwell.release.risk.risk_report import (
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
-from maskwell.verbs.inputs import Names, names_of, rows_of
+from maskwell.verbs.inputs import Names, check_progress, names_of, rows_of
+from maskwell.verbs.release_estimate import receipt_of
 
 if TYPE_CHECKING:
     from maskwell.engines.row_batches import Progress
@@ -201,6 +202,7 @@ def risk(
     >>> result.before.uniques, result.max_risk, result.kept   # the baker and the smith are found for sure
     (2, 1.0, False)
     """
+    check_progress(progress)
     rows, names = rows_of(data), _checked_names(keys)
     stages, told = _stages(receipt)
     table, drawn = _counted(rows, names, stages, released, weights, progress)
@@ -242,7 +244,7 @@ def _stages(receipt: Receipt | str | os.PathLike[str] | None) -> tuple[list[Stag
     """The stages of a receipt, and the receipt."""
     if receipt is None:
         return [], None
-    told = receipt if isinstance(receipt, Receipt) else load_receipt(os.fspath(receipt))
+    told = receipt_of(receipt)
     return stages_of(told), told
 
 

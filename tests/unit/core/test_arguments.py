@@ -48,8 +48,8 @@ def test_a_matrix_is_no_design_and_the_hint_makes_one(name: str, kind: str) -> N
     with pytest.raises(WrongTypeError, match="must be a Design") as raised:
         TAKE_DESIGNS[name](matrix)
     assert raised.value.hint == MATRIX
-    for pasted in re.findall(r"mw\.Dense\.\w+\(matrix\)", MATRIX):
-        given = matrix if pasted.startswith("mw.Dense.of") else KINDS[kind](np.transpose(COLUMNS_SUM).tolist())
+    for pasted in re.findall(r"mw\.designs\.Dense\.\w+\(matrix\)", MATRIX):
+        given = matrix if pasted.startswith("mw.designs.Dense.of") else KINDS[kind](np.transpose(COLUMNS_SUM).tolist())
         TAKE_DESIGNS[name](eval(pasted, {"mw": mw, "matrix": given}))  # our own hint, as a reader pastes it
 
 
@@ -66,7 +66,7 @@ def test_hints_name_what_exists() -> None:
 def test_a_spinner_is_made_of_a_deck() -> None:
     with pytest.raises(WrongTypeError, match="deck must be a Deck, not a Dense") as raised:
         mw.procedures.make_spinner(COIN)  # type: ignore[arg-type]
-    assert "mw.make_deck(design)" in raised.value.hint
+    assert "mw.procedures.make_deck(design)" in raised.value.hint
 
 
 MISSING: dict[str, Any] = {

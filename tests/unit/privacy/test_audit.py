@@ -78,7 +78,7 @@ def test_blocks_tell_the_parity_within():
 def test_what_is_no_design_and_no_demand_is_named(given: tuple[Any, ...], saying: str) -> None:
     with pytest.raises(WrongTypeError, match=saying) as raised:
         audit(*given)
-    assert raised.value.hint.startswith(("say what the number means: mw.Demand.from_", "mw.Dense.of(matrix)"))
+    assert raised.value.hint.startswith(("say what the number means: mw.Demand.from_", "mw.designs.Dense.of(matrix)"))
 
 
 def test_a_prior_of_a_large_product_is_left_out_and_said_so() -> None:

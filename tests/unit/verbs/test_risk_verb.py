@@ -65,7 +65,7 @@ def test_a_release_is_told_with_its_receipt(tmp_path: Path) -> None:
     assert told.after is not None
     assert told.after.expected_matches < told.before.expected_matches
     assert [one.variable for one in told.variable_contributions]
-    assert told.to_text(contributions=True)[-1].startswith("Next: ")
+    assert told.to_report(contributions=True)[-1].startswith("Next: ")
     assert repr(told)
     with pytest.raises(DataFileError, match="the table has 9 records, the receipt tells of 10"):
         risk({name: values[1:] for name, values in people.items()}, ["town"], receipt=receipt)
