@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.display import data_frame
 from maskwell.core.exact import check_probability
@@ -21,15 +20,16 @@ from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.errors import ParameterError, UnknownCategoryError
 from maskwell.estimation.joint.collapse import of_sums, wanted_margin
 from maskwell.estimation.joint.joint_table import Table
+from maskwell.estimation.sampling.sample_stages import Lonely
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Combination, Estimate, Sample
+from maskwell.estimation.share_estimate import Estimate, Sample
 from maskwell.release.analysis.table_routes import survey_of_release
 from maskwell.release.folder.receipt import Receipt
 from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table
 from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, design_of, names_of, rows_of
-from maskwell.verbs.release_estimate import ReleaseEstimate, columns_of, estimate_with_receipt, receipt_of
+from maskwell.verbs.release_estimate import ReleaseEstimate, ShareValues, columns_of, estimate_with_receipt, receipt_of
 from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EstimateResult:
+class EstimateResult(ShareValues):
     """Estimated true shares of the columns that were asked for.
 
     Attributes
@@ -72,56 +72,10 @@ class EstimateResult:
     level: float = 0.95
     interval: str | None = None
 
-    # ---- values of the estimate
-
-    @property
-    def categories(self) -> Sequence[Hashable]:
-        """Labels of the shares."""
-        return self.estimate.categories
-
-    @property
-    def pi_hat(self) -> Real:
-        """Estimated shares, in the order of the categories."""
-        return self.estimate.pi_hat
-
-    @property
-    def standard_error(self) -> Real:
-        """Of the shares."""
-        return self.estimate.standard_error
-
-    @property
-    def covariance(self) -> Real | None:
-        """Of the shares; None where there are too many categories to hold it."""
-        return self.estimate.covariance
-
-    @property
-    def n(self) -> int:
-        """Number of reports."""
-        return self.estimate.n
-
-    @property
-    def method(self) -> str:
-        """How the shares were estimated."""
-        return self.estimate.method
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What a reader should know, in words."""
-        return self.estimate.flags
-
     @property
     def domains(self) -> Mapping[Hashable, SurveyEstimate]:
         """An estimate for each domain, by its label."""
         return self.estimate.domains if isinstance(self.estimate, SurveyEstimate) else {}
-
-    def confidence_interval(self, level: float | None = None, method: str | None = None) -> Real:
-        """Ends of the intervals, shape (k, 2)."""
-        chosen = self.interval if method is None else method
-        return self.estimate.confidence_interval(self.level if level is None else level, chosen)
-
-    def contrast(self, coefficients: Any) -> Combination:
-        """A sum of the shares with factors, and its standard error."""
-        return self.estimate.contrast(coefficients)
 
     # ---- for people and programs
 
@@ -212,18 +166,6 @@ class EstimateResult:
         return self.estimate._repr_html_()
 
 
-@overload
-def estimate(
-    data: Any, designs: Designs | Design | None = None, *, receipt: None = None, **options: Any
-) -> EstimateResult: ...
-@overload
-def estimate(
-    data: Any,
-    designs: Designs | Design | None = None,
-    *,
-    receipt: Receipt | str | os.PathLike[str] | None,
-    **options: Any,
-) -> EstimateResult | ReleaseEstimate: ...
 def estimate(
     data: Any,
     designs: Designs | Design | None = None,
@@ -238,8 +180,18 @@ def estimate(
     level: Any = 0.95,
     counts: str | None = None,
     missing: str | None = None,
+    weights: str | None = None,
+    inclusion: str | None = None,
+    strata: str | None = None,
+    clusters: Names = None,
+    population: Any = None,
+    denominator: Any = None,
+    replicates: str | None = None,
+    replicate_method: str | None = None,
+    fay: Any = None,
+    poisson: bool = False,
+    lonely: Lonely = "error",
     progress: Progress | None = None,
-    **sampling: Any,
 ) -> EstimateResult | ReleaseEstimate:
     """Estimate the true shares behind randomized reports, as ``maskwell estimate`` does.
 
@@ -267,11 +219,10 @@ def estimate(
     missing
         Rows without a report: ``"error"``, ``"drop"`` them, or count them as the report ``"missing"``: ``"category"``.
         An error where nothing is said; with a receipt, as the receipt says.
+    weights, inclusion, strata, clusters, population, denominator, replicates, replicate_method, fay, poisson, lonely
+        How the rows were sampled: see :class:`maskwell.verbs.survey_plan.SurveyPlan`.
     progress
         Called with the rows read so far and the share of the file they are.
-    **sampling
-        How the rows were sampled: weights, inclusion, strata, clusters, population, denominator, replicates,
-        replicate_method, fay, poisson, lonely, as in :class:`maskwell.verbs.survey_plan.SurveyPlan`.
 
     >>> import maskwell as mw
     >>> warner = mw.make_design("warner", p="0.7")
@@ -283,7 +234,20 @@ def estimate(
     """
     confidence = float(check_probability(level, "level", open_=True))
     check_progress(progress)
-    plan, domains = SurveyPlan(**sampling), names_of(by, "by")
+    plan = SurveyPlan(
+        weights=weights,
+        inclusion=inclusion,
+        strata=strata,
+        clusters=clusters,
+        population=population,
+        denominator=denominator,
+        replicates=replicates,
+        replicate_method=replicate_method,
+        fay=fay,
+        poisson=poisson,
+        lonely=lonely,
+    )
+    domains = names_of(by, "by")
     _check_sources(receipt, columns, {"design": designs, "direct": direct, "counts": counts})
     remarks: tuple[str, ...] = ()
     if receipt is not None:

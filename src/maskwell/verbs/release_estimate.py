@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import check_kind
+from maskwell.core.arrays import Real
 from maskwell.core.display import data_frame
 from maskwell.core.option_names import option
 from maskwell.errors import ParameterError
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.share_estimate import Combination, Estimate
 from maskwell.release.analysis.release_estimates import (
     Analysis,
     ReleasedColumns,
@@ -31,12 +32,66 @@ if TYPE_CHECKING:
     from maskwell.reports.pictures.canvas import Picture
 
 
+class ShareValues:
+    """Values of the shares that a result is about, taken from its estimate."""
+
+    estimate: Estimate
+    level: float
+    interval: str | None
+
+    @property
+    def categories(self) -> Sequence[Hashable]:
+        """Labels of the shares."""
+        return self.estimate.categories
+
+    @property
+    def pi_hat(self) -> Real:
+        """Estimated shares, in the order of the categories."""
+        return self.estimate.pi_hat
+
+    @property
+    def standard_error(self) -> Real:
+        """Of the shares."""
+        return self.estimate.standard_error
+
+    @property
+    def covariance(self) -> Real | None:
+        """Of the shares; None where there are too many categories to hold it."""
+        return self.estimate.covariance
+
+    @property
+    def n(self) -> int:
+        """Number of reports."""
+        return self.estimate.n
+
+    @property
+    def method(self) -> str:
+        """How the shares were estimated."""
+        return self.estimate.method
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a reader should know, in words."""
+        return self.estimate.flags
+
+    def confidence_interval(self, level: float | None = None, method: str | None = None) -> Real:
+        """Ends of the intervals, shape (k, 2)."""
+        chosen = self.interval if method is None else method
+        return self.estimate.confidence_interval(self.level if level is None else level, chosen)
+
+    def contrast(self, coefficients: Any) -> Combination:
+        """A sum of the shares with factors, and its standard error."""
+        return self.estimate.contrast(coefficients)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleaseEstimate:
+class ReleaseEstimate(ShareValues):
     """Estimated tables of a released file.
 
     Attributes
     ----------
+    estimate
+        The shares of the one table that was asked for, or of the first column.
     columns
         The tables, and the columns that could not be estimated with the reason.
     single
@@ -47,6 +102,7 @@ class ReleaseEstimate:
         Confidence level and method of the intervals that are shown.
     """
 
+    estimate: Estimate
     columns: ReleasedColumns
     single: bool
     by: tuple[str, ...]
@@ -57,11 +113,6 @@ class ReleaseEstimate:
     def tables(self) -> Sequence[Analysis]:
         """One for each table, in the order of the columns."""
         return self.columns.tables
-
-    @property
-    def estimate(self) -> Estimate:
-        """The shares of the one table that was asked for, or of the first column."""
-        return self.tables[0].estimate
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell estimate --receipt --json`` gives it."""
@@ -164,7 +215,7 @@ def estimate_with_receipt(
     how = {**options, "weights": sampling["weights"], "by": list(by)}
     if not columns:
         each = estimate_each_released(rows, receipt, level=level, interval=interval, **how)
-        return ReleaseEstimate(each, False, by, level, interval)
+        return ReleaseEstimate(each.tables[0].estimate, each, False, by, level, interval)
     table = estimate_released(rows, receipt, columns, **how)
     table.estimate.intervals(level, interval)  # refused before anything is written
-    return ReleaseEstimate(ReleasedColumns((table,)), True, by, level, interval)
+    return ReleaseEstimate(table.estimate, ReleasedColumns((table,)), True, by, level, interval)

@@ -6,7 +6,7 @@ from typing import Any
 
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.verbs.estimate import estimate
+from maskwell.verbs.estimate import EstimateResult, estimate
 from maskwell.verbs.inputs import Designs, Names
 
 
@@ -31,7 +31,8 @@ def tabulate(data: Any, designs: Designs, *, direct: Names = None, **options: An
     >>> tabulate(people, {"cheats": warner}, direct="sex").margin("sex").pi_hat.round(2).tolist()
     [0.5, 0.5]
     """
-    table: Table | None = estimate(data, designs, direct=direct, **options).table
+    result = estimate(data, designs, direct=direct, **options)
+    table = result.table if isinstance(result, EstimateResult) else None
     if table is None:
         raise ParameterError(
             "a table of one variable",
