@@ -55,7 +55,7 @@ def test_a_user_reproduces_the_tables_of_the_file(released: Released) -> None:
     receipt = mw.release.load_receipt(folder / "public" / "receipt.json")
     covered = []
     for columns in tables:
-        found = mw.release.estimate_released(
+        found = mw.release.analysis.estimate_released(
             str(folder / "public" / "data.csv"), receipt, columns, target="file", missing="category"
         )
         true = {

@@ -8,10 +8,13 @@ from typing import Any
 
 import maskwell
 
+KERNELS = "maskwell.designs.kernels"
+"""Loops that are compiled or not: one interface, no room."""
+
 
 def faces() -> dict[str, list[str]]:
     """The names that the door and each room offers, by the module that offers them."""
-    packages = [m.name for m in pkgutil.walk_packages(maskwell.__path__, "maskwell.") if m.ispkg]
+    packages = [m.name for m in pkgutil.walk_packages(maskwell.__path__, "maskwell.") if m.ispkg and m.name != KERNELS]
     offered = {name: getattr(importlib.import_module(name), "__all__", []) for name in ["maskwell", *packages]}
     return {name: list(names) for name, names in offered.items() if names}
 

@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.support.public_names import faces
 
 import maskwell
 
@@ -75,24 +76,90 @@ def bibliography(root: Path) -> set[str]:
     return set(re.findall(r"^@\w+\{(\w+),", (root / "docs/references.bib").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def test_the_public_names_are_those_of_all(root: Path) -> None:
-    """What type checkers see, what ``__all__`` lists and what is found at run time are the same."""
-    tree = ast.parse((root / "src/maskwell/__init__.py").read_text(encoding="utf-8"))
-    seen = [
-        (alias.asname or alias.name, node.module, alias.name)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("maskwell.")
+MOST_NAMES = 40
+"""At the door."""
+
+
+def imports_for_editors(root: Path, face: str) -> dict[str, str]:
+    """Names that type checkers and editors see at a face, with their homes."""
+    path = root / "src" / Path(*face.split(".")) / "__init__.py"
+    branches = [n for n in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(n, ast.If | ast.ImportFrom)]
+    nodes = [n for branch in branches for n in (branch.body if isinstance(branch, ast.If) else [branch])]
+    return {
+        alias.asname or alias.name: str(node.module)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("maskwell")
         for alias in node.names
+        if alias.asname == alias.name or face == "maskwell.plots"
+    }
+
+
+@pytest.mark.parametrize("face", faces())
+def test_a_face_offers_what_editors_see(face: str, root: Path) -> None:
+    """What type checkers see, what ``__all__`` lists and what is found at run time are the same."""
+    module = importlib.import_module(face)
+    seen = imports_for_editors(root, face)
+    assert sorted(seen) == sorted(module.__all__)
+    for name, home in seen.items():
+        value = getattr(importlib.import_module(home), name, None) or importlib.import_module(f"{home}.{name}")
+        assert getattr(module, name) is value
+
+
+def test_few_names_stand_at_the_door() -> None:
+    assert len(dir(maskwell)) <= MOST_NAMES
+    assert dir(maskwell) == sorted(maskwell.__all__)
+
+
+def test_every_public_name_is_on_a_page_of_names(root: Path) -> None:
+    pages = [root / "docs/reference/python.md", *sorted((root / "docs/reference/python").glob("*.md"))]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    shown = set(re.findall(r"^\.\. auto(?:class|function|exception):: maskwell\.([\w.]+)$", text, re.MULTILINE))
+    names = {f"{face}.{name}".removeprefix("maskwell.") for face, offered in faces().items() for name in offered}
+    rooms = {face.removeprefix("maskwell.") for face in faces()}
+    at_the_door = {name for name in names if name.rpartition(".")[2] in maskwell.__all__ and "." in name}
+    assert sorted(names - rooms - at_the_door - shown) == []
+
+
+def test_names_that_moved_lead_somewhere(root: Path) -> None:
+    page = (root / "docs/reference/names-moved.md").read_text(encoding="utf-8")
+    moved = re.findall(r"^maskwell\.(\w+) -> maskwell\.([\w.]+)$", page, re.MULTILINE)
+    assert len({old for old, _ in moved}) == len(moved) == 254
+    for _, new in moved:
+        value: object = maskwell
+        for part in new.split("."):
+            value = getattr(value, part)
+
+
+def test_no_room_is_imported_by_a_string(root: Path) -> None:
+    """Every edge between rooms is one that the import contracts see."""
+    calls = [
+        f"{path.name}: {ast.unparse(node)}"
+        for path in (root / "src/maskwell").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__"))
     ]
-    assert sorted(name for name, _, _ in seen) == sorted(maskwell.__all__)
-    for name, home, original in seen:
-        assert getattr(maskwell, name) is getattr(importlib.import_module(str(home)), original)
+    assert sorted(call for call in calls if "maskwell" in call.partition(": ")[2]) == []
+    assert len(calls) <= 2, "only parts of Arrow and of pyreadstat, by name, in engines"
 
 
-def test_every_public_name_is_on_the_page_of_names(root: Path) -> None:
-    page = (root / "docs/reference/python.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^\.\. auto(?:class|function|exception):: maskwell\.(\w+)$", page, re.MULTILINE)
-    assert sorted(shown) == maskwell.__all__
+def rooms_of(root: Path) -> dict[str, list[Path]]:
+    house = root / "src/maskwell"
+    return {room.name: sorted(room.rglob("*.py")) for room in house.iterdir() if (room / "__init__.py").exists()}
+
+
+def test_rooms_can_be_held_in_the_head(root: Path) -> None:
+    assert {room: len(files) for room, files in rooms_of(root).items() if len(files) > 65} == {}
+
+
+ONE_IDEA = {"device", "risk", "survey_plan"}
+"""The verb, and the folder that does its work or the command that types it."""
+
+
+def test_a_module_name_stands_once(root: Path) -> None:
+    house = root / "src/maskwell"
+    files = [path for path in house.rglob("*.py") if path.parent != house]
+    names = [path.parent.name if path.name == "__init__.py" else path.stem for path in files]
+    assert {name for name in names if names.count(name) > 1} <= ONE_IDEA
 
 
 def test_the_version_is_that_of_the_package(root: Path) -> None:

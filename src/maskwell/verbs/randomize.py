@@ -52,7 +52,7 @@ def randomize(
 
     Returns
     -------
-    table or Randomized
+    DataFrame, Table, dict or Randomized
         A table of the kind that was given, with its index and its other columns; for a file what was done to it, whose
         ``to_dict()`` is what ``maskwell randomize --json`` prints.
 
