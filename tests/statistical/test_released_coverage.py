@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from tests.support.releases import drawn, stage_within, write_csv
 
-from maskwell.release import Receipt, estimate_released
+from maskwell.release import Receipt
+from maskwell.release.analysis import estimate_released
 from maskwell.release.folder.receipt import Group
 from maskwell.release.folder.receipt_contents import rounded_up
 from maskwell.release.utility.utility_measures import inflation_of

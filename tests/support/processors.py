@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-OTHERS = 2
-KERNELS = ("Haswell", "Nehalem", "Sandybridge", "Prescott", "ARMV8", "NEOVERSEN1")
+OTHERS = 1
+KERNELS = ("Nehalem", "Haswell", "Sandybridge", "Prescott", "ARMV8", "NEOVERSEN1")
 """In order of preference. Prescott runs on every 64-bit x86, Nehalem and Haswell stand for before and after FMA."""
 WITH_FMA = ("Haswell",)
 NO_FMA = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA"

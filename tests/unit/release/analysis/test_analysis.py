@@ -27,7 +27,8 @@ from maskwell.core import Categories, CellTable
 from maskwell.designs import Kronecker, Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation import DirectEstimate, Sample, estimate_by_moments, estimate_unknown
-from maskwell.release import Receipt, estimate_released, load_receipt
+from maskwell.release import Receipt, load_receipt
+from maskwell.release.analysis import estimate_released
 from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
 from maskwell.release.analysis.release_estimates import _with_values, share_by_domain
 from maskwell.release.analysis.table_routes import Route, assigned, route_of

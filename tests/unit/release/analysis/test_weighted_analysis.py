@@ -27,7 +27,8 @@ from maskwell.core import Categories, CellTable
 from maskwell.designs import Uniform
 from maskwell.errors import MissingValueError, ParameterError
 from maskwell.estimation import estimate_invariant, estimate_unknown
-from maskwell.release import Analysis, Receipt, ReleasePlan, estimate_released, load_receipt, release_table
+from maskwell.release import Receipt, ReleasePlan, load_receipt, release_table
+from maskwell.release.analysis import Analysis, estimate_released
 from maskwell.release.analysis.matrix_estimates import composed, solved
 from maskwell.release.analysis.table_routes import Route
 from maskwell.release.folder.receipt import Group, receipt_from_dict
