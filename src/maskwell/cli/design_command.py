@@ -207,8 +207,8 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
 def _words(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
     """The demand among the options, in its words; an error where one is needed, or a parameter in its place."""
     from maskwell.procedures.procedure import Kind
+    from maskwell.verbs.inputs import no_demand
     from maskwell.verbs.make_design import split_words, tunable
-    from maskwell.verbs.user_input import no_demand
 
     words = demand_words(split_words(procedure, options)[1])
     if tunable(procedure) is not None and not words.keys() & DEMANDS.keys() and options.get("ratio") is None:

@@ -21,8 +21,7 @@ from maskwell.cli.options import (
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot, write_plot
 from maskwell.cli.sampling_options import in_options, sampling_options
-from maskwell.core.option_names import as_typed
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, as_typed
 from maskwell.errors import ParameterError
 
 Command = Callable[..., Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import shlex
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from maskwell.cli.lazy import SHOW_VALUES
+from maskwell.core.phrases import as_typed
 from maskwell.errors import DataFileError, LabelError, ParameterError, UnknownCategoryError
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ LABELS_HELP = """A label with a comma goes in quotes: 'no,"yes, once"'. @FILE re
 
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "GOTO_NUM_THREADS")
-_GROUPED = re.compile(r'(.+?)\[((?:[^\[\]"]|"(?:[^"]|"")*")+)\]=(.+)')
-_QUOTED_VALUE = re.compile(r'(^|,)\s*([^",=]+)="((?:[^"]|"")*)"')
+_GROUPED = re.compile(r'(.+?\[(?:[^\[\]"]|"(?:[^"]|"")*")+\])=(.+)')
 
 
 class FilePath(click.Path):
@@ -154,7 +153,7 @@ def spelled(name: str) -> str:
 
 def demand_words(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that state a demand, after the check that they go together."""
-    from maskwell.verbs.user_input import DEMAND_WORDS, check_words
+    from maskwell.verbs.inputs import DEMAND_WORDS, check_words
 
     words = {name: options[name] for name in DEMAND_WORDS if options.get(name) is not None}
     check_words(words, spell=spelled)
@@ -163,14 +162,14 @@ def demand_words(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def given_demand(options: Mapping[str, Any]) -> Demand | None:
     """The demand among the options, None without one; an error when there are two."""
-    from maskwell.verbs.user_input import read_demand
+    from maskwell.verbs.inputs import read_demand
 
     return read_demand(None, demand_words(options))
 
 
 def needed_demand(options: Mapping[str, Any], command: str) -> Demand:
     """The demand among the options, or an error that says how to state one."""
-    from maskwell.verbs.user_input import needed_demand as needed
+    from maskwell.verbs.inputs import needed_demand as needed
 
     return needed(None, demand_words(options), command)
 
@@ -263,18 +262,10 @@ def _labels_of_file(path: str, option: str) -> list[str]:
 
 
 def split_list(text: str, option: str) -> list[str]:
-    """The parts of a list typed with commas; quotes protect a comma.
+    """The parts of a list typed with commas; quotes protect a comma."""
+    from maskwell.verbs.inputs import split_list as split
 
-    >>> split_list('never, once,"often, very"', "--categories")
-    ['never', 'once', 'often, very']
-    """
-    try:
-        return [part.strip() for part in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
-    except csv.Error as error:
-        wrong = "a quote that is not closed, or text after one" if '"' in text else "a line break"
-        raise LabelError(
-            f"{option} {text!r} has {wrong}", hint=f"""quote a whole label: {option} 'no,"yes, once"'"""
-        ) from error
+    return split(text, option)
 
 
 def read_categories(labels: str | None, k: str | None) -> Categories | None:
@@ -306,7 +297,7 @@ def use_one_thread() -> None:
 
 def load_design(path: str) -> Design:
     """A design file, with its path in the error."""
-    from maskwell.verbs.user_input import read_design
+    from maskwell.verbs.inputs import read_design
 
     return read_design(path)
 
@@ -315,7 +306,8 @@ def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str
     """Columns with their designs, and the file of each design, from ``COL=D`` or ``COL[GROUP=VALUE]=D``."""
     from maskwell.engines.assignments import Assignment
 
-    typed = [_split_assignment(text) for text in texts]
+    with as_typed():
+        typed = [_split_assignment(text) for text in texts]
     found = [Assignment.of(columns, load_design(path), when) for columns, when, path in typed]
     return found, {_named(columns, when): path for columns, when, path in typed}
 
@@ -338,42 +330,17 @@ def _split_assignment(text: str) -> tuple[str, list[tuple[str, str]], str]:
 
     >>> _split_assignment("answer=w.json"), _split_assignment("y[group=1,wave=a]=w.json")
     (('answer', [], 'w.json'), ('y', [('group', '1'), ('wave', 'a')], 'w.json'))
-    >>> _split_assignment('y[town="Bonn, Rhine"]=w.json')[1]
-    [('town', 'Bonn, Rhine')]
     """
+    from maskwell.verbs.inputs import bad_quotes, split_group
+
     grouped = _GROUPED.fullmatch(text)
     if grouped:
-        columns, conditions, path = grouped.groups()
-        return columns, [_condition(part, text) for part in _split_conditions(conditions, text)], path
+        columns, path = grouped.groups()
+        return *split_group(columns, text), path
     if re.fullmatch(r'.+\[.*".*\]=.+', text):
-        raise _bad_quotes(text)
+        raise bad_quotes(text)
     columns, path = _split_at_sign(text)
     return columns, [], path
-
-
-def _split_conditions(conditions: str, text: str) -> list[str]:
-    whole = _QUOTED_VALUE.sub(r'\1"\2=\3"', conditions)  # quotes around a value become quotes around its whole part
-    try:
-        return split_list(whole, "--design")
-    except LabelError as error:
-        raise _bad_quotes(text) from error
-
-
-def _bad_quotes(text: str) -> ParameterError:
-    return ParameterError(
-        f"--design {text} has a quote that is not closed, or text after one",
-        hint="""quote a value with a comma: --design 'answer[town="Bonn, Rhine"]=design.json'""",
-    )
-
-
-def _condition(part: str, text: str) -> tuple[str, str]:
-    name, sign, value = part.partition("=")
-    if not (name and sign and value):
-        raise ParameterError(
-            f"--design {text}: {part!r} names no group of rows",
-            hint="name a column and its value: --design 'answer[group=1]=design.json'",
-        )
-    return name.strip(), value.strip()
 
 
 def _split_at_sign(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import click
 from maskwell.cli.options import FilePath, check_standard_output, example, json_option, show_values_option
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot
-from maskwell.core.option_names import as_typed
+from maskwell.core.phrases import as_typed
 from maskwell.errors import ParameterError
 from maskwell.release.risk.risk_report import INTRUDERS
 

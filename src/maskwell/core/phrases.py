@@ -6,6 +6,8 @@ In a printed number the last bit of a computation decides nothing. A sum taken i
 bits, and linear algebra orders its sums as the processor likes best. Where a value lies half way between two that can
 be printed, such as 1.3125 with three decimals, those bits would decide which of the two is shown. So values that close
 to half way are rounded away from zero, and bounds are not moved to the next number by less than :data:`SLACK`.
+
+What a parameter is called where a message is read: an option on the command line, a keyword in Python.
 """
 
 from __future__ import annotations
@@ -13,10 +15,39 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+
+_TYPED: ContextVar[bool] = ContextVar("typed", default=False)
+
+
+def option(name: str, value: str = "") -> str:
+    """The name of a parameter as its reader would write it, with an example of a value where one is given.
+
+    >>> option("replicate_method"), option("lonely", "centre")
+    ('replicate_method', 'lonely="centre"')
+    >>> with as_typed():
+    ...     option("replicate_method"), option("lonely", "centre")
+    ('--replicate-method', '--lonely centre')
+    """
+    if _TYPED.get():
+        return f"--{name.replace('_', '-')}{value and ' '}{value}"
+    return f'{name}="{value}"' if value else name
+
+
+@contextmanager
+def as_typed() -> Iterator[None]:
+    """Messages from within speak of the options of the command line."""
+    token = _TYPED.set(True)
+    try:
+        yield
+    finally:
+        _TYPED.reset(token)
+
 
 SLACK = 1e-9
 """Relative error of a computed number that does not change how it is printed. Exact fractions need none."""

@@ -11,7 +11,7 @@ from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.design_audit import Audit, AverageSecurity
 from maskwell.privacy.design_audit import audit as audit_design
-from maskwell.verbs.user_input import DesignOrPath, read_demand, read_design
+from maskwell.verbs.inputs import DesignOrPath, read_demand, read_design
 
 
 def audit(

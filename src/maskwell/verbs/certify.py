@@ -11,7 +11,7 @@ from maskwell.privacy.certificate import certify as certify_design
 from maskwell.privacy.certificate_check import Verified, verify_certificate, verify_file
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.provable_claims import Improves
-from maskwell.verbs.user_input import DesignOrPath, read_demand, read_design
+from maskwell.verbs.inputs import DesignOrPath, read_demand, read_design
 
 
 def certify(

@@ -11,7 +11,7 @@ from maskwell.errors import ParameterError
 from maskwell.planning.design_choice import Choice
 from maskwell.planning.design_choice import choose as choose_design
 from maskwell.privacy.criteria import Demand
-from maskwell.verbs.user_input import needed_demand, read_categories
+from maskwell.verbs.inputs import needed_demand, read_categories
 
 
 def choose(

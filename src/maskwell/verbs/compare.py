@@ -9,7 +9,7 @@ from maskwell.core.exact import Number
 from maskwell.planning.comparison import FairComparison
 from maskwell.planning.comparison import compare as compare_designs
 from maskwell.privacy.measures import Measure
-from maskwell.verbs.user_input import DesignOrPath, read_design
+from maskwell.verbs.inputs import DesignOrPath, read_design
 
 
 def compare(

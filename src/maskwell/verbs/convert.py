@@ -10,7 +10,7 @@ from maskwell.core.exact import Number
 from maskwell.errors import ParameterError
 from maskwell.planning.set_sizes import matching_gamma, matching_l, minimax_sizes
 from maskwell.privacy.criteria import Demand
-from maskwell.verbs.user_input import read_demand
+from maskwell.verbs.inputs import read_demand
 
 
 def convert(

@@ -11,7 +11,7 @@ from maskwell.designs.wire import dumps
 from maskwell.errors import ParameterError
 from maskwell.procedures.realisation import Device, make_device
 from maskwell.reports.device.device_sheets import SheetOptions, device_page
-from maskwell.verbs.user_input import DesignOrPath, read_design
+from maskwell.verbs.inputs import DesignOrPath, read_design
 
 
 def device(

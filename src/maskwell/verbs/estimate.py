@@ -12,8 +12,7 @@ import numpy as np
 from maskwell.core.categories import Categories
 from maskwell.core.display import data_frame
 from maskwell.core.exact import check_probability
-from maskwell.core.option_names import option
-from maskwell.core.phrases import listed
+from maskwell.core.phrases import listed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design
@@ -28,7 +27,7 @@ from maskwell.release.folder.receipt import Receipt
 from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table
-from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, design_of, names_of, rows_of
+from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, names_of, read_design, rows_of
 from maskwell.verbs.release_estimate import ReleaseEstimate, ShareValues, columns_of, estimate_with_receipt, receipt_of
 from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
@@ -327,7 +326,7 @@ def counted_reports(data: Any, designs: Any) -> tuple[Counts, Design, str] | Non
         raise ParameterError(
             f"{0 if design is None else len(design)} designs for counts of one column", hint="give the one design"
         )
-    design = design_of(design)
+    design = read_design(design)
     return (data if isinstance(data, Counts) else _counts_by_report(data, design)), design, str(name)
 
 

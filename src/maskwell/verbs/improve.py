@@ -14,7 +14,7 @@ from maskwell.planning.improvement import Improvement
 from maskwell.planning.improvement import improve as improve_design
 from maskwell.planning.one_sided import OneSided, improve_one_sided
 from maskwell.privacy.criteria import Demand
-from maskwell.verbs.user_input import DesignOrPath, read_demand, read_design
+from maskwell.verbs.inputs import DesignOrPath, read_demand, read_design
 
 
 @overload

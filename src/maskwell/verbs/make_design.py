@@ -15,7 +15,7 @@ from maskwell.planning.tuning import TUNABLE, Tunable, tuned
 from maskwell.privacy.criteria import Demand
 from maskwell.procedures.procedure import Procedure
 from maskwell.procedures.registry import procedure_named
-from maskwell.verbs.user_input import DEMAND_WORDS, LANGUAGES, read_categories, read_demand
+from maskwell.verbs.inputs import DEMAND_WORDS, LANGUAGES, read_categories, read_demand
 
 
 def make_design(

@@ -29,7 +29,7 @@ from maskwell.reports.pictures.risk_curves import plot_release_risk, plot_risk_r
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
 from maskwell.reports.pictures.utility_pictures import plot_associations
 from maskwell.verbs.estimate import EstimateResult
-from maskwell.verbs.inputs import design_of
+from maskwell.verbs.inputs import read_design
 
 
 def _of_design(design: Design, **options: Any) -> Picture:
@@ -76,7 +76,7 @@ def plot(value: Any, **options: Any) -> Picture:
     'What a report reveals'
     """
     if isinstance(value, str | os.PathLike):
-        value = design_of(value)
+        value = read_design(value)
     if isinstance(value, Sequence) and value:
         pictures, kind = PICTURES_OF_SEVERAL, type(value[0])
     else:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.option_names import option
+from maskwell.core.phrases import option
 from maskwell.core.randomness import RandomSource
 from maskwell.errors import ParameterError
 from maskwell.verbs.inputs import Designs, assignments_of, check_progress, rows_of

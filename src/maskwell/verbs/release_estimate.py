@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.display import data_frame
-from maskwell.core.option_names import option
+from maskwell.core.phrases import option
 from maskwell.errors import ParameterError
 from maskwell.estimation.share_estimate import Combination, Estimate
 from maskwell.release.analysis.release_estimates import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from maskwell.core.arrays import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, as_fraction
-from maskwell.core.option_names import option
+from maskwell.core.phrases import option
 from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_values
 from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import DataFileError, ParameterError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maskwell.core.exact import as_fraction, to_float
-from maskwell.core.option_names import option
+from maskwell.core.phrases import option
 from maskwell.engines.plan_columns import PlanColumns, population_of
 from maskwell.engines.report_counts import SurveyTally
 from maskwell.errors import ParameterError

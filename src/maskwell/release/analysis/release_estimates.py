@@ -16,8 +16,7 @@ from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.display import plain_label
-from maskwell.core.option_names import option
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, option
 from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.row_batches import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.option_names import option
+from maskwell.core.phrases import option
 from maskwell.designs.coded import CodedDesign
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.cell_counts import open_rows
