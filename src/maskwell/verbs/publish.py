@@ -18,7 +18,7 @@ from maskwell.engines.cell_counts import count_columns
 from maskwell.engines.release_pass import file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
-from maskwell.errors import MissingExtraError, ParameterError
+from maskwell.errors import DataFileError, MissingExtraError, ParameterError
 from maskwell.release.assessment import assess_file, count_file
 from maskwell.release.folder.receipt import Receipt
 from maskwell.release.plans.plan_drafts import starting_plan
@@ -67,7 +67,8 @@ def publish(
         What is to be done: a :class:`~maskwell.ReleasePlan`, its tables as a dictionary, or the path of its file.
     folder
         A folder that does not exist yet, for all that :func:`release_file` writes; without it the released rows come
-        back in the kind of table that was given.
+        back in the kind of table that was given. A table in memory is written beside the folder for as long as the work
+        lasts, because it is read twice: choose a place where the true records may lie.
     random, key, matrices, records, progress
         As in :func:`release_file`; all but ``random`` are for a folder.
 
@@ -87,7 +88,10 @@ def publish(
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "records": records}
     if isinstance(data, str | Path):
         return release_file(str(data), asked, str(folder), progress=progress, **options)
-    with TemporaryDirectory() as place:
+    parent = Path(folder).absolute().parent
+    if not parent.is_dir():
+        raise DataFileError(f"{parent} is not a folder", hint="make it first, or name a folder in one that is there")
+    with TemporaryDirectory(prefix=".maskwell-", dir=parent) as place:
         return release_file(_as_file(data, Path(place)), asked, str(folder), progress=progress, **options)
 
 

@@ -1,0 +1,136 @@
+"""estimate and tabulate as calls of the library: what ``maskwell estimate`` tells, from any kind of table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.support.command_line import run
+
+import maskwell as mw
+from maskwell.errors import MaskwellError, ParameterError, UnknownCategoryError, WrongTypeError
+
+WARNER = mw.make_design("warner", p="0.7")
+ROWS: dict[str, list[Any]] = {
+    "answer": ["yes", "no", "no"] * 30,
+    "second": ["no", "yes", "no"] * 30,
+    "w": [1, 2, 3, 4, 5, 6] * 15,
+    "s": ["a", "a", "b"] * 30,
+    "c": [i // 5 for i in range(90)],
+    "region": ["north", "south"] * 45,
+}
+PLANS: dict[str, dict[str, Any]] = {
+    "plainly": {},
+    "by likelihood": {"method": "ml"},
+    "by region": {"by": "region"},
+    "by two columns": {"by": ["region", "s"]},
+    "with weights": {"weights": "w"},
+    "with a whole plan": {"weights": "w", "strata": "s", "clusters": "c", "by": "region", "level": 0.9},
+    "with logit intervals": {"interval": "logit"},
+}
+
+
+def typed(options: dict[str, Any]) -> list[str]:
+    texts = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in options.items()}
+    return [word for name, text in texts.items() for word in (f"--{name}", text)]
+
+
+def rounded(value: Any) -> Any:
+    """Numbers without their last bits: a file has texts where the table has numbers, and sums run in another order."""
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return float(f"{value:.10g}") if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("options", PLANS.values(), ids=PLANS)
+def test_the_verb_tells_what_the_command_tells(options: dict[str, Any], tmp_path: Path) -> None:
+    pd.DataFrame(ROWS).to_csv(tmp_path / "rows.csv", index=False)
+    WARNER.save(tmp_path / "d.json")
+    told = run("estimate", tmp_path / "rows.csv", f"--design=answer={tmp_path / 'd.json'}", *typed(options), "--json")
+    result = mw.estimate(ROWS, {"answer": WARNER}, **options)
+    assert rounded(json.loads(json.dumps(result.to_dict()))) == rounded(told.json())
+
+
+@pytest.mark.parametrize("table", [dict, pd.DataFrame, pl.DataFrame, pa.table], ids=lambda kind: kind.__name__)
+def test_every_kind_of_table_tells_the_same(table: Any) -> None:
+    whole = mw.estimate(table(ROWS), {"answer": WARNER}, by="region", weights="w")
+    assert whole.pi_hat.tolist() == mw.estimate(ROWS, {"answer": WARNER}, by="region", weights="w").pi_hat.tolist()
+    assert isinstance(whole.to_frame(), pd.DataFrame)
+    assert whole.to_frame()["region"].tolist() == ["north", "north", "south", "south"]
+
+
+def test_counts_and_files_of_designs_will_do(tmp_path: Path) -> None:
+    WARNER.save(tmp_path / "d.json")
+    counted = mw.tally(ROWS, {"answer": WARNER})["answer"]
+    shares = mw.estimate(ROWS, {"answer": tmp_path / "d.json"}).pi_hat.tolist()
+    assert mw.estimate(counted, WARNER).pi_hat.tolist() == shares
+    assert mw.estimate({"yes": 30, "no": 60}, {"answer": WARNER}).pi_hat.tolist() == shares
+
+
+def test_groups_that_used_designs_of_their_own() -> None:
+    designs = {"answer[region=north]": WARNER, "answer[region=south]": mw.make_design("warner", p="0.8")}
+    assert mw.estimate(ROWS, designs).n == 90
+
+
+def test_a_table_of_two_columns() -> None:
+    table = mw.tabulate(ROWS, {"answer": WARNER, "second": WARNER})
+    assert table.names == ("answer", "second")
+    assert table.pi_hat.sum() == pytest.approx(1)
+    assert mw.tabulate(ROWS, {"answer": WARNER}, direct="region").names == ("answer", "region")
+    with pytest.raises(ParameterError, match="one variable"):
+        mw.tabulate(ROWS, {"answer": WARNER})
+
+
+def test_a_result_can_be_shown() -> None:
+    result = mw.estimate(ROWS, {"answer": WARNER}, by="region")
+    assert result.to_latex().startswith("\\begin{table}")
+    assert "| region" in result.to_markdown()
+    assert result.plot().title == "What we learn from everyone"
+    assert "Estimate by moments" in repr(result)
+    assert list(result.domains) == ["north", "south"]
+
+
+def test_a_released_file_is_estimated_by_its_receipt() -> None:
+    plan = {
+        "release": {"demonstration": True},
+        "protect": [{"variables": ["answer"], "method": "method1", "theta": "1/2"}],
+    }
+    released = mw.publish({"answer": ROWS["answer"], "region": ROWS["region"]}, plan, random=mw.SeededRandom(1))
+    each = mw.estimate(released.data, receipt=released.receipt())
+    one = mw.estimate(released.data, receipt=released.receipt(), columns="answer")
+    assert each.pi_hat.tolist() == one.pi_hat.tolist()
+    assert one.to_frame()["variable"].unique().tolist() == ["answer"]
+
+
+WRONG: dict[str, tuple[type[MaskwellError], dict[str, Any]]] = {
+    "no column": (ParameterError, {"designs": None}),
+    "a design alone": (ParameterError, {"designs": WARNER}),
+    "designs as a list": (WrongTypeError, {"designs": [WARNER]}),
+    "a receipt and a design": (ParameterError, {"designs": {"answer": WARNER}, "receipt": "receipt.json"}),
+    "columns without a receipt": (ParameterError, {"designs": {"answer": WARNER}, "columns": "answer"}),
+    "weights that are reports": (ParameterError, {"designs": {"answer": WARNER}, "weights": "answer"}),
+    "a level of 2": (MaskwellError, {"designs": {"answer": WARNER}, "level": 2}),
+}
+
+
+@pytest.mark.parametrize(("kind", "given"), WRONG.values(), ids=WRONG)
+def test_what_is_refused(kind: type[MaskwellError], given: dict[str, Any]) -> None:
+    with pytest.raises(kind):
+        mw.estimate(ROWS, **given)
+
+
+def test_counts_of_unknown_reports_are_refused() -> None:
+    with pytest.raises(UnknownCategoryError, match="does not have"):
+        mw.estimate({"yes": 3, "perhaps": 2}, WARNER)
+
+
+def test_messages_speak_python() -> None:
+    with pytest.raises(ParameterError, match="replicates without replicate_method"):
+        mw.estimate(ROWS, {"answer": WARNER}, replicates="rep")

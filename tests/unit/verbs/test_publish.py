@@ -1,0 +1,54 @@
+"""publish: one verb for files and tables, into a folder or back into memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import maskwell as mw
+from maskwell.errors import DataFileError, ParameterError
+
+PLAN: dict[str, Any] = {
+    "release": {"demonstration": True},
+    "protect": [{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}],
+}
+
+
+def people() -> pd.DataFrame:
+    return pd.DataFrame({"sex": ["f", "f", "m", "m", "m"] * 20, "region": ["north", "south"] * 50})
+
+
+def test_a_frame_comes_back_as_a_frame() -> None:
+    released = mw.publish(people(), PLAN, random=mw.SeededRandom(1))
+    assert isinstance(released.data, pd.DataFrame)
+    assert sorted(released.data["region"]) == sorted(people()["region"])  # the rows come in a random order
+    assert set(released.data["sex"]) == {"f", "m"}
+
+
+def test_a_frame_into_a_folder_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    release = mw.publish(people(), PLAN, tmp_path / "out", random=mw.SeededRandom(1))
+    assert isinstance(release, mw.Release)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"public", "internal"}
+
+
+def test_a_file_and_a_frame_are_released_alike(tmp_path: Path) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    from_file = mw.publish(tmp_path / "people.csv", PLAN, tmp_path / "one", random=mw.SeededRandom(1))
+    from_frame = mw.publish(people(), PLAN, tmp_path / "two", random=mw.SeededRandom(1))
+    assert from_file.rows == from_frame.rows
+    assert [s.design.fingerprint for s in from_file.stages] == [s.design.fingerprint for s in from_frame.stages]
+
+
+def test_a_folder_in_no_folder_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="is not a folder"):
+        mw.publish(people(), PLAN, tmp_path / "missing" / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_needs_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="need a folder"):
+        mw.publish(tmp_path / "people.csv", PLAN)
