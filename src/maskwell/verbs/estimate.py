@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind, check_option
 from maskwell.core.categories import Categories
 from maskwell.core.display import data_frame
 from maskwell.core.exact import check_probability
@@ -233,6 +234,10 @@ def estimate(
     """
     confidence = float(check_probability(level, "level", open_=True))
     check_progress(progress)
+    check_option("method", method, ("moments", "ml"))
+    check_option("target", target, ("population", "file"))
+    check_option("missing", missing or "error", ("error", "drop", "category"))
+    check_kind(str | None, counts=counts, interval=interval)
     plan = SurveyPlan(
         weights=weights,
         inclusion=inclusion,

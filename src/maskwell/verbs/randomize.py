@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from maskwell.core.arguments import check_option
 from maskwell.core.phrases import option
 from maskwell.core.randomness import RandomSource
 from maskwell.errors import ParameterError
@@ -68,6 +69,7 @@ def randomize(
     from maskwell.engines.column_randomizer import randomize_file, randomize_table
 
     check_progress(progress)
+    check_option("missing", missing, ("error", "drop", "category"))
     rows, assignments = rows_of(data), assignments_of(designs)
     if not isinstance(rows, str):
         _check_no_output(output)

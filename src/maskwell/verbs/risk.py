@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from maskwell.core.arguments import check_option
 from maskwell.core.arrays import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, as_fraction
@@ -203,6 +204,8 @@ def risk(
     (2, 1.0, False)
     """
     check_progress(progress)
+    if intruder is not None:
+        check_option("intruder", intruder, INTRUDERS)
     rows, names = rows_of(data), _checked_names(keys)
     stages, told = _stages(receipt)
     table, drawn = _counted(rows, names, stages, released, weights, progress)

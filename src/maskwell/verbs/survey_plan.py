@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.exact import as_fraction, to_float
 from maskwell.core.phrases import option
 from maskwell.engines.plan_columns import PlanColumns, population_of
@@ -55,6 +56,11 @@ class SurveyPlan:
     fay: Any = None
     poisson: bool = False
     lonely: Lonely = "error"
+
+    def __post_init__(self) -> None:
+        columns = {name: getattr(self, name) for name in ("weights", "inclusion", "strata", "replicates")}
+        check_kind(str | None, **columns)
+        check_kind(Flag, poisson=self.poisson)
 
     def columns(self, by: Names = None) -> PlanColumns:
         """The columns that are named, with those of the domains."""

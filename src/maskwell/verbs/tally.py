@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import check_kind, check_option
 from maskwell.core.report_data import Counts
 from maskwell.errors import ParameterError
 from maskwell.verbs.inputs import Designs, assignments_of, check_progress, rows_of
@@ -54,7 +54,7 @@ def tally(
     from maskwell.engines.report_counts import tally_columns
 
     check_kind(str | None, counts=counts)
-    check_kind(str, missing=missing)
+    check_option("missing", missing, ("error", "drop", "category"))
     check_progress(progress)
     assignments = assignments_of(designs)
     grouped = next((assignment for assignment in assignments if assignment.when), None)

@@ -134,3 +134,11 @@ def test_counts_of_unknown_reports_are_refused() -> None:
 def test_messages_speak_python() -> None:
     with pytest.raises(ParameterError, match="replicates without replicate_method"):
         mw.estimate(ROWS, {"answer": WARNER}, replicates="rep")
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("method", "mle"), ("missing", "omit"), ("target", "sample"), ("lonely", "leave")]
+)
+def test_a_word_that_means_nothing_is_not_passed_over(name: str, word: str) -> None:
+    with pytest.raises(ParameterError, match=f"{name} = '{word}'"):
+        mw.estimate(ROWS, {"answer": WARNER}, strata="s", **{name: word})
