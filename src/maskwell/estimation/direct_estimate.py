@@ -105,10 +105,10 @@ class DirectEstimate(Estimate):
 
     def contrast(self, coefficients: Any) -> Combination:
         """``sum_j c_j p_j`` with its standard error; totals of blocks are known exactly, so that it may be zero."""
-        found = super().contrast(coefficients)
+        combination = super().contrast(coefficients)
         c, C = as_floats(coefficients, "coefficients", finite=False), np.asarray(self.covariance)
         noise = ROUNDING * float(np.abs(c) @ np.abs(C) @ np.abs(c))
-        return Combination(found.value, 0.0) if abs(float(c @ C @ c)) <= noise else found
+        return Combination(combination.value, 0.0) if abs(float(c @ C @ c)) <= noise else combination
 
     def share_within(self, part: Any, whole: Any) -> Ratio:
         """The share of some categories within others: of a part A in a whole B that holds it, ``R = p_A / p_B``.
@@ -156,6 +156,6 @@ def _indicator(places: Any, k: int) -> Real:
     chosen: Array = as_array(places, "categories")
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or (len(chosen) and not 0 <= chosen.min() <= chosen.max() < k):
         raise ParameterError(f"places of categories must be whole numbers from 0 to {k - 1}", hint="such as [0, 2]")
-    found = np.zeros(k)
-    found[chosen] = 1
-    return found
+    indicator = np.zeros(k)
+    indicator[chosen] = 1
+    return indicator

@@ -99,8 +99,8 @@ def goodness_of_fit(
 
     >>> from maskwell.designs import Dense
     >>> forced = Dense.of([["11/12", "1/6"], ["1/12", "5/6"]])
-    >>> found = goodness_of_fit(Counts(np.array([60, 440]), 500, forced.fingerprint), forced)
-    >>> round(found.p_likelihood_ratio, 4)   # fewer yes than the dice alone command: instructions were not followed
+    >>> fit = goodness_of_fit(Counts(np.array([60, 440]), 500, forced.fingerprint), forced)
+    >>> round(fit.p_likelihood_ratio, 4)   # fewer yes than the dice alone command: instructions were not followed
     0.0017
     """
     check_kind(Counts, counts=counts)

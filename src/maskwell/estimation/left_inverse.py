@@ -94,10 +94,10 @@ class LeftInverse:
 
     def __repr__(self) -> str:
         k, m = self.L.shape
-        shown = f"LeftInverse({self.name}, {k} categories from {m} reports"
+        text = f"LeftInverse({self.name}, {k} categories from {m} reports"
         if self.value is None or self.gap is None:
-            return f"{shown})"
-        return f"{shown}, value={Printed(self.value):.6g}, gap={Printed(self.gap):.1e})"
+            return f"{text})"
+        return f"{text}, value={Printed(self.value):.6g}, gap={Printed(self.gap):.1e})"
 
 
 def best_left_inverse(design: Design, pi_0: Real | None = None) -> LeftInverse:
@@ -163,9 +163,9 @@ def two_step_left_inverse(counts: Counts, design: Design) -> LeftInverse:
     check_kind(Design, design=design)
     from maskwell.estimation.maximisation.maximum import maximise
 
-    found = best_left_inverse(design, maximise([design], [counts.values]).pi)
+    best = best_left_inverse(design, maximise([design], [counts.values]).pi)
     said = "the left inverse was chosen from the same reports: the estimate is nearly, not exactly, unbiased"
-    return LeftInverse(found.L, "two-step", found.fingerprint, found.pi, flags=(said,))
+    return LeftInverse(best.L, "two-step", best.fingerprint, best.pi, flags=(said,))
 
 
 def _matrix(design: Design) -> Real:
@@ -198,7 +198,7 @@ def _least_favourable(P: Real, criterion: str, gap: float) -> Real:
         value, slope, _ = _game(P, _inside(pi), criterion)
         return -value, -slope
 
-    found = minimize(
+    optimum = minimize(
         negative,
         np.full(k, 1 / k),
         jac=True,
@@ -207,7 +207,7 @@ def _least_favourable(P: Real, criterion: str, gap: float) -> Real:
         constraints=[{"type": "eq", "fun": lambda pi: pi.sum() - 1, "jac": lambda _: np.ones(k)}],
         options={"ftol": gap * 1e-8, "maxiter": 500},
     )
-    return _inside(found.x)
+    return _inside(optimum.x)
 
 
 def _inside(pi: Real) -> Real:
@@ -319,8 +319,8 @@ def score_recovery(design: Design, scores: Array) -> ScoreRecovery:
 
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    >>> found = score_recovery(warner, [1, 0])   # yes counts 1, no counts 0
-    >>> found.values.round(4).tolist(), round(found.added(0.1), 4)
+    >>> recovery = score_recovery(warner, [1, 0])   # yes counts 1, no counts 0
+    >>> recovery.values.round(4).tolist(), round(recovery.added(0.1), 4)
     ([1.75, -0.75], 1.3125)
     """
     alpha, beta = _columns(design)
@@ -348,8 +348,8 @@ def score_left_inverse(design: Design, scores: Array) -> LeftInverse:
     >>> from maskwell.estimation import Sample
     >>> kuk = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])
     >>> sample = Sample.of([120, 130, 90, 60], kuk)
-    >>> found = estimate_by_moments(sample.counts, kuk, inverse=score_left_inverse(kuk, mean_scores(kuk)))
-    >>> round(float(found.pi_hat[0]), 4)   # (mean / 3 - 0.2) / (0.7 - 0.2)
+    >>> estimate = estimate_by_moments(sample.counts, kuk, inverse=score_left_inverse(kuk, mean_scores(kuk)))
+    >>> round(float(estimate.pi_hat[0]), 4)   # (mean / 3 - 0.2) / (0.7 - 0.2)
     0.4167
     """
     U = score_recovery(design, scores).values

@@ -47,10 +47,10 @@ def fisher_information(design: Design, pi: Real | None = None) -> Real:
     P, lam = _reports(design, pi)
     contrast = P[:, :-1] - P[:, -1:]
     occurs = lam > 0
-    found = contrast[occurs].T @ (contrast[occurs] / lam[occurs, None])
+    information = contrast[occurs].T @ (contrast[occurs] / lam[occurs, None])
     decisive = (contrast[~occurs] != 0).any(axis=0)
-    found[decisive, decisive] = np.inf
-    return np.asarray(found)
+    information[decisive, decisive] = np.inf
+    return np.asarray(information)
 
 
 def observed_information(counts: Counts, design: Design, pi: Real | None = None) -> Real:
@@ -63,8 +63,8 @@ def observed_information(counts: Counts, design: Design, pi: Real | None = None)
 
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    >>> found = observed_information(Counts(np.array([120, 180]), 300, warner.fingerprint), warner)
-    >>> round(float(1 / found[0, 0]) ** 0.5, 4)   # close to the standard error
+    >>> information = observed_information(Counts(np.array([120, 180]), 300, warner.fingerprint), warner)
+    >>> round(float(1 / information[0, 0]) ** 0.5, 4)   # close to the standard error
     0.0707
     """
     Sample(counts, design)
@@ -192,8 +192,8 @@ def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
 
     >>> from maskwell.designs import Dense
     >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-    >>> found = estimate_by_likelihood(Counts(np.array([5, 60, 35]), 100, P.fingerprint), P)
-    >>> found.pi_hat.round(4).tolist(), found.moments.round(4).tolist()   # the raw estimate was below zero
+    >>> estimate = estimate_by_likelihood(Counts(np.array([5, 60, 35]), 100, P.fingerprint), P)
+    >>> estimate.pi_hat.round(4).tolist(), estimate.moments.round(4).tolist()   # the raw estimate was below zero
     ([0.0, 0.6416, 0.3584], [-0.1181, 0.7014, 0.4167])
     """
     check_kind(Counts, counts=counts)
@@ -202,8 +202,8 @@ def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
     if design.reports_are_sets:
         raise _no_sets(design)
     kept = tuple(flag for flag in raw.flags if "outside [0, 1]" in flag or "boundary test" in flag)
-    found = likelihood_of([Sample(counts, design)], raw.pi_hat)
-    return replace(found, flags=(*found.flags, *(f"moments: {flag}" for flag in kept)))
+    estimate = likelihood_of([Sample(counts, design)], raw.pi_hat)
+    return replace(estimate, flags=(*estimate.flags, *(f"moments: {flag}" for flag in kept)))
 
 
 def likelihood_of(samples: Sequence[Sample], moments: Real | None) -> Estimate:

@@ -140,13 +140,13 @@ def _chance_of_farthest(pi_hat: Real, variance: Real, error: Real, steps: Real |
     fine = np.ones(len(pi_hat), dtype=bool) if steps is None else steps <= FINE * error
     chances = [0.5]
     if fine.any():
-        out, own = outside[fine], error[fine]
-        farthest = np.divide(out, own, out=np.where(out > ROUNDING, np.inf, 0.0), where=own > 0).max()
+        out, fine_error = outside[fine], error[fine]
+        farthest = np.divide(out, fine_error, out=np.where(out > ROUNDING, np.inf, 0.0), where=fine_error > 0).max()
         chances.append(NormalDist().cdf(-float(farthest)))
     coarse = ~fine & (outside > ROUNDING)
     if steps is not None and coarse.any():
-        own = np.sqrt(np.maximum(variance[coarse], 0))
-        chances.append(_bounded_chance(outside[coarse], own, steps[coarse], len(pi_hat)))
+        coarse_error = np.sqrt(np.maximum(variance[coarse], 0))
+        chances.append(_bounded_chance(outside[coarse], coarse_error, steps[coarse], len(pi_hat)))
     return min(1.0, len(pi_hat) * min(chances))
 
 
@@ -186,9 +186,9 @@ def _boundary_test(
     if design.reports_are_sets or error is None:
         return ()
     if design.k == design.m == 2:
-        found = goodness_of_fit(counts, design)
-        p = max(found.p_likelihood_ratio, _tail_of_two(counts, design))
-        said = f"G2 = {Printed(found.likelihood_ratio):.2f}, p = {Printed(found.p_likelihood_ratio):.2g}"
+        fit = goodness_of_fit(counts, design)
+        p = max(fit.p_likelihood_ratio, _tail_of_two(counts, design))
+        said = f"G2 = {Printed(fit.likelihood_ratio):.2f}, p = {Printed(fit.p_likelihood_ratio):.2g}"
     else:
         p = _chance_of_farthest(pi_hat, variance, error, steps)
         said = f"p is about {Printed(p):.2g} for the farthest of {design.k:,} estimates"

@@ -49,7 +49,7 @@ def conditional_covariance(P: Any, counts: Any) -> Real:
     >>> round(float(C[0, 0]) ** 0.5, 4)   # the share of the first category moves by about ten points
     0.1027
     """
-    design, N = _given(P, check_counts(counts))
+    design, N = _design_and_counts(P, check_counts(counts))
     return np.asarray(covariance_of_counts(design, N) / N.sum() ** 2)
 
 
@@ -59,7 +59,7 @@ def conditional_variance(P: Any, counts: Any) -> Real:
     >>> conditional_variance([[0.7, 0.2], [0.3, 0.8]], [4, 2]).round(6).tolist()
     [0.032222, 0.032222]
     """
-    design, N = _given(P, check_counts(counts))
+    design, N = _design_and_counts(P, check_counts(counts))
     return np.asarray(variance_of_counts(design, N) / N.sum() ** 2)
 
 
@@ -73,13 +73,13 @@ def weighted_covariance(P: Any, weights: Any, squares: Any) -> Real:
     >>> weighted_covariance(P, [4, 4, 5], [10, 8, 25]).diagonal().round(6).tolist()
     [0.053254, 0.053809, 0.060466]
     """
-    design, s = _given(P, check_counts(squares, weighted=True, name="squares"))
+    design, s = _design_and_counts(P, check_counts(squares, weighted=True, name="squares"))
     return np.asarray(covariance_of_counts(design, s) / _total(weights) ** 2)
 
 
 def weighted_variance(P: Any, weights: Any, squares: Any) -> Real:
     """The diagonal of :func:`weighted_covariance`, shape (m,), for any number of categories."""
-    design, s = _given(P, check_counts(squares, weighted=True, name="squares"))
+    design, s = _design_and_counts(P, check_counts(squares, weighted=True, name="squares"))
     return np.asarray(variance_of_counts(design, s) / _total(weights) ** 2)
 
 
@@ -95,7 +95,7 @@ def variance_inflation(P: Any, counts: Any) -> Real:
     >>> variance_inflation(P, [12, 8, 3]).round(3).tolist()   # 23 records tell as much as about 12
     [1.973, 1.998, 1.942]
     """
-    design, N = _given(P, check_counts(counts))
+    design, N = _design_and_counts(P, check_counts(counts))
     check_keeps(design, N)
     n = N.sum()
     open_variance = N / n * (1 - N / n) / n
@@ -112,7 +112,7 @@ def contrast_inflation(P: Any, counts: Any, coefficients: Any) -> float:
     >>> round(contrast_inflation(P, [12, 8, 3], [1, -1, 0]), 3), contrast_inflation(P, [12, 8, 3], [1, 1, 1])
     (1.991, 1.0)
     """
-    design, N = _given(P, check_counts(counts))
+    design, N = _design_and_counts(P, check_counts(counts))
     check_keeps(design, N)
     a, p = check_coefficients(coefficients, len(N)), N / N.sum()
     spread = float(p @ a**2 - (p @ a) ** 2)
@@ -164,7 +164,7 @@ def variance_of_counts(design: CodedDesign, masses: Real) -> Real:
     return np.asarray(design.forward(masses) - design.forward_squared(masses))
 
 
-def _given(P: Any, masses: Real) -> tuple[CodedDesign, Real]:
+def _design_and_counts(P: Any, masses: Real) -> tuple[CodedDesign, Real]:
     design = design_of(P)
     check_length(design, masses, design.k, "true categories")
     return design, masses

@@ -98,10 +98,10 @@ def _sums(labels: Sequence[Hashable], names: Sequence[str]) -> Sums:
     tuples = [label for label in labels if isinstance(label, tuple)]
     if len(tuples) < len(labels) or len({len(label) for label in tuples}) != 1:
         return {}
-    shown = [names[v] if v < len(names) else f"variable {v + 1}" for v in range(len(tuples[0]))]
+    variables = [names[v] if v < len(names) else f"variable {v + 1}" for v in range(len(tuples[0]))]
     return {
         name: {(name, a): _indicator([label[v] for label in tuples], a) for a in dict.fromkeys(t[v] for t in tuples)}
-        for v, name in enumerate(shown)
+        for v, name in enumerate(variables)
     }
 
 
@@ -171,9 +171,9 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
 
 def _steps(weights: Real, samples: Sequence[Sample]) -> Real | None:
     """At most how much one report adds to each pooled estimate; None where sets are reported."""
-    own = [largest_steps(sample.design, sample.design, sample.n) for sample in samples]
-    parts = [w * steps for w, steps in zip(weights, own, strict=True) if steps is not None]
-    return np.asarray(np.max(parts, axis=0)) if len(parts) == len(own) else None
+    steps_by_sample = [largest_steps(sample.design, sample.design, sample.n) for sample in samples]
+    parts = [w * steps for w, steps in zip(weights, steps_by_sample, strict=True) if steps is not None]
+    return np.asarray(np.max(parts, axis=0)) if len(parts) == len(steps_by_sample) else None
 
 
 METHODS = ("moments", "ml")
@@ -197,8 +197,8 @@ def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> E
     >>> pairs = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])   # own, unrelated
     >>> designs = [Dense.of([[1, p, 1 - p, 0], [0, 1 - p, p, 1]], pairs) for p in (0.75, 0.25)]
     >>> samples = [Sample.of([200, 400], designs[0]), Sample.of([140, 260], designs[1])]
-    >>> found = estimate_samples(samples)
-    >>> [(c, round(float(p), 3)) for c, p in zip(found.categories, found.pi_hat)][:2]   # one in three
+    >>> estimate = estimate_samples(samples)
+    >>> [(c, round(float(p), 3)) for c, p in zip(estimate.categories, estimate.pi_hat)][:2]   # one in three
     [(('variable 1', 'yes'), 0.325), (('variable 1', 'no'), 0.675)]
     """
     samples = list_of(Sample, samples, "samples")
@@ -210,10 +210,12 @@ def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> E
     if any(s.design.reports_are_sets for s in samples) or not _fits(samples):
         return _large(samples, method)
     estimand = estimand_of([s.design for s in samples])
-    found = _by_moments(samples, estimand)
+    estimate = _by_moments(samples, estimand)
     if method == "ml":
-        found = _by_likelihood(samples, estimand, found)
-    return replace(found, flags=(*estimand.flags, *found.flags, *cheating_flags([s.design for s in samples], found)))
+        estimate = _by_likelihood(samples, estimand, estimate)
+    return replace(
+        estimate, flags=(*estimand.flags, *estimate.flags, *cheating_flags([s.design for s in samples], estimate))
+    )
 
 
 def _fits(samples: Sequence[Sample]) -> bool:
@@ -222,8 +224,8 @@ def _fits(samples: Sequence[Sample]) -> bool:
 
 def _large(samples: Sequence[Sample], method: str) -> Estimate:
     pooled = pool([estimate_by_moments(s.counts, s.design) for s in samples], samples)
-    found = pooled if method == "moments" else likelihood_of(samples, pooled.pi_hat)
-    return replace(found, fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]))
+    estimate = pooled if method == "moments" else likelihood_of(samples, pooled.pi_hat)
+    return replace(estimate, fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]))
 
 
 # ---- moments
@@ -392,9 +394,9 @@ def group_samples(reports: Sequence[Any], designs: Sequence[Design]) -> tuple[Sa
     for row, design in enumerate(designs):
         rows.setdefault(id(design), []).append(row)
     merged: dict[str, Sample] = {}
-    for own in rows.values():
-        design = designs[own[0]]
-        counts = design.tally([reports[row] for row in own])
+    for members in rows.values():
+        design = designs[members[0]]
+        counts = design.tally([reports[row] for row in members])
         before = merged.get(design.fingerprint)
         merged[design.fingerprint] = Sample(counts if before is None else before.counts + counts, design)
     return tuple(merged.values())

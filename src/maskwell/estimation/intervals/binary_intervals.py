@@ -68,8 +68,8 @@ def score(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     >>> from maskwell.estimation import estimate_by_moments
     >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([80, 420], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]]))
-    >>> found = score(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> found.to_array()[0].round(4).tolist()   # at most one in twenty-six
+    >>> intervals = score(estimate_by_moments(sample.counts, sample.design), 0.95)
+    >>> intervals.to_array()[0].round(4).tolist()   # at most one in twenty-six
     [0.0, 0.0374]
     """
     x, n, design = count_of_first(estimate, "score")
@@ -101,8 +101,8 @@ def exact(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     >>> from maskwell.estimation import estimate_by_moments
     >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
-    >>> found = exact(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> found.to_array()[0].round(4).tolist()   # a quarter; between a tenth and four tenths
+    >>> intervals = exact(estimate_by_moments(sample.counts, sample.design), 0.95)
+    >>> intervals.to_array()[0].round(4).tolist()   # a quarter; between a tenth and four tenths
     [0.1103, 0.3947]
     """
     x, n, design = count_of_first(estimate, "exact")

@@ -100,8 +100,10 @@ def is_of_categories(estimate: Estimate) -> bool:
     """Whether the shares are those of the categories of the designs, not of sums of them."""
     if not estimate.samples:
         return False
-    own, labels = estimate.categories, estimate.samples[0].design.inputs.labels
-    return own is labels or (len(own) == len(labels) and all(a == b for a, b in zip(own, labels, strict=True)))
+    categories, labels = estimate.categories, estimate.samples[0].design.inputs.labels
+    return categories is labels or (
+        len(categories) == len(labels) and all(a == b for a, b in zip(categories, labels, strict=True))
+    )
 
 
 def is_two_to_two(estimate: Estimate) -> bool:

@@ -47,8 +47,8 @@ def profile(estimate: Estimate, level: float) -> Intervals:
     >>> from maskwell.estimation import estimate_by_moments
     >>> from maskwell.estimation import Sample
     >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-    >>> found = profile(estimate_by_moments(Sample.of([5, 60, 35], P).counts, P), 0.95)
-    >>> found.to_array()[0].round(4).tolist()   # the moment estimate is -0.118; at most 5 percent is possible
+    >>> intervals = profile(estimate_by_moments(Sample.of([5, 60, 35], P).counts, P), 0.95)
+    >>> intervals.to_array()[0].round(4).tolist()   # the moment estimate is -0.118; at most 5 percent is possible
     [0.0, 0.0463]
     """
     samples = check_counted(estimate, "profile")
@@ -112,10 +112,10 @@ def _loss(samples: Sequence[Sample], top: Maximum, j: int) -> Loss:
         nonlocal last
         if t >= 1:
             return _root(top.log_likelihood - _log_likelihood(samples, np.eye(len(last))[j]))
-        found = _maximum(samples, (j, max(t, 0.0)), last)
-        if np.isfinite(found.log_likelihood):
-            last = found.pi  # the next t is near: begin there
-        return _root(top.log_likelihood - found.log_likelihood)
+        constrained = _maximum(samples, (j, max(t, 0.0)), last)
+        if np.isfinite(constrained.log_likelihood):
+            last = constrained.pi  # the next t is near: begin there
+        return _root(top.log_likelihood - constrained.log_likelihood)
 
     return loss
 
@@ -208,8 +208,8 @@ def bootstrap(
     >>> from maskwell.estimation import estimate_by_moments
     >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
-    >>> found = bootstrap(estimate_by_moments(sample.counts, sample.design), 0.95, seed=1, replicates=4000)
-    >>> found.to_array()[0].round(1).tolist()   # close to the score interval, 0.115 to 0.391
+    >>> intervals = bootstrap(estimate_by_moments(sample.counts, sample.design), 0.95, seed=1, replicates=4000)
+    >>> intervals.to_array()[0].round(1).tolist()   # close to the score interval, 0.115 to 0.391
     [0.1, 0.4]
     """
     samples = check_counted(estimate, "bootstrap")
@@ -254,9 +254,9 @@ def _check(estimate: Estimate, seed: int | None, replicates: int, source: str, e
             f"replicates = {replicates}: too few to tell the ends of an interval",
             hint=f"give at least {FEWEST}; 1000 is usual",
         )
-    for name, given, allowed in (("source", source, SOURCES), ("ends", ends, ENDS)):
-        if given not in allowed:
-            raise ParameterError(f"{name} = {given!r}", hint=f"choose one of {', '.join(allowed)}")
+    for name, choice, allowed in (("source", source, SOURCES), ("ends", ends, ENDS)):
+        if choice not in allowed:
+            raise ParameterError(f"{name} = {choice!r}", hint=f"choose one of {', '.join(allowed)}")
     if ends == "bca" and not _linear(estimate):
         raise ParameterError(
             f"no bca interval for an estimate by {estimate.method}",
@@ -301,7 +301,7 @@ def _from_samples(designs: Sequence[Design], counts: Sequence[Array], method: st
     from maskwell.estimation.share_estimate import Sample
     from maskwell.estimation.stacked_samples import estimate_samples
 
-    samples = [Sample.of(own, design) for own, design in zip(counts, designs, strict=True)]
+    samples = [Sample.of(sample_counts, design) for sample_counts, design in zip(counts, designs, strict=True)]
     return estimate_samples(samples, method=method).pi_hat
 
 

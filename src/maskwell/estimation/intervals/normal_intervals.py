@@ -30,8 +30,8 @@ def wald(estimate: Estimate, level: float) -> Intervals:
     >>> from maskwell.estimation import estimate_by_moments
     >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([80, 420], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]]))
-    >>> found = wald(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> found.to_array()[0].round(4).tolist()   # no share is negative: near zero, prefer a score interval
+    >>> intervals = wald(estimate_by_moments(sample.counts, sample.design), 0.95)
+    >>> intervals.to_array()[0].round(4).tolist()   # no share is negative: near zero, prefer a score interval
     [-0.0518, 0.034]
     """
     return symmetric(estimate, estimate.critical_value((1 + level) / 2), "wald", level)
@@ -53,8 +53,8 @@ def logit(estimate: Estimate, level: float) -> Intervals:
     >>> from maskwell.estimation import estimate_by_moments
     >>> from maskwell.estimation import Sample
     >>> sample = Sample.of([80, 420], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]]))
-    >>> found = logit(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> found.to_array()[0].tolist(), found.flags[0]
+    >>> intervals = logit(estimate_by_moments(sample.counts, sample.design), 0.95)
+    >>> intervals.to_array()[0].tolist(), intervals.flags[0]
     ([nan, nan], 'no logit interval for 2 of 2 categories: it needs an estimate between 0 and 1')
     """
     p, error = estimate.pi_hat, estimate.standard_error

@@ -71,13 +71,13 @@ def covariance_of(estimate: Estimate) -> Real:
 
 def known_covariance_of(estimate: Estimate) -> Real:
     """The covariance of all cells, or an error where some of it is not defined."""
-    found = covariance_of(estimate)
-    if not np.isfinite(found).all():
+    covariance = covariance_of(estimate)
+    if not np.isfinite(covariance).all():
         raise ParameterError(
             f"this estimate by {estimate.method} has no covariance: a share is at its bound of 0 or 1",
             hint="estimate by moments, or test on the reports with method='pearson'",
         )
-    return found
+    return covariance
 
 
 def _kept(layout: Layout, axes: Sequence[int]) -> Layout:
@@ -89,10 +89,10 @@ def _kept(layout: Layout, axes: Sequence[int]) -> Layout:
 
 def _from_reports(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
     counted = summed(estimate.samples[0].counts.values.reshape(layout.report_shape), axes)
-    found = estimate_by(estimate.method, Sample.of(counted.ravel(), kept.design))
-    if np.abs(found.pi_hat - _summed_list(estimate.pi_hat, layout.shape, axes)).max() <= TOGETHER:
-        return found
-    return replace(found, flags=(*found.flags, OWN_MARGIN))
+    margin = estimate_by(estimate.method, Sample.of(counted.ravel(), kept.design))
+    if np.abs(margin.pi_hat - _summed_list(estimate.pi_hat, layout.shape, axes)).max() <= TOGETHER:
+        return margin
+    return replace(margin, flags=(*margin.flags, OWN_MARGIN))
 
 
 def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
@@ -160,8 +160,8 @@ def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | 
     >>> from maskwell.estimation import Sample
     >>> from maskwell.procedures import make_design
     >>> sample = Sample.of([40, 20, 22, 118], make_design("simmons-twice", p1="0.6", p2="0.7"))
-    >>> name, found = wanted_margin(estimate_by_moments(sample.counts, sample.design), sample.design)
-    >>> name, found.categories, found.pi_hat.round(3).tolist()   # the unrelated answers are summed over
+    >>> name, margin = wanted_margin(estimate_by_moments(sample.counts, sample.design), sample.design)
+    >>> name, margin.categories, margin.pi_hat.round(3).tolist()   # the unrelated answers are summed over
     ('own answer', ('yes', 'no'), [0.34, 0.66])
     """
     check_kind(Estimate, estimate=estimate)

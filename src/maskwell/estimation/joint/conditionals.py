@@ -51,8 +51,8 @@ def slices_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: i
     ``order`` names the axes, those of the given variables first; ``fixed`` says how many these are.
     """
     operators = estimate.covariance is None and _has_operators(estimate, layout, order[:fixed])
-    found = (_from_operators if operators else _from_covariance)(estimate, layout, order, fixed)
-    return [np.broadcast_to(x, found[0].shape) for x in found]
+    terms = (_from_operators if operators else _from_covariance)(estimate, layout, order, fixed)
+    return [np.broadcast_to(x, terms[0].shape) for x in terms]
 
 
 def _has_operators(estimate: Estimate, layout: Layout, fixed: Sequence[int]) -> bool:
@@ -220,15 +220,15 @@ class Conditional:
         rare = [
             ", ".join(map(str, of)) for of, bad in zip(self._given_labels(), self._rows_unstable(), strict=True) if bad
         ]
-        shown = "; ".join(rare[:3]) + ("; ..." if len(rare) > 3 else "")
+        groups = "; ".join(rare[:3]) + ("; ..." if len(rare) > 3 else "")
         return (
-            f"unstable: the share of {', '.join(self.given)} = {shown} is within two standard errors of zero; "
+            f"unstable: the share of {', '.join(self.given)} = {groups} is within two standard errors of zero; "
             "prefer Fieller intervals",
         )
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
-        shown = zip(
+        cells = zip(
             product(*self.labels),
             self.share.ravel().tolist(),
             self.standard_error.ravel().tolist(),
@@ -248,7 +248,7 @@ class Conditional:
                 "fieller_interval": fieller,
                 "unstable": bad,
             }
-            for of, share, error, wald, fieller, bad in shown
+            for of, share, error, wald, fieller, bad in cells
         ]
         names = {"given": list(self.given), "variables": list(self.names)}
         return {**names, "level": level, "shares": rows, "flags": list(self.flags)}

@@ -61,8 +61,8 @@ def cross_tabulate(
     """
     check_kind(SamplingPlan | None, plan=plan)
     check_kind(str, method=method)
-    found = {key: _design(columns, key, d) for key, d in _check_mapping(designs).items()}
-    layout = Layout.of(found)
+    all_designs = {key: _design(columns, key, d) for key, d in _check_mapping(designs).items()}
+    layout = Layout.of(all_designs)
     encoded = [v.outputs.encode(_column(columns, v.name), missing=missing, match=match) for v in layout.variables]
     codes, dropped = _common(encoded, layout.names)
     joint = np.ravel_multi_index(tuple(code.astype(np.int64) for code in codes), layout.report_shape)
@@ -133,12 +133,12 @@ def _check_mapping(designs: Any) -> Mapping[Names, Design | None]:
 
 
 def _numbered(designs: Mapping[Names, Design | None], values: Array) -> dict[Names, Design]:
-    axis, found = 0, {}
+    axis, all_designs = 0, {}
     for key, design in designs.items():
         size = values.shape[axis] if axis < values.ndim else 2
-        found[key] = direct(Categories.numbered(size)) if design is None else design
+        all_designs[key] = direct(Categories.numbered(size)) if design is None else design
         axis += 1 if isinstance(key, str) else len(key)
-    return found
+    return all_designs
 
 
 def _column(columns: Any, name: str) -> Any:
@@ -181,8 +181,8 @@ def _common(encoded: Sequence[Encoded], names: Sequence[str]) -> tuple[list[Arra
     """Codes of the rows that have a report of every variable, and how many rows have not."""
     sizes = [len(one.codes) if one.kept is None else len(one.kept) for one in encoded]
     if len(set(sizes)) > 1:
-        shown = ", ".join(f"{name}: {size:,}" for name, size in zip(names, sizes, strict=True))
-        raise ReportError(f"columns of different lengths ({shown})", hint="give one row for each respondent")
+        lengths = ", ".join(f"{name}: {size:,}" for name, size in zip(names, sizes, strict=True))
+        raise ReportError(f"columns of different lengths ({lengths})", hint="give one row for each respondent")
     kept = np.logical_and.reduce([np.ones(sizes[0], dtype=bool), *(e.kept for e in encoded if e.kept is not None)])
     codes = [e.codes[kept if e.kept is None else kept[e.kept]] for e in encoded]
     return codes, sizes[0] - int(kept.sum())

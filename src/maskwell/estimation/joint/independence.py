@@ -94,8 +94,8 @@ def bootstrap_test(estimate: Estimate, layout: Layout, seed: int | None, replica
     fit = _fit(layout.devices, design, x)
     lam = outer([d.forward(pi) for d, pi in zip(layout.devices, fit.margins, strict=True)])
     draws = np.random.default_rng(seed).multinomial(n, lam.ravel() / lam.sum(), size=replicates)
-    found = [_fit(layout.devices, design, draw.reshape(x.shape)).statistic for draw in draws]
-    as_far = sum(one >= fit.statistic * (1 - 1e-9) for one in found)
+    statistics = [_fit(layout.devices, design, draw.reshape(x.shape)).statistic for draw in draws]
+    as_far = sum(one >= fit.statistic * (1 - 1e-9) for one in statistics)
     p = (1 + as_far) / (replicates + 1)
     return IndependenceTest(layout.names, "bootstrap", fit.statistic, math.nan, p, n, boundary=fit.boundary)
 
@@ -158,20 +158,20 @@ def free_cells(shape: Sequence[int]) -> Array:
 def slopes(pi: Real) -> Real:
     """Slopes of ``Pi - prod of margins`` in every cell, shape (cells, cells)."""
     margins = _margins(pi)
-    found = np.eye(pi.size)
+    jacobian = np.eye(pi.size)
     for t, size in enumerate(pi.shape):
         factors = [
             np.eye(size) if s == t else np.outer(margin, np.ones(len(margin))) for s, margin in enumerate(margins)
         ]
-        found -= _kron(factors)
-    return found
+        jacobian -= _kron(factors)
+    return jacobian
 
 
 def _kron(factors: Sequence[Real]) -> Real:
-    found = factors[0]
+    product = factors[0]
     for factor in factors[1:]:
-        found = np.asarray(np.kron(found, factor), dtype=np.float64)
-    return found
+        product = np.asarray(np.kron(product, factor), dtype=np.float64)
+    return product
 
 
 def _margins(pi: Real) -> list[Real]:
@@ -236,9 +236,9 @@ def _fitting(estimate: Estimate, layout: Layout) -> IndependenceTest:
         return (rao_scott_test if _reports_are_known(estimate, layout) else wald_test)(estimate, layout)
     if layout.shares_devices() or layout.shape == layout.report_shape:
         return pearson_test(estimate, layout)
-    found = likelihood_ratio_test(estimate, layout)
-    if not found.boundary:
-        return found
+    test = likelihood_ratio_test(estimate, layout)
+    if not test.boundary:
+        return test
     return pearson_test(estimate, layout).with_flag(
         "the most likely table has empty cells, so that the sharper likelihood-ratio test needs the bootstrap"
     )

@@ -95,7 +95,7 @@ class OddsProfile:
 
         start = (1 - spread) * self.best.pi + spread / self.P.shape[1]
         alpha = self._logits(self._with_odds(start, phi))
-        found = minimize(
+        optimum = minimize(
             self._value,
             alpha,
             args=(phi,),
@@ -104,7 +104,7 @@ class OddsProfile:
             method="trust-exact",
             options={"gtol": 1e-9},
         )
-        return -float(found.fun) * float(self.counts.sum())
+        return -float(optimum.fun) * float(self.counts.sum())
 
     # ---- logits: alpha = (r, s, one for each other cell)
 
@@ -161,8 +161,8 @@ class OddsProfile:
 def two_by_two(cells: Real, phi: float) -> Real:
     """The cells a, b, c, d with the same row and column sums whose log odds ratio is ``phi``.
 
-    >>> found = two_by_two(np.array([0.1, 0.2, 0.3, 0.4]), 0.0)
-    >>> found.round(2).tolist()   # independent
+    >>> cells = two_by_two(np.array([0.1, 0.2, 0.3, 0.4]), 0.0)
+    >>> cells.round(2).tolist()   # independent
     [0.12, 0.18, 0.28, 0.42]
     """
     from scipy.optimize import brentq
@@ -296,18 +296,20 @@ def _by_likelihood(about: tuple[tuple[str, str], Pair, Pair], estimate: Estimate
     with np.errstate(divide="ignore"):
         logs = np.log(best.pi[list(cells)])
     with np.errstate(invalid="ignore"):
-        found = float(SIGNS @ logs) if np.isfinite(logs).all() else float(logs[0] + logs[3] - (logs[1] + logs[2]))
-    profile = OddsProfile.of(sample.design, sample.counts.values, cells, best, found)
-    return OddsRatio(*about, found, math.nan, "ml", estimate, profile, _notes(estimate, found))
+        log_odds_ratio = (
+            float(SIGNS @ logs) if np.isfinite(logs).all() else float(logs[0] + logs[3] - (logs[1] + logs[2]))
+        )
+    profile = OddsProfile.of(sample.design, sample.counts.values, cells, best, log_odds_ratio)
+    return OddsRatio(*about, log_odds_ratio, math.nan, "ml", estimate, profile, _notes(estimate, log_odds_ratio))
 
 
-def _notes(estimate: Estimate, found: float) -> tuple[str, ...]:
+def _notes(estimate: Estimate, log_odds_ratio: float) -> tuple[str, ...]:
     notes = [] if estimate.method == "ml" else [f"{NOT_POSITIVE}; this one is that of the most likely table"]
-    if math.isnan(found):
+    if math.isnan(log_odds_ratio):
         notes.append("the odds ratio is not defined: the most likely table has no one in a whole row or column")
-    elif math.isinf(found):
+    elif math.isinf(log_odds_ratio):
         notes.append(
-            f"the odds ratio is {'infinite' if found > 0 else 'zero'}: the most likely table has an empty cell"
+            f"the odds ratio is {'infinite' if log_odds_ratio > 0 else 'zero'}: the most likely table has an empty cell"
         )
     return (*notes, "there is no standard error here: see the profile interval")
 

@@ -84,7 +84,7 @@ class IndependenceTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "variables": list(self.names),
             "method": self.method,
             "statistic": self.statistic,
@@ -93,7 +93,7 @@ class IndependenceTest:
             "n": self.n,
             "flags": list(self.flags),
         }
-        return found if self.denominator is None else {**found, "denominator_degrees_of_freedom": self.denominator}
+        return values if self.denominator is None else {**values, "denominator_degrees_of_freedom": self.denominator}
 
     def sentence(self) -> str:
         """The test in one line."""

@@ -60,13 +60,13 @@ class Layout:
     @classmethod
     def of(cls, designs: Mapping[Names, Design]) -> Layout:
         """From a design for each variable, or for each tuple of variables that share a device."""
-        given: Any = designs
-        if not isinstance(given, Mapping) or not given:
+        unchecked: Any = designs
+        if not isinstance(unchecked, Mapping) or not unchecked:
             raise WrongTypeError(
                 f"designs must name a design for each variable, not {type(designs).__name__}",
                 hint='write {"smokes": design, "drinks": other_design}',
             )
-        _check_names([name for key in given for name in (key if isinstance(key, tuple) else [key])])
+        _check_names([name for key in unchecked for name in (key if isinstance(key, tuple) else [key])])
         devices = check_coded(designs.values(), "a table")
         keyed = enumerate(zip(designs, devices, strict=True))
         variables = [variable for number, (key, design) in keyed for variable in _split(key, design, number)]
@@ -120,9 +120,9 @@ class Layout:
     def axis(self, name: str) -> int:
         """Position of one variable."""
         if name not in self.names:
-            shown = listed(map(repr, self.names), len(self.names), 60)
+            known = listed(map(repr, self.names), len(self.names), 60)
             raise ParameterError(
-                f"there is no variable {shown_short(name)} in this table", hint=f"it has {shown}", name=name
+                f"there is no variable {shown_short(name)} in this table", hint=f"it has {known}", name=name
             )
         return self.names.index(name)
 
@@ -176,8 +176,8 @@ def _coordinates(labels: Categories, count: int, what: str) -> list[Categories]:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    given: Sequence[Any] = names
-    wrong = [name for name in given if not isinstance(name, str)]
+    unchecked: Sequence[Any] = names
+    wrong = [name for name in unchecked if not isinstance(name, str)]
     if wrong:
         raise WrongTypeError(
             f"{shown_short(wrong[0])} is not the name of a variable", hint='names are texts such as "smokes"'

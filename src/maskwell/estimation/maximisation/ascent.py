@@ -59,8 +59,8 @@ class Climbed:
 
 def certificate(pi: Real, slope: Real, movable: Array) -> float:
     """How much the mean log-likelihood can rise at most, moving only the ``movable`` categories (a mask)."""
-    own, g = pi[movable], slope[movable]
-    return float(own.sum() * g.max() - own @ g) if len(own) else 0.0
+    shares, g = pi[movable], slope[movable]
+    return float(shares.sum() * g.max() - shares @ g) if len(shares) else 0.0
 
 
 def newton(f: LogLikelihood, pi: Real, movable: Array, gap: float, most: int = MOST_STEPS) -> Climbed:
@@ -129,12 +129,12 @@ def _solve(H: Curvature, g: Real, d: Real, inside: Array) -> Real:
     if H.ndim == 1:
         weight = 1 / (H[inside] + _RIDGE * (H.max() or 1.0))
         return np.asarray(weight * (g[inside] - (weight @ g[inside] - total) / weight.sum()))
-    own = H[np.ix_(inside, inside)]
+    block = H[np.ix_(inside, inside)]
     right = g[inside] - H[np.ix_(inside, ~inside)] @ d[~inside]
-    scale = float(own.diagonal().mean())
-    own = own + scale  # adds the same everywhere for directions of a given sum, and makes the model regular
-    own.flat[:: len(own) + 1] += _RIDGE * scale
-    both, one = np.linalg.solve(own, np.column_stack([right, np.ones(len(right))])).T
+    scale = float(block.diagonal().mean())
+    block = block + scale  # adds the same everywhere for directions of a given sum, and makes the model regular
+    block.flat[:: len(block) + 1] += _RIDGE * scale
+    both, one = np.linalg.solve(block, np.column_stack([right, np.ones(len(right))])).T
     return np.asarray(both + (total - both.sum()) / one.sum() * one)
 
 
@@ -169,9 +169,9 @@ def _moved(pi: Real, d: Real) -> Real:
 
 def em_step(pi: Real, slope: Real, movable: Array) -> Real:
     """One EM step from ``pi``, whose slope is given; categories that are not movable stay."""
-    own = pi[movable] * slope[movable]
+    unscaled = pi[movable] * slope[movable]
     out = pi.copy()
-    out[movable] = own * (pi[movable].sum() / own.sum())
+    out[movable] = unscaled * (pi[movable].sum() / unscaled.sum())
     return out
 
 
@@ -203,8 +203,8 @@ def _stride(pi: Real, once: Real, twice: Real) -> Real | None:
     if size == 0:
         return None
     alpha = min(-float(np.linalg.norm(r)) / size, -1.0)
-    found = pi - 2 * alpha * r + alpha**2 * v
-    return None if (found < 0).any() else np.asarray(found)
+    further = pi - 2 * alpha * r + alpha**2 * v
+    return None if (further < 0).any() else np.asarray(further)
 
 
 FIRST_STEPS = 60
@@ -219,41 +219,41 @@ COLUMN_LIMIT = 4 * 10**7
 
 def generate(f: Operators, pi: Real, movable: Array, gap: float) -> tuple[Climbed, str]:
     """Climb from ``pi``; returns where the climb ended and by which algorithm."""
-    found = squarem(f, pi, movable, gap, most=FIRST_STEPS)
+    climbed = squarem(f, pi, movable, gap, most=FIRST_STEPS)
     floor = _WORTH * float(pi[movable].mean())
     for _ in range(ROUNDS):
-        if found.gap <= gap:
-            return found, "SQUAREM" if floor else "SQUAREM, then Newton on columns"
-        chosen = _columns_worth(f, found, movable, floor)
+        if climbed.gap <= gap:
+            return climbed, "SQUAREM" if floor else "SQUAREM, then Newton on columns"
+        chosen = _columns_worth(f, climbed, movable, floor)
         if chosen is None:
             break
-        found, floor = _settle(f, found, movable, chosen, gap), 0.0
-    slow = squarem(f, _opened(found.pi, movable), movable, gap, most=int(np.clip(LAST_WORK // f.k, *LAST_STEPS)))
-    return (slow if slow.gap < found.gap else found), "SQUAREM"
+        climbed, floor = _settle(f, climbed, movable, chosen, gap), 0.0
+    slow = squarem(f, _opened(climbed.pi, movable), movable, gap, most=int(np.clip(LAST_WORK // f.k, *LAST_STEPS)))
+    return (slow if slow.gap < climbed.gap else climbed), "SQUAREM"
 
 
-def _columns_worth(f: Operators, found: Climbed, movable: Array, floor: float) -> Array | None:
+def _columns_worth(f: Operators, climbed: Climbed, movable: Array, floor: float) -> Array | None:
     """Categories with a share above the floor or a slope that calls them in; None when they are too many."""
-    kept = np.flatnonzero((found.pi > floor) | ~movable)
-    level = float(found.pi[movable] @ found.slope[movable]) / float(found.pi[movable].sum())
-    calling = np.flatnonzero(movable & (found.slope > level))
+    kept = np.flatnonzero((climbed.pi > floor) | ~movable)
+    level = float(climbed.pi[movable] @ climbed.slope[movable]) / float(climbed.pi[movable].sum())
+    calling = np.flatnonzero(movable & (climbed.slope > level))
     if len(calling) > _AT_ONCE:
-        calling = calling[np.argpartition(-found.slope[calling], _AT_ONCE)[:_AT_ONCE]]
+        calling = calling[np.argpartition(-climbed.slope[calling], _AT_ONCE)[:_AT_ONCE]]
     chosen = np.union1d(kept, calling)
     return chosen if len(chosen) * len(f.share) <= COLUMN_LIMIT else None
 
 
-def _settle(f: Operators, found: Climbed, movable: Array, chosen: Array, gap: float) -> Climbed:
+def _settle(f: Operators, climbed: Climbed, movable: Array, chosen: Array, gap: float) -> Climbed:
     """The most likely shares of the chosen categories alone, judged among all."""
     part = Written(rows=f.columns(chosen), share=f.share, total=f.total)
-    own, moving = found.pi[chosen], movable[chosen]
-    own[moving] *= float(found.pi[movable].sum()) / float(own[moving].sum())
-    inner = newton(part, own, moving, gap / 2)
+    shares, moving = climbed.pi[chosen], movable[chosen]
+    shares[moving] *= float(climbed.pi[movable].sum()) / float(shares[moving].sum())
+    inner = newton(part, shares, moving, gap / 2)
     pi = np.zeros(f.k)
     pi[chosen] = inner.pi
     lam = f.lam(pi)
     slope = f.slope(lam)
-    return Climbed(pi, lam, slope, certificate(pi, slope, movable), found.steps + inner.steps)
+    return Climbed(pi, lam, slope, certificate(pi, slope, movable), climbed.steps + inner.steps)
 
 
 def _opened(pi: Real, movable: Array) -> Real:

@@ -58,8 +58,8 @@ def _first(
 ) -> Real:
     if start is not None:
         return designs[0].check_distribution(start, "start")
-    found = _from_moments(designs, counts) if movable.all() else None
-    return _spread(f, movable) if found is None else found
+    by_moments = _from_moments(designs, counts) if movable.all() else None
+    return _spread(f, movable) if by_moments is None else by_moments
 
 
 def _check_fixed(fixed: tuple[int, float], k: int) -> tuple[int, float]:
@@ -102,9 +102,9 @@ def uniform(chosen: Array, mass: float) -> Real:
 
 def _hold(pi: Real, movable: Array, held: float) -> Real:
     """The movable part scaled to what is left beside the held share."""
-    own = np.where(movable, pi, 0.0)
-    own = own if own.sum() > 0 else uniform(movable, 1.0)
-    return np.where(movable, own * ((1 - held) / own.sum()), held)
+    free = np.where(movable, pi, 0.0)
+    free = free if free.sum() > 0 else uniform(movable, 1.0)
+    return np.where(movable, free * ((1 - held) / free.sum()), held)
 
 
 GAP = 1e-10
@@ -167,8 +167,8 @@ def maximise(
 
     >>> from maskwell.designs import Dense
     >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-    >>> found = maximise([P], [np.array([5, 60, 35])])
-    >>> found.pi.round(4).tolist()   # the first category is at its bound
+    >>> maximum = maximise([P], [np.array([5, 60, 35])])
+    >>> maximum.pi.round(4).tolist()   # the first category is at its bound
     [0.0, 0.6416, 0.3584]
     """
     designs, counts = list_of(Design, designs, "designs"), as_list(counts, "counts")
@@ -204,12 +204,12 @@ def _by_part(parts: Sequence[CodedDesign], counts: Real, gap: float) -> Maximum:
     n, stretches = float(counts.sum()), np.split(counts, np.cumsum([part.m for part in parts])[:-1])
     if n <= 0:
         raise no_reports()
-    found = [
+    maxima = [
         (x.sum() / n, maximise([part], [x], gap=gap)) if x.any() else (0.0, None)
         for part, x in zip(parts, stretches, strict=True)
     ]
-    pi = [np.zeros(part.k) if top is None else w * top.pi for part, (w, top) in zip(parts, found, strict=True)]
-    solved = [(w, top) for w, top in found if top is not None]
+    pi = [np.zeros(part.k) if top is None else w * top.pi for part, (w, top) in zip(parts, maxima, strict=True)]
+    solved = [(w, top) for w, top in maxima if top is not None]
     return Maximum(
         pi=np.concatenate(pi),
         log_likelihood=sum(top.log_likelihood + n * w * float(np.log(w)) for w, top in solved),
@@ -224,13 +224,13 @@ def _by_part(parts: Sequence[CodedDesign], counts: Real, gap: float) -> Maximum:
 def _climb(f: LogLikelihood, pi: Real, movable: Array, gap: float) -> tuple[Climbed, str]:
     if isinstance(f, Operators) and not f.diagonal:
         return generate(f, pi, movable, gap)
-    found = newton(f, pi, movable, gap)
-    if found.gap <= max(gap, _SETTLED):
-        return found, "active-set Newton"
-    interior = INTERIOR * uniform(movable, float(found.pi[movable].sum())) + (1 - INTERIOR) * found.pi
+    climbed = newton(f, pi, movable, gap)
+    if climbed.gap <= max(gap, _SETTLED):
+        return climbed, "active-set Newton"
+    interior = INTERIOR * uniform(movable, float(climbed.pi[movable].sum())) + (1 - INTERIOR) * climbed.pi
     interior[~movable] = pi[~movable]
     slower = squarem(f, interior, movable, gap, most=10_000)
-    return (slower, "SQUAREM") if slower.gap < found.gap else (found, "active-set Newton")
+    return (slower, "SQUAREM") if slower.gap < climbed.gap else (climbed, "active-set Newton")
 
 
 def _without_traces(f: LogLikelihood, climbed: Climbed, movable: Array, gap: float) -> Climbed:

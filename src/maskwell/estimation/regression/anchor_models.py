@@ -108,8 +108,8 @@ def estimate_with_anchor(
     >>> crosswise = make_design("crosswise", q="0.15")
     >>> reports = np.repeat(["same", "different"], [570, 230])
     >>> anchor = np.repeat(["same", "different"] * 2, [450, 120, 166, 64])
-    >>> found = estimate_with_anchor(reports, anchor, crosswise, crosswise)
-    >>> [round(x, 3) for x in (found.naive, found.corrected, found.attentive)]   # half of the naive share was noise
+    >>> shares = estimate_with_anchor(reports, anchor, crosswise, crosswise)
+    >>> [round(x, 3) for x in (shares.naive, shares.corrected, shares.attentive)]   # half of the naive share was noise
     [0.196, 0.106, 0.771]
     """
     z = first_reports(reports, design, "reports", codes=codes)

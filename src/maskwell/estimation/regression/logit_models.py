@@ -78,8 +78,8 @@ def fit_logistic(
     >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]], Categories.of(["yes", "no"]))
     >>> age = np.repeat([0.0, 1.0], 500)
     >>> reports = ["no"] * 325 + ["yes"] * 175 + ["no"] * 225 + ["yes"] * 275
-    >>> found = fit_logistic(age[:, None], reports, warner, names=["age"])
-    >>> dict(zip(found.terms, found.estimates.round(3).tolist()))     # from 1/4 to 7/12: log odds ratio 1.435
+    >>> model = fit_logistic(age[:, None], reports, warner, names=["age"])
+    >>> dict(zip(model.terms, model.estimates.round(3).tolist()))     # from 1/4 to 7/12: log odds ratio 1.435
     {'Intercept': -1.099, 'age': 1.435}
     """
     check_kind(Flag, intercept=intercept)
@@ -124,8 +124,8 @@ def fit_multinomial(
     >>> from maskwell.designs import Uniform
     >>> design = Uniform.of("1/2", Categories.of(["never", "once", "often"]))
     >>> reports = np.repeat(["never", "once", "often"] * 2, [280, 200, 120, 200, 200, 200])
-    >>> found = fit_multinomial(np.repeat([0.0, 1.0], 600)[:, None], reports, design, names=["city"])
-    >>> found.terms[:2], found.estimates[:2].round(3).tolist()   # outside the city "never" leads, inside all are equal
+    >>> model = fit_multinomial(np.repeat([0.0, 1.0], 600)[:, None], reports, design, names=["city"])
+    >>> model.terms[:2], model.estimates[:2].round(3).tolist()   # outside the city "never" leads, inside all are equal
     (('never: Intercept', 'never: city'), [2.197, -2.197])
     """
     check_kind(Flag, intercept=intercept)

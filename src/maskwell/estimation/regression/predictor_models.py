@@ -109,8 +109,8 @@ def fit_predictor(
     >>> warner = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]], Categories.of(["yes", "no"]))
     >>> z = np.repeat(["yes", "no"], [420, 580])
     >>> y = np.repeat([1, 0, 1, 0], [250, 170, 210, 370])
-    >>> found = fit_predictor(y, z, warner)
-    >>> found.terms, found.estimates.round(2).tolist()         # who does it has three to four times the odds
+    >>> model = fit_predictor(y, z, warner)
+    >>> model.terms, model.estimates.round(2).tolist()         # who does it has three to four times the odds
     (('Intercept', 'x[T.yes]'), [-0.66, 1.22])
     """
     check_kind(str, family=family)

@@ -60,14 +60,14 @@ def calibrate(plan: SamplingPlan, x: Any, totals: Any, *, distance: str = "linea
         )
     rows = len(np.atleast_1d(as_array(x, "auxiliary values")))
     known = _finite(numbers(x, "auxiliary values", rows, columns=True), "auxiliary values")
-    wanted = _finite(as_floats(totals, "totals", finite=False), "totals")
-    if wanted.shape != known.shape[1:]:
+    targets = _finite(as_floats(totals, "totals", finite=False), "totals")
+    if targets.shape != known.shape[1:]:
         raise InputError(
-            f"{wanted.size} totals for {known.shape[1]} columns", hint="give the total of each column", totals=totals
+            f"{targets.size} totals for {known.shape[1]} columns", hint="give the total of each column", totals=totals
         )
     base = plan.base_weights(rows)
     _check_borne(known, base)
-    g = _factors(base, known, wanted, distance)
+    g = _factors(base, known, targets, distance)
     return replace(plan, weights=base * g, inclusion=None, auxiliary=np.column_stack([known, g]))
 
 

@@ -119,8 +119,8 @@ class ListedSamples:
         >>> from maskwell.estimation import score_recovery
         >>> warner = score_recovery(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]), [1, 0])
         >>> plan = ListedSamples.of(3, [(0, 1), (0, 2), (1, 2)], [1 / 3, 1 / 3, 1 / 3])
-        >>> found = plan.total(0, [0, 1], [warner] * 3)   # unit 0 said yes, unit 1 said no
-        >>> round(found.value, 4), round(found.variance, 4)
+        >>> total = plan.total(0, [0, 1], [warner] * 3)   # unit 0 said yes, unit 1 said no
+        >>> round(total.value, 4), round(total.variance, 4)
         (1.5, 8.625)
         """
         sample = as_whole(sample, "sample")
@@ -135,12 +135,12 @@ class ListedSamples:
             raise ParameterError(
                 f"{len(recoveries)} recoveries for {self.held.shape[1]} units", hint="give one for each unit"
             )
-        own = [recoveries[i] for i in units]
-        if not all(0 <= z < len(one.values) for one, z in zip(own, reports, strict=True)):
+        unit_recoveries = [recoveries[i] for i in units]
+        if not all(0 <= z < len(one.values) for one, z in zip(unit_recoveries, reports, strict=True)):
             raise ReportError(f"a code among {list(reports)} is no report", hint="codes count the reports from 0")
-        U = np.array([one.values[z] for one, z in zip(own, reports, strict=True)])
+        U = np.array([one.values[z] for one, z in zip(unit_recoveries, reports, strict=True)])
         w = self.weights[sample, units]
-        v_1, v_0 = np.array([(one.inside, one.outside) for one in own]).T
+        v_1, v_0 = np.array([(one.inside, one.outside) for one in unit_recoveries]).T
         single, pairs = self._single[units], self._pairs[np.ix_(units, units)]
         g_0 = float(self.probability @ self.constant**2)
         variance = g_0 + single @ U + U @ pairs @ U + w**2 @ (v_0 + (v_1 - v_0) * U)
@@ -175,10 +175,10 @@ class ListedSamples:
 
 
 def _constants(constant: Any, shape: tuple[int, ...]) -> Real:
-    given = as_floats(constant, "constant")
-    if given.shape not in ((), shape):
-        raise ParameterError(f"constant has shape {given.shape}", hint="give one number, or one for each sample")
-    return np.broadcast_to(given, shape)
+    constants = as_floats(constant, "constant")
+    if constants.shape not in ((), shape):
+        raise ParameterError(f"constant has shape {constants.shape}", hint="give one number, or one for each sample")
+    return np.broadcast_to(constants, shape)
 
 
 def _check_units(samples: Sequence[Sequence[int]], size: int) -> None:
@@ -188,10 +188,13 @@ def _check_units(samples: Sequence[Sequence[int]], size: int) -> None:
 
 
 def _spread(held: Real, samples: Sequence[Sequence[int]], weights: Sequence[Any]) -> Real:
-    weights = [as_floats(as_list(own, "weights"), "weights", finite=False) for own in as_list(weights, "weights")]
-    if [own.shape for own in weights] != [(len(units),) for units in samples]:
+    weights = [
+        as_floats(as_list(sample_weights, "weights"), "weights", finite=False)
+        for sample_weights in as_list(weights, "weights")
+    ]
+    if [sample_weights.shape for sample_weights in weights] != [(len(units),) for units in samples]:
         raise ParameterError("weights that do not match the samples", hint="give one list a sample, one weight a unit")
     spread = np.zeros_like(held)
-    for row, units, own in zip(spread, samples, weights, strict=True):
-        row[list(units)] = own
+    for row, units, sample_weights in zip(spread, samples, weights, strict=True):
+        row[list(units)] = sample_weights
     return spread

@@ -245,10 +245,12 @@ class Recovery:
         """For each sample, the sums of ``a`` by report code over the given lines."""
         sample = self.cells.sample.codes[lines]
         for code in np.unique(sample):
-            own, reading = lines[sample == code], self.readings[code]
+            sample_lines, reading = lines[sample == code], self.readings[code]
             yield (
                 reading,
-                np.bincount(self.cells.report[own], weights=a[own], minlength=reading.size).astype(np.float64),
+                np.bincount(self.cells.report[sample_lines], weights=a[sample_lines], minlength=reading.size).astype(
+                    np.float64
+                ),
             )
 
 
@@ -303,8 +305,8 @@ class Scores:
         apart = self.recovery.table[self.recovery.row[lines]] - self.centre * cells.is_row[lines, None]
         if self.fitted is None:
             return np.asarray(apart)
-        own = apart if self.inside is None else apart * self.inside[lines, None]
-        return np.asarray(own - self.fitted[cells.auxiliary.codes[lines]])
+        masked = apart if self.inside is None else apart * self.inside[lines, None]
+        return np.asarray(masked - self.fitted[cells.auxiliary.codes[lines]])
 
     def _group_sums(self, a: Real, starts: Array) -> Real:
         ends = np.append(starts[1:], len(self.lines))
@@ -312,8 +314,8 @@ class Scores:
         while first < len(starts):
             room = starts[first] + max(1, BLOCK // self.recovery.k)
             last = max(first + 1, int(np.searchsorted(ends, room, side="right")))
-            own = self.lines[starts[first] : ends[last - 1]]
-            weighted = self.of_lines(own) * a[own, None]
+            lines = self.lines[starts[first] : ends[last - 1]]
+            weighted = self.of_lines(lines) * a[lines, None]
             out[first:last] = np.add.reduceat(weighted, starts[first:last] - starts[first], axis=0)
             first = last
         return out
@@ -325,8 +327,8 @@ class Scores:
         for block in _blocks(len(starts), max(r.size for r in self.recovery.readings)):
             inside = (group >= block.start) & (group < block.stop)
             for code, reading in enumerate(self.recovery.readings):
-                own = inside & (cells.sample.codes[self.lines] == code)
-                lines, place = self.lines[own], group[own] - block.start
+                of_sample = inside & (cells.sample.codes[self.lines] == code)
+                lines, place = self.lines[of_sample], group[of_sample] - block.start
                 key = place * reading.size + cells.report[lines]
                 count = min(block.stop, len(starts)) - block.start
                 dense = np.bincount(key, weights=a[lines], minlength=count * reading.size).astype(np.float64)

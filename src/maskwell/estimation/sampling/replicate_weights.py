@@ -78,13 +78,13 @@ class ReplicateRule:
         self._check_needs()
 
     def _check_needs(self) -> None:
-        given = self.scale is not None or self.rscales is not None
-        if self.method == "jkn" and self.strata is None and not given:
+        scaled = self.scale is not None or self.rscales is not None
+        if self.method == "jkn" and self.strata is None and not scaled:
             raise ParameterError(
                 "jkn needs to know which replicates belong to one stratum",
                 hint="give strata (one for each replicate), or scale and rscales as your data provider states them",
             )
-        if self.method == "other" and not given:
+        if self.method == "other" and not scaled:
             raise ParameterError('replicates of the method "other" need scale', hint="give scale, rscales or both")
         if (self.method == "fay") != (self.rho is not None):
             raise ParameterError(
@@ -99,14 +99,14 @@ class ReplicateRule:
     def factors(self, count: int) -> Real:
         """``scale * rscale_r`` for each replicate."""
         count = as_whole(count, "count", high=10**6)
-        own = self._own(count)
+        default_factors = self._default_factors(count)
         if self.rscales is not None and len(self.rscales) != count:
             raise ParameterError(f"{len(self.rscales)} rscales for {count} replicates", hint="give one for each")
         if self.scale is None and self.rscales is None:
-            return own
+            return default_factors
         return (1.0 if self.scale is None else self.scale) * np.array(self.rscales or [1.0] * count)
 
-    def _own(self, count: int) -> Real:
+    def _default_factors(self, count: int) -> Real:
         if self.method == "jkn" and self.strata is not None:
             return _jackknife_factors(self.strata, count)
         scale = {"jk1": (count - 1) / count, "fay": 1 / (count * (1 - (self.rho or 0)) ** 2)}
@@ -127,8 +127,8 @@ class ReplicateRule:
 def _jackknife_factors(strata: Sequence[Any], count: int) -> Real:
     if len(strata) != count:
         raise ParameterError(f"{len(strata)} strata for {count} replicates", hint="give one for each replicate")
-    found = Factor.of(list(strata), "strata of the replicates")
-    n = np.bincount(found.codes)[found.codes]
+    stratum = Factor.of(list(strata), "strata of the replicates")
+    n = np.bincount(stratum.codes)[stratum.codes]
     if (n < 2).any():
         raise ParameterError(
             "a stratum of the jackknife has one replicate", hint="every stratum has one replicate for each of its units"

@@ -107,7 +107,7 @@ class Together:
         present = np.unique(cells.sample.codes)
         estimand = estimand_of([self.designs[code] for code in present])
         whole = self._of(everything, estimand)
-        return replace(whole, domains={d: self._of(own, estimand) for d, own in lines_of_domains(cells).items()})
+        return replace(whole, domains={d: self._of(lines, estimand) for d, lines in lines_of_domains(cells).items()})
 
     def _of(self, lines: Array, estimand: Estimand) -> SurveyEstimate:
         shares = _Shares.of(self.cells, self.designs, lines)
@@ -118,15 +118,15 @@ class Together:
         parts = [left @ lam for left, lam in zip(L, shares.lam, strict=True)]
         theta = np.asarray(sum(parts))
         v_share, v_total = self._variances(lines, shares, L, parts, size)
-        found = self._result(lines, estimand, theta, v_share, size * theta, v_total, size)
+        estimate = self._result(lines, estimand, theta, v_share, size * theta, v_total, size)
         nearby = error_nearby(shares.designs, shares.counts, theta, L)
-        error = None if nearby is None else np.maximum(nearby, found.standard_error)
+        error = None if nearby is None else np.maximum(nearby, estimate.standard_error)
         steps = steps_of(L, [float(one.sum()) for one in shares.counts])
         said = flags_of(
             theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size, error=error, steps=steps
         )
-        more = cheating_flags(self.designs, found)
-        return replace(found, flags=(*estimand.flags, *((TWO_STEPS,) if spare else ()), *said, *more))
+        more = cheating_flags(self.designs, estimate)
+        return replace(estimate, flags=(*estimand.flags, *((TWO_STEPS,) if spare else ()), *said, *more))
 
     def _variances(
         self, lines: Array, shares: _Shares, L: Sequence[Real], parts: Sequence[Real], size: float
@@ -200,11 +200,13 @@ class _Shares:
         codes = np.unique(sample[cells.weight[lines] != 0])
         sums, used, counts = [], [designs[code] for code in codes], []
         for code, design in zip(codes, used, strict=True):
-            own = lines[sample == code]
+            sample_lines = lines[sample == code]
             sums.append(
-                np.bincount(cells.report[own], weights=cells.weight[own], minlength=design.m).astype(np.float64)
+                np.bincount(cells.report[sample_lines], weights=cells.weight[sample_lines], minlength=design.m).astype(
+                    np.float64
+                )
             )
-            counts.append(_effective(sums[-1], float(cells.square[own].sum())))
+            counts.append(_effective(sums[-1], float(cells.square[sample_lines].sum())))
         sizes = tuple(float(one.sum()) for one in sums)
         lam = tuple(one / size for one, size in zip(sums, sizes, strict=True))
         return cls(cells, codes, tuple(used), lam, sizes, tuple(counts))
@@ -217,9 +219,9 @@ class _Shares:
         weights = self.cells.replicates
         thetas = np.zeros((weights.shape[1], len(L[0])))
         for code, design, left in zip(self.codes, self.designs, L, strict=True):
-            own = lines[self.cells.sample.codes[lines] == code]
+            sample_lines = lines[self.cells.sample.codes[lines] == code]
             sums = np.zeros((design.m, weights.shape[1]))
-            np.add.at(sums, self.cells.report[own], weights[own])
+            np.add.at(sums, self.cells.report[sample_lines], weights[sample_lines])
             size = sums.sum(axis=0)
             thetas += (left @ (sums / np.where(size > 0, size, np.nan))).T
         return thetas, weights[lines].sum(axis=0)
@@ -258,16 +260,16 @@ def estimate_simple(cells: Cells, designs: Sequence[Design], *, method: str = "m
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> cells = Cells.of([0, 1, 0, 1], count=[60, 90, 40, 110], domain=["f", "f", "m", "m"])
-    >>> found = estimate_simple(cells, [warner])
-    >>> [round(float(one.pi_hat[0]), 3) for one in (found, *found.domains.values())]   # all, women, men
+    >>> estimate = estimate_simple(cells, [warner])
+    >>> [round(float(one.pi_hat[0]), 3) for one in (estimate, *estimate.domains.values())]   # all, women, men
     [0.083, 0.25, -0.083]
     """
     if cells.weighted or cells.clusters or cells.population.shape[1] or cells.replicates.shape[1]:
         raise ParameterError("a sampling plan for an estimate from counts", hint="use estimate_cells")
     whole = _estimate(_samples(cells, designs, np.arange(len(cells))), method)
     domains = {
-        label: _with_totals(_domain(_samples(cells, designs, own), method, whole), cells.rows)
-        for label, own in lines_of_domains(cells).items()
+        label: _with_totals(_domain(_samples(cells, designs, lines), method, whole), cells.rows)
+        for label, lines in lines_of_domains(cells).items()
     }
     return replace(_with_totals(whole, cells.rows), domains=domains)
 
@@ -277,9 +279,9 @@ def _samples(cells: Cells, designs: Sequence[Design], lines: Array) -> list[Samp
 
 
 def _sample(cells: Cells, code: int, design: Design, lines: Array) -> Sample:
-    own = lines[cells.sample.labels[cells.sample.codes[lines]] == code]
+    sample_lines = lines[cells.sample.labels[cells.sample.codes[lines]] == code]
     values = np.zeros(design.m, dtype=np.int64)
-    np.add.at(values, cells.report[own], cells.n[own])
+    np.add.at(values, cells.report[sample_lines], cells.n[sample_lines])
     return Sample(Counts(values, int(values.sum()), design.fingerprint), design)
 
 
@@ -297,10 +299,10 @@ def _domain(samples: Sequence[Sample], method: str, whole: Estimate) -> Estimate
     if not held or min(sample.n for sample in held) < 2:
         return _nothing(whole, n, FEW)
     try:
-        found = _estimate(held, method)
+        estimate = _estimate(held, method)
     except NotIdentifiableError:
         return _nothing(whole, n, NOT_TOLD)
-    return found if list(found.categories) == list(whole.categories) else _nothing(whole, n, NOT_TOLD)
+    return estimate if list(estimate.categories) == list(whole.categories) else _nothing(whole, n, NOT_TOLD)
 
 
 def _nothing(like: Estimate, n: int, flag: str) -> Estimate:
@@ -309,16 +311,16 @@ def _nothing(like: Estimate, n: int, flag: str) -> Estimate:
     return Estimate(like.categories, none, none, none, none, matrix, n, like.method, like.fingerprint, (flag,))
 
 
-def _with_totals(found: Estimate, rows: int) -> SurveyEstimate:
-    n, theta = found.n, found.pi_hat
-    given = {field.name: getattr(found, field.name) for field in fields(Estimate)}
+def _with_totals(estimate: Estimate, rows: int) -> SurveyEstimate:
+    n, theta = estimate.n, estimate.pi_hat
+    field_values = {field.name: getattr(estimate, field.name) for field in fields(Estimate)}
     return SurveyEstimate(
-        **given,
+        **field_values,
         total=n * theta,
-        total_variance=_of_total(found.variance, theta**2, n, rows),
+        total_variance=_of_total(estimate.variance, theta**2, n, rows),
         total_covariance=None
-        if found.covariance is None
-        else _of_total(found.covariance, np.outer(theta, theta), n, rows),
+        if estimate.covariance is None
+        else _of_total(estimate.covariance, np.outer(theta, theta), n, rows),
         population=float(n),
         plan_text=f"{n:,} {PLAN}",
     )

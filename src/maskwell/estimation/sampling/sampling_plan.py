@@ -227,8 +227,8 @@ class SamplingPlan:
         named = {name: getattr(self, name) for name in ONE_COLUMN}
         named |= {f"clusters of stage {s}": column for s, column in enumerate(self.clusters, start=1)}
         named |= {f"population of stage {s}": column for s, column in enumerate(self.population, start=1)}
-        given = {name: column for name, column in named.items() if column is not None}
-        return {name: len(column) for name, column in given.items() if as_array(column, name).ndim > 0}
+        columns = {name: column for name, column in named.items() if column is not None}
+        return {name: len(column) for name, column in columns.items() if as_array(column, name).ndim > 0}
 
     def _check_one_weight(self) -> None:
         names = ("weights", "inclusion", "draw_probabilities", "joint_inclusion")
@@ -248,12 +248,12 @@ class SamplingPlan:
 
     def _check_values(self, n: int) -> None:
         if self.weights is not None and self.auxiliary is None:
-            found = check_weights(self.weights, n)
-            if self.scheme.method == "poisson" and (found < 1).any():
+            weights = check_weights(self.weights, n)
+            if self.scheme.method == "poisson" and (weights < 1).any():
                 raise ParameterError(
-                    f"weights: row {int(found.argmin()) + 1} is below 1, so it is no 1 / chance",
+                    f"weights: row {int(weights.argmin()) + 1} is below 1, so it is no 1 / chance",
                     hint="poisson needs chances up to 1",
-                    values=f"{found.min():g}",
+                    values=f"{weights.min():g}",
                 )
         for name in ("inclusion", "draw_probabilities"):
             if getattr(self, name) is not None:
@@ -299,7 +299,7 @@ class SamplingPlan:
         """What :meth:`Cells.of` takes, for n rows."""
         self.check_rows(n)
         chance, pairs = self._chance(n), self.joint_inclusion is not None  # with pairs every row keeps its own line
-        found = {
+        columns = {
             "weight": self._weight(n, chance),
             "stratum": None if pairs else self.strata,
             "clusters": (np.arange(n),) if pairs else self.clusters,
@@ -308,11 +308,11 @@ class SamplingPlan:
             "chance": chance,
             "auxiliary": self.auxiliary,
         }
-        return {name: column for name, column in found.items() if column is not None}
+        return {name: column for name, column in columns.items() if column is not None}
 
     def _chance(self, n: int) -> Real | None:
-        given = np.diagonal(self.scheme.joint) if self.scheme.joint is not None else self.inclusion
-        return None if given is None else check_inclusion(given, n)
+        inclusion = np.diagonal(self.scheme.joint) if self.scheme.joint is not None else self.inclusion
+        return None if inclusion is None else check_inclusion(inclusion, n)
 
     def _weight(self, n: int, chance: Real | None) -> Real | None:
         if self.weights is not None:
@@ -371,14 +371,19 @@ def _is_given(value: Any) -> bool:
     return value is not None and not (isinstance(value, tuple) and not value)
 
 
-def _columns(given: Any) -> tuple[Any, ...]:
+def _columns(columns: Any) -> tuple[Any, ...]:
     """One column, or a tuple of columns, as a tuple of columns."""
-    if isinstance(given, tuple):
-        return given
-    if given is None:
+    if isinstance(columns, tuple):
+        return columns
+    if columns is None:
         return ()
-    if isinstance(given, range):
-        return (as_array(given, "a column"),)
-    if isinstance(given, Sequence) and not isinstance(given, str) and given and as_array(given[0], "a column").ndim > 0:
-        return tuple(given)
-    return (given,)
+    if isinstance(columns, range):
+        return (as_array(columns, "a column"),)
+    if (
+        isinstance(columns, Sequence)
+        and not isinstance(columns, str)
+        and columns
+        and as_array(columns[0], "a column").ndim > 0
+    ):
+        return tuple(columns)
+    return (columns,)

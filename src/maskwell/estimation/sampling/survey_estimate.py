@@ -112,7 +112,7 @@ class SurveyEstimate(Estimate):
 
     def __repr__(self) -> str:
         text = super().__repr__()
-        names = [f"  domain {label}: {_shown(one)}" for label, one in list(self.domains.items())[:20]]
+        names = [f"  domain {label}: {_first_shares(one)}" for label, one in list(self.domains.items())[:20]]
         return "\n".join([text, f"  {self.plan_text}", *names])
 
 
@@ -131,8 +131,8 @@ class DomainEstimates(Mapping[Hashable, SurveyEstimate]):
     >>> from maskwell.designs import Dense
     >>> from maskwell.estimation.sampling.report_shares import estimate_simple
     >>> cells = Cells.of([0, 1, 0, 1], count=[60, 90, 40, 110], domain=["f", "f", "m", "m"])
-    >>> found = estimate_simple(cells, [Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])])
-    >>> women_and_men = DomainEstimates.of(found, by=["sex"])
+    >>> estimate = estimate_simple(cells, [Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])])
+    >>> women_and_men = DomainEstimates.of(estimate, by=["sex"])
     >>> list(women_and_men), round(float(women_and_men["f"].pi_hat[0]), 3)   # a quarter of the women
     (['f', 'm'], 0.25)
     """
@@ -193,7 +193,7 @@ def _slope(value: Callable[[Real], float], at: Real) -> Real:
     return np.array([(value(at + step * e) - value(at - step * e)) / (2 * step) for e in np.eye(len(at))])
 
 
-def _shown(estimate: SurveyEstimate) -> str:
+def _first_shares(estimate: SurveyEstimate) -> str:
     return ", ".join(
         f"{c} {Printed(p):.4f}" for c, p in list(zip(estimate.categories, estimate.pi_hat, strict=True))[:5]
     )

@@ -76,8 +76,8 @@ class PairwiseVariance:
         share = 1 - np.outer(single[rows], single) / self.joint[rows]
         if self.form == "ht":
             return np.asarray(y[rows].T @ (share @ y))
-        own = np.arange(len(y))[rows]
-        share[np.arange(len(own)), own] = 0
+        positions = np.arange(len(y))[rows]
+        share[np.arange(len(positions)), positions] = 0
         return np.asarray(y[rows].T @ (share @ y) - (y[rows].T * share.sum(axis=1)) @ y[rows])
 
 
@@ -87,24 +87,25 @@ def check_joint(joint: Any, n: int) -> Real:
     >>> check_joint([[0.5, 0.2], [0.2, 0.5]], 2).shape
     (2, 2)
     """
-    found = as_floats(joint, "joint inclusion probabilities", finite=False)
-    if found.shape != (n, n):
+    pairwise = as_floats(joint, "joint inclusion probabilities", finite=False)
+    if pairwise.shape != (n, n):
         raise ParameterError(
-            f"pairwise probabilities of shape {found.shape} for {n:,} rows", hint=f"give a matrix of shape ({n}, {n})"
+            f"pairwise probabilities of shape {pairwise.shape} for {n:,} rows",
+            hint=f"give a matrix of shape ({n}, {n})",
         )
-    if not np.isfinite(found).all() or (found <= 0).any() or (found > 1).any():
+    if not np.isfinite(pairwise).all() or (pairwise <= 0).any() or (pairwise > 1).any():
         raise ParameterError(
             "pairwise inclusion probabilities must be above 0 and up to 1",
             hint="a pair that is never drawn together leaves the variance without an unbiased estimate",
-            where=np.argwhere(~((found > 0) & (found <= 1)))[:5].tolist(),
+            where=np.argwhere(~((pairwise > 0) & (pairwise <= 1)))[:5].tolist(),
         )
-    single: Array = np.diagonal(found)
-    if np.abs(found - found.T).max() > 1e-9 or (found > np.minimum.outer(single, single) + 1e-9).any():
+    single: Array = np.diagonal(pairwise)
+    if np.abs(pairwise - pairwise.T).max() > 1e-9 or (pairwise > np.minimum.outer(single, single) + 1e-9).any():
         raise ParameterError(
             "pairwise inclusion probabilities are not symmetric, or above those of their units",
             hint="the entry of a pair is the chance that both are drawn; the diagonal holds the single chances",
         )
-    return found
+    return pairwise
 
 
 ROUNDING = 1e-12

@@ -85,8 +85,8 @@ def estimate_survey(
 
     >>> from maskwell.designs import Dense
     >>> jar = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-    >>> found = estimate_survey([0, 1, 1, 2, 0, 1, 2, 1], jar, SamplingPlan(population=20))
-    >>> [round(float(x), 2) for x in (found.total[1], found.total_standard_error[1])]   # ten of them, give or take five
+    >>> whole = estimate_survey([0, 1, 1, 2, 0, 1, 2, 1], jar, SamplingPlan(population=20))
+    >>> [round(float(x), 2) for x in (whole.total[1], whole.total_standard_error[1])]   # ten of them, give or take five
     [10.42, 5.46]
     """
     check_kind(SamplingPlan, plan=plan)
@@ -157,8 +157,8 @@ class _Survey:
     def randomization(self, lines: Array, a: Real) -> Real:
         """``sum a (U U' - D_U)`` over the lines, or its diagonal."""
         squares = Scores(self.recovery, lines, np.zeros(self.recovery.k)).squares(a)
-        own = self.totals(lines, a)
-        return squares - (np.diag(own) if squares.ndim == 2 else own)
+        total = self.totals(lines, a)
+        return squares - (np.diag(total) if squares.ndim == 2 else total)
 
     def variance_of(self, lines: Array, centre: Real) -> Real:
         """Of ``sum w (U - centre)`` over the lines, with the randomization correction."""
@@ -180,7 +180,7 @@ def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> 
     if not all(reading.design.identifiable for reading in recovery.readings):
         return _together(survey, denominator)
     whole = _one(survey, np.arange(len(cells)), denominator)
-    return replace(whole, domains={d: _one(survey, own, None) for d, own in lines_of_domains(cells).items()})
+    return replace(whole, domains={d: _one(survey, lines, None) for d, lines in lines_of_domains(cells).items()})
 
 
 def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:
@@ -255,9 +255,9 @@ def _check_designs(recovery: Recovery) -> None:
 
 def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEstimate:
     cells, recovery = survey.cells, survey.recovery
-    own = lines[cells.is_row[lines]]
-    size = float(cells.weight[own].sum())
-    if not len(own) or size == 0:
+    row_lines = lines[cells.is_row[lines]]
+    size = float(cells.weight[row_lines].sum())
+    if not len(row_lines) or size == 0:
         return empty_domain(survey.recovery, survey.text)
     total = survey.totals(lines, cells.weight)
     base = size if denominator is None else float(denominator)
@@ -272,11 +272,11 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         sampling_variance=variance - randomization,
         randomization_variance=randomization,
         covariance=v_share if v_share.ndim == 2 else None,
-        n=int(cells.n[own].sum()),
+        n=int(cells.n[row_lines].sum()),
         method="moments",
         fingerprint=recovery.fingerprint,
         flags=flags_of(
-            share, v_share, randomization, cells, size=size, base=base, steps=recovery.largest_steps(own, base)
+            share, v_share, randomization, cells, size=size, base=base, steps=recovery.largest_steps(row_lines, base)
         ),
         total=total,
         total_variance=diagonal(v_total),
@@ -400,6 +400,6 @@ def _codes_by_sample(designs: list[Design], reports: Any, group: Factor) -> Arra
         raise InputError(f"{len(group):,} samples for {len(values):,} reports", hint="name the sample of each row")
     codes = np.empty(len(values), dtype=np.int64)
     for place, one in enumerate(coded):
-        own = group.codes == place
-        codes[own] = codes_of(one.outputs, values[own].tolist())
+        in_sample = group.codes == place
+        codes[in_sample] = codes_of(one.outputs, values[in_sample].tolist())
     return codes
