@@ -135,8 +135,8 @@ def _style(style: Any, schema: Any) -> Any:
     """What is known of the file, without the columns that are not published and without free text about its records."""
     if not isinstance(style, Labels):
         return style
-    own = {name: style.columns[name] for name in schema.names}
-    return replace(style, columns=own, file_label=None, notes=(), table_name=None)
+    columns = {name: style.columns[name] for name in schema.names}
+    return replace(style, columns=columns, file_label=None, notes=(), table_name=None)
 
 
 def _left_out(style: Any) -> tuple[str, ...]:
@@ -235,7 +235,7 @@ def _kind(kind: Any) -> str:
         "number": (types.is_floating, types.is_decimal),
         "date": (types.is_temporal,),
     }
-    return next((name for name, own in tests.items() if any(test(kind) for test in own)), "other")
+    return next((name for name, kind_tests in tests.items() if any(test(kind) for test in kind_tests)), "other")
 
 
 def check_ids(path: str, name: str, progress: Progress | None = None) -> None:

@@ -96,16 +96,16 @@ class StateFinder:
         """The number of the state of each row, -1 where there is none."""
         joint = self._joint(codes, len(codes[0]))
         if self._table is not None:
-            found: Array = self._table[joint]
-            return found
+            states: Array = self._table[joint]
+            return states
         places = np.minimum(np.searchsorted(self._keys, joint), len(self._keys) - 1)
         return np.where(self._keys[places] == joint, self._order[places], -1)
 
     def _joint(self, codes: Sequence[Array], rows: int) -> Array:
         joint = np.zeros(rows, dtype=np.int64)
-        for own, size in zip(codes, self._sizes, strict=True):
+        for column_codes, size in zip(codes, self._sizes, strict=True):
             joint *= size
-            joint += own
+            joint += column_codes
             joint += 1
         return joint
 
@@ -191,8 +191,8 @@ class RowReleaser:
     def _carry_out(self, stage: RowStage, finder: StateFinder, codes: dict[str, Array], ids: Array | None) -> None:
         states = finder.find([codes[name] for name in stage.columns])
         rows = slice(None) if not len(states) or int(states.min()) >= 0 else np.flatnonzero(states >= 0)
-        own = states[rows]
-        drawn = stage.draws.draw(own.astype(np.uint32), None if ids is None else ids[rows])
+        known_states = states[rows]
+        drawn = stage.draws.draw(known_states.astype(np.uint32), None if ids is None else ids[rows])
         new = {name: stage.released[drawn, place] for place, name in enumerate(stage.variables)}
         new |= {name: column[drawn] for name, column in stage.linked.items()}
         for name, values in new.items():
@@ -207,11 +207,11 @@ class RowReleaser:
         arrow, labels = require(), self._labels[name]
         lost = codes == MISSING
         some = bool(lost.any())
-        found = labels.take(arrow.array(codes, mask=lost) if some else arrow.array(codes))
+        values = labels.take(arrow.array(codes, mask=lost) if some else arrow.array(codes))
         if name not in self._can_be_lost and some and original.null_count < int(lost.sum()):
-            plain = original if original.type == found.type else original.cast(found.type)
-            found = require("pyarrow.compute").if_else(arrow.array(lost), plain, found)
-        return found
+            plain = original if original.type == values.type else original.cast(values.type)
+            values = require("pyarrow.compute").if_else(arrow.array(lost), plain, values)
+        return values
 
 
 def _released_codes(stage: RowStage) -> list[tuple[str, Array]]:
@@ -229,8 +229,8 @@ def _ids(column: Any) -> Array:
     arrow = require()
     if arrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    found: Array = column.to_numpy(zero_copy_only=False)
-    return found
+    ids: Array = column.to_numpy(zero_copy_only=False)
+    return ids
 
 
 def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
@@ -251,21 +251,21 @@ def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
     """Labels in the type of their column; an error for one that it cannot hold, which Arrow would cut to fit."""
     arrow = require()
     try:
-        found = arrow.array(labels, type=kind)
+        values = arrow.array(labels, type=kind)
     except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise _misfit(column, kind, fault_of(error, 200)) from None
     wrong = (
-        [a for a, b in zip(labels, found.to_pylist(), strict=True) if a != b] if arrow.types.is_integer(kind) else []
+        [a for a, b in zip(labels, values.to_pylist(), strict=True) if a != b] if arrow.types.is_integer(kind) else []
     )
     if wrong:
         raise _misfit(column, kind, repr(wrong[0]))
-    return found
+    return values
 
 
-def _misfit(column: str, kind: Any, shown: str) -> WrongTypeError:
+def _misfit(column: str, kind: Any, detail: str) -> WrongTypeError:
     return WrongTypeError(
         f"column {column!r}, of kind {kind}, cannot hold all its labels",
         hint="correct the labels that do not occur in the file: those of the codebook, or of the matrix",
-        values=shown,
+        values=detail,
         column=column,
     )

@@ -122,10 +122,10 @@ def assess(
         raise ParameterError(
             "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
         )
-    names, wanted = records.names(), tables_of(plan)
+    names, table_columns = records.names(), tables_of(plan)
     plan.check(names)
     beside = dependence_counter(plan, names)
-    tables = dict(zip(wanted, records.count(wanted, beside, progress), strict=True))
+    tables = dict(zip(table_columns, records.count(table_columns, beside, progress), strict=True))
     assessed = assess_tables(tables, plan, records.path, earlier)
     channels = side_channels(plan, beside.facts())
     check_side_channels(channels)
@@ -216,11 +216,11 @@ def _utility(release: Release) -> UtilityReport:
 
 def _missing(tables: Tables) -> dict[str, int]:
     """Records without a value, by column."""
-    found = {}
+    missing = {}
     for (name, *more), table in tables.items():
         if not more and table.levels[0] and table.levels[0][-1] is None:
-            found[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
-    return found
+            missing[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
+    return missing
 
 
 # ---- which tables a plan needs
@@ -237,13 +237,13 @@ def tables_of(plan: ReleasePlan) -> list[Columns]:
 
 def _met_tables(plan: ReleasePlan) -> list[Columns]:
     """Tables that tell which records a protection meets that works within a column randomized before it."""
-    found, moved = [], set[str]()
+    tables, moved = [], set[str]()
     for protection in plan.protections:
         columns = plan.columns_of(protection)
         if (protection.bounds.asked() or protection.caps) and moved & {*columns[0]}:
-            found.append(closure(plan, (*columns[0], *columns[1])))
+            tables.append(closure(plan, (*columns[0], *columns[1])))
         moved |= {*protection.moved}
-    return found
+    return tables
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:
@@ -265,43 +265,45 @@ def risk_columns(plan: ReleasePlan) -> Columns:
 
 def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
     """Columns with all others that tell how they are randomized."""
-    found = dict.fromkeys(columns)
+    needed = dict.fromkeys(columns)
     while True:
-        before = len(found)
+        before = len(needed)
         for protection in plan.protections:
             within, variables = plan.columns_of(protection)
-            if {*variables, *protection.linked} & found.keys():
-                found |= dict.fromkeys((*within, *variables))
-        if len(found) == before:
-            return tuple(found)
+            if {*variables, *protection.linked} & needed.keys():
+                needed |= dict.fromkeys((*within, *variables))
+        if len(needed) == before:
+            return tuple(needed)
 
 
 def wanted_tables(plan: ReleasePlan) -> list[tuple[str, ...]]:
     """The tables that a file must be counted in to carry out a plan."""
-    wanted: list[tuple[str, ...]] = []
+    tables: list[tuple[str, ...]] = []
     for protection in plan.protections:
         within, variables = plan.columns_of(protection)
-        wanted.append((*within, *variables))
-        wanted += [(*variables, name) for name in protection.linked]
-    wanted += [rule.columns for rule in plan.rules if isinstance(rule, Rule)]
-    return [*dict.fromkeys(wanted)]
+        tables.append((*within, *variables))
+        tables += [(*variables, name) for name in protection.linked]
+    tables += [rule.columns for rule in plan.rules if isinstance(rule, Rule)]
+    return [*dict.fromkeys(tables)]
 
 
 def count_file(
     path: str, plan: ReleasePlan, progress: Progress | None = None, beside: DependenceCounter | None = None
 ) -> Tables:
     """Count a file in all tables of a plan, in one pass; ``beside`` follows its unchanged columns."""
-    wanted = tables_of(plan)
+    table_columns = tables_of(plan)
     declared = plan.missing != "category"
-    found = count_tables(path, wanted, weights=plan.weights, beside=beside, declared=declared, progress=progress)
-    return dict(zip(wanted, found, strict=True))
+    tables = count_tables(
+        path, table_columns, weights=plan.weights, beside=beside, declared=declared, progress=progress
+    )
+    return dict(zip(table_columns, tables, strict=True))
 
 
 def count_external(plan: ReleasePlan) -> dict[str, CellTable]:
     """The counts of the other files that protections take theirs from, by the variables of the protection."""
-    found = {}
+    tables = {}
     for protection in plan.protections:
         if protection.counts_from is not None:
             within, variables = plan.columns_of(protection)
-            found[",".join(variables)] = count_tables(protection.counts_from, [(*within, *variables)])[0]
-    return found
+            tables[",".join(variables)] = count_tables(protection.counts_from, [(*within, *variables)])[0]
+    return tables

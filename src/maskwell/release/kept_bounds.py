@@ -90,7 +90,7 @@ def bounds_kept(release: Release) -> list[BoundKept]:
 
 def exempted(release: Release) -> list[str]:
     """What bounds do not cover, in words: records that the plan exempts, and cells that change afterwards."""
-    found = []
+    exemptions = []
     for number, (protection, stage) in enumerate(zip(release.plan.protections, release.stages, strict=True), 1):
         if not asked_of(protection) and not protection.caps:
             continue
@@ -103,11 +103,13 @@ def exempted(release: Release) -> list[str]:
         parts += [(0 if lacking is None else lacking.n, "without a value")] * ("missing" in protection.exempt)
         told = ", ".join(f"{n:,} {'record' if n == 1 else 'records'} {why}" for n, why in parts if n)
         if told:
-            found.append(f"the bounds of {protection.title} do not cover {told}")
+            exemptions.append(f"the bounds of {protection.title} do not cover {told}")
         later = {name for other in release.plan.protections[number:] for name in other.moved}
         if moved := [name for name in stage.within if name in later]:
-            found.append(f"the bounds of {protection.title} are for {in_words(moved)} as before a later [[protect]]")
-    return found
+            exemptions.append(
+                f"the bounds of {protection.title} are for {in_words(moved)} as before a later [[protect]]"
+            )
+    return exemptions
 
 
 def check_bounds(release: Release) -> None:
@@ -205,7 +207,7 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
             if lacking is not None and value > 1 / int(lacking.counts.min()):  # others are found more easily
                 without = 0
         elif name in ("posterior_own", "odds"):
-            value = _own(part, name, _capped(protection, stage))
+            value = _posterior_or_odds(part, name, _capped(protection, stage))
         else:
             value = achieved(part if name in TELLING else _only(stage, covered), name) or 0.0
         if (missing or arriving) and name in TELLING:
@@ -213,7 +215,7 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
         yield bound(name=name, asked=asked, value=value, missing=without, arriving=arriving)
     for label, cap in protection.caps.items():
         value = float(own_posteriors(part)[_capped(protection, stage, label)].max(initial=0.0))
-        arriving = sum(n for own, n in coming.items() if label in by_text([own]))
+        arriving = sum(n for level, n in coming.items() if label in by_text([level]))
         reached = 1.0 if arriving else value
         yield bound(name="posterior_own", asked=cap, value=reached, arriving=arriving, label=label)
 
@@ -230,7 +232,7 @@ def _as_met(release: Release, number: int) -> tuple[Stage, dict[Hashable, float]
     if not moved & {*stage.within} or not ({*asked_of(protection)} & {*TELLING} or protection.caps):
         return stage, {}
     needed = {*needed_columns(earlier, stage.columns)}
-    table = next(own for columns, own in release.tables.items() if needed <= {*columns})
+    table = next(table for columns, table in release.tables.items() if needed <= {*columns})
     expected = expected_table(earlier, table, stage.columns)
     places = {label: place for place, label in enumerate(stage.states)}
     mass, coming = np.zeros(len(stage.states)), defaultdict[Hashable, float](float)
@@ -258,15 +260,15 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
             after = risk.after
             return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
     arrivals = SparseArrivals.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
-    found = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
+    risks = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
     every = np.zeros(len(stage.states))
-    every[found.cells] = risk_against(plan.intruder, vars(found))
+    every[risks.cells] = risk_against(plan.intruder, vars(risks))
     most = float(every[covered].max(initial=0.0))
     open_ = lacking is not None and "missing" not in protection.exempt
     return max(most, 1 / int(lacking.counts.min())) if open_ and lacking is not None else most
 
 
-def _own(part: Stage, name: str, capped: Array) -> float:
+def _posterior_or_odds(part: Stage, name: str, capped: Array) -> float:
     """The largest chance that a released value is the true one, or its odds, of labels without a cap of their own."""
     most = float(own_posteriors(part)[~capped].max(initial=0.0))
     if name == "posterior_own":
@@ -314,10 +316,10 @@ def _capped(protection: Protection, stage: Stage, label: str | None = None) -> A
 def _labelled(stage: Stage, column: str, labels: tuple[str, ...] | list[str]) -> Array:
     """States with one of some labels, given as texts, in a column."""
     place = stage.columns.index(column)
-    own = [state[place] for state in stage.states]
-    known = by_text(dict.fromkeys(own))
-    wanted = {known[text] for text in labels if text in known}
-    return np.array([label in wanted for label in own], dtype=bool)
+    state_levels = [state[place] for state in stage.states]
+    known = by_text(dict.fromkeys(state_levels))
+    named_levels = {known[text] for text in labels if text in known}
+    return np.array([label in named_levels for label in state_levels], dtype=bool)
 
 
 def _without_value(release: Release, protection: Protection) -> CellTable | None:

@@ -305,11 +305,11 @@ def telling_order(release: Release, breaks: Mapping[str, int]) -> Iterator[str]:
     """
     if release.shuffled:
         return
-    for name, found in breaks.items():
-        counts = next(own for columns, own in release.tables.items() if name in columns).project([name]).counts
+    for name, n_breaks in breaks.items():
+        counts = next(table for columns, table in release.tables.items() if name in columns).project([name]).counts
         n = int(counts.sum())
         expected = n - sum(int(c) ** 2 for c in counts) / n
-        if found < _SHARE * expected and expected - found > _DEVIATIONS * math.sqrt(n):
+        if n_breaks < _SHARE * expected and expected - n_breaks > _DEVIATIONS * math.sqrt(n):
             yield (
                 f"the order of the records is kept, and those with the same {name} stand together: its neighbours tell"
                 " what a record was; shuffle the records"
@@ -389,7 +389,7 @@ def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) ->
             _row_stage(stage, levels, draws_of(stage, random, key if release.keeps(stage) else None))
             for stage in release.stages
         ],
-        tables=merged(tables, {name: len(own) for name, own in levels.items()}),
+        tables=merged(tables, {name: len(column_levels) for name, column_levels in levels.items()}),
         weights=plan.weights,
         dropped=[*plan.drop, *([plan.id] if plan.id else [])],
         identity=plan.id if key is not None else None,

@@ -206,5 +206,5 @@ def expected_change(release: Release) -> float:
 
     Where no table has all columns that are randomized, as if each stage met the same mixture of records.
     """
-    found = expected_share(release.stages, release.tables.values(), [*release.variables])
-    return 1 - math.prod(1 - stage.expected_changed() for stage in release.stages) if found is None else found
+    share = expected_share(release.stages, release.tables.values(), [*release.variables])
+    return 1 - math.prod(1 - stage.expected_changed() for stage in release.stages) if share is None else share

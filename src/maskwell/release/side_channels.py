@@ -219,7 +219,7 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
 def side_channels(plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> tuple[SideChannel, ...]:
     """What the unchanged columns of a file give away."""
     judge = _Judge(plan, facts)
-    return tuple(found for one in facts for found in judge.column(one))
+    return tuple(channel for one in facts for channel in judge.column(one))
 
 
 def identifies(plan: ReleasePlan, facts: ColumnFacts) -> int:
@@ -250,9 +250,9 @@ class _Judge:
         if facts.records < FEWEST_RECORDS:
             return
         if facts.rows >= FEWEST_RECORDS:
-            own = [] if facts.column in self._plan.keys else [*self._identifies(facts)]
-            yield from own
-            if not any(one.refused for one in own):
+            identifying = [] if facts.column in self._plan.keys else [*self._identifies(facts)]
+            yield from identifying
+            if not any(one.refused for one in identifying):
                 yield from self._copies(facts)
         yield from self._restores(facts)
         yield from self._shows(facts)
@@ -264,10 +264,10 @@ class _Judge:
     def _identifies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         """Most records are in groups that are too small for the bound, or as small as households."""
         size = identifies(self._plan, facts)
-        shown = size or _least_size(self._plan)
-        share = facts.share_below(shown)
+        threshold = size or _least_size(self._plan)
+        share = facts.share_below(threshold)
         if size or share >= NOTED_GROUPS:
-            yield self._made(facts, "identifies", None, share, size=shown, refused=size > 0)
+            yield self._made(facts, "identifies", None, share, size=threshold, refused=size > 0)
 
     def _copies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for name in facts.stands_for:
@@ -306,9 +306,9 @@ class _Judge:
 
         What the matrices are made within may tell it alone, but not together with a third column.
         """
-        within, found = {*self._within(target)}, [one for one in facts.restored if one.column == target]
-        alone = [] if facts.column in within else [one for one in found if one.by in _ALONE]
-        pairs = [one for one in found if one.by not in _ALONE and not {facts.column, one.by} <= within]
+        within, ways = {*self._within(target)}, [one for one in facts.restored if one.column == target]
+        alone = [] if facts.column in within else [one for one in ways if one.by in _ALONE]
+        pairs = [one for one in ways if one.by not in _ALONE and not {facts.column, one.by} <= within]
         return alone + [one for one in pairs if self._tells_more(facts.column, one, figure)]
 
     def _tells_more(self, column: str, pair: Restored, figure: str) -> bool:
@@ -411,13 +411,13 @@ def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | 
         yield risk.words
 
 
-def _names(found: Sequence[SideChannel]) -> str:
-    names = [*dict.fromkeys(shorten(one.column, 30) for one in found)]
+def _names(channels: Sequence[SideChannel]) -> str:
+    names = [*dict.fromkeys(shorten(one.column, 30) for one in channels)]
     return listed(names, len(names), SHOWN)
 
 
-def _it(found: Sequence[SideChannel]) -> str:
-    return "it" if len({one.column for one in found}) == 1 else "them"
+def _it(channels: Sequence[SideChannel]) -> str:
+    return "it" if len({one.column for one in channels}) == 1 else "them"
 
 
 def side_channel_risk(

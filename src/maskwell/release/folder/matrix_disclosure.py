@@ -53,13 +53,16 @@ def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
     if isinstance(stage.design, Uniform) and not stage.derived:
         return  # it has a single number in it, whatever the file holds
     what = f"the matrix of {shorten(', '.join(stage.variables), 24)}"
-    found = next((one for one in (told(stage, *mass) for mass in _masses(stage)) if one is not None), None)
+    disclosure = next((one for one in (told(stage, *mass) for mass in _masses(stage)) if one is not None), None)
     if stage.derived:
-        tells = "tells its counts" if found is None else f"tells {found.in_words()}"
+        tells = "tells its counts" if disclosure is None else f"tells {disclosure.in_words()}"
         raise PublishError(f"{what} was worked out from the file and {tells}", hint=_CLEAR)
-    if found is not None:
+    if disclosure is not None:
         raise PublishError(
-            f"{what} tells {found.in_words()}", hint=_WAYS_OUT, off_by=found.off_by, released_error=found.released
+            f"{what} tells {disclosure.in_words()}",
+            hint=_WAYS_OUT,
+            off_by=disclosure.off_by,
+            released_error=disclosure.released,
         )
     for mass, _ in _masses(stage):  # a matrix with more than one solution, of which the counts are one
         if stage.design.m == stage.design.k and list(stage.states) == list(stage.outputs):
@@ -72,10 +75,10 @@ _WAYS_OUT = "withhold it, or say in clearance why they may be known, or that the
 
 def _masses(stage: Stage) -> list[tuple[Real, Real]]:
     """Counts and sums of weights that a matrix may keep, each with what its variance is made of."""
-    found: list[tuple[Any, Any]] = [(stage.counts, stage.counts)]
+    masses: list[tuple[Any, Any]] = [(stage.counts, stage.counts)]
     if stage.weights is not None and stage.squares is not None:
-        found.append((stage.weights, stage.squares))
-    return [(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)) for a, b in found if np.sum(a)]
+        masses.append((stage.weights, stage.squares))
+    return [(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)) for a, b in masses if np.sum(a)]
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ def told(stage: Stage, mass: Real, squares: Real) -> Told | None:
 def _in_groups(groups: Array) -> list[Array]:
     """The states of each group of two or more that exchange records."""
     order = np.argsort(groups, kind="stable")
-    return [own for own in np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(own) > 1]
+    return [states for states in np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(states) > 1]
 
 
 def _square(stage: Stage) -> Any:
@@ -177,17 +180,17 @@ def _sums(every: Sequence[Array], x: Real, counts: Real, spread: Real) -> list[_
 
     It is ``flat`` where the shares are equal: those follow for any file if a matrix treats its states alike.
     """
-    found: dict[tuple[float, ...], _Sums] = {}
-    for own in every:
-        if not np.isfinite(x[own]).all() or not x[own].sum() > 0:
+    by_shares: dict[tuple[float, ...], _Sums] = {}
+    for states in every:
+        if not np.isfinite(x[states]).all() or not x[states].sum() > 0:
             continue
-        shares = x[own] / x[own].sum()
-        zero = np.zeros(len(own))
-        flat = bool(np.allclose(shares, 1 / len(own), rtol=1e-9, atol=0))
-        one = found.setdefault(tuple(shares.round(9).tolist()), _Sums(flat, zero, zero, zero))
-        one.follow, one.true = one.follow + x[own], one.true + counts[own]
-        one.variance = one.variance + spread[own] ** 2
-    return [*found.values()]
+        shares = x[states] / x[states].sum()
+        zero = np.zeros(len(states))
+        flat = bool(np.allclose(shares, 1 / len(states), rtol=1e-9, atol=0))
+        one = by_shares.setdefault(tuple(shares.round(9).tolist()), _Sums(flat, zero, zero, zero))
+        one.follow, one.true = one.follow + x[states], one.true + counts[states]
+        one.variance = one.variance + spread[states] ** 2
+    return [*by_shares.values()]
 
 
 def _compared(matrices: Sequence[_Sums]) -> Told | None:
@@ -226,8 +229,8 @@ def _followed(P: Any, groups: Array, mass: Real) -> Iterator[Real]:
         return
     for attack in (_kept, _exchanged):
         x = np.ones(len(whole))
-        for own in _in_groups(groups):
-            x[own] = attack(whole[np.ix_(own, own)])
+        for states in _in_groups(groups):
+            x[states] = attack(whole[np.ix_(states, states)])
         yield _scaled(x, groups, totals)
 
 

@@ -103,16 +103,16 @@ def _steps(
 
 def of_kind(kind: type[T], content: Mapping[str, Any], name: str) -> T:
     """A field that must be of one kind."""
-    found = content[name]
-    if not isinstance(found, kind):
-        raise TypeError(f"{name} is a {type(found).__name__}")
-    return found
+    value = content[name]
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is a {type(value).__name__}")
+    return value
 
 
 def table_of(content: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A field that must be an object."""
-    found: dict[str, Any] = of_kind(dict, content, name)
-    return found
+    table: dict[str, Any] = of_kind(dict, content, name)
+    return table
 
 
 def names_of(content: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -253,8 +253,8 @@ class Group:
         return self.invariance in ("counts", "weights")
 
 
-def _kept(groups: Sequence[Group], own: Group) -> str:
-    return own.invariance if kept_columns(groups, own) else "nothing"
+def _kept(groups: Sequence[Group], group: Group) -> str:
+    return group.invariance if kept_columns(groups, group) else "nothing"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -289,7 +289,7 @@ class Receipt:
     intruder: str = ANY_LOOK
 
     def __repr__(self) -> str:
-        groups = [f"{', '.join(own.variables)} ({_kept(self.groups, own)} kept)" for own in self.groups]
+        groups = [f"{', '.join(group.variables)} ({_kept(self.groups, group)} kept)" for group in self.groups]
         return f"Receipt ({self.audience}) of {self.rows:,} records: {'; '.join(groups) or 'nothing randomized'}"
 
     @property
@@ -374,10 +374,10 @@ def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _intruder(plan: Mapping[str, Any]) -> str:
-    found = str(plan.get("release", {}).get("intruder", ANY_LOOK))
-    if found not in INTRUDERS:
-        raise ValueError(f"there is no intruder {found!r}")
-    return found
+    intruder = str(plan.get("release", {}).get("intruder", ANY_LOOK))
+    if intruder not in INTRUDERS:
+        raise ValueError(f"there is no intruder {intruder!r}")
+    return intruder
 
 
 def stages_of(receipt: Receipt) -> list[Stage]:

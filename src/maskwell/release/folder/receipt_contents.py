@@ -85,8 +85,8 @@ def in_words(names: Sequence[str]) -> str:
 
 def _of_group(groups: Sequence[PublicGroup], place: int, weights: str | None) -> str:
     group = groups[place]
-    own, within = in_words([*group["variables"], *group["linked"]]), in_words(group["within"])
-    start = f"{own} {'were' if len(group['variables']) + len(group['linked']) > 1 else 'was'} randomized"
+    columns, within = in_words([*group["variables"], *group["linked"]]), in_words(group["within"])
+    start = f"{columns} {'were' if len(group['variables']) + len(group['linked']) > 1 else 'was'} randomized"
     start += f"{' jointly' if len(group['variables']) > 1 else ''}{f' within {within}' if within else ''}"
     return f"{start}: {_what(group, kept_of(groups)[place], weights)}"
 
@@ -180,7 +180,7 @@ def draws_told(release: Release) -> list[dict[str, Any]]:
     """With a key, how each group was drawn and what two releases of it tell: exact parities, None where unknown."""
     if release.keyed is None:
         return []
-    found = [
+    stage_parities = [
         (stage, path_parities(stage, kept=release.keeps(stage))) for stage in release.stages if not stage.exchanges
     ]
     return [
@@ -189,7 +189,7 @@ def draws_told(release: Release) -> list[dict[str, Any]]:
             "draws": release.draws_of(stage),
             "parity_of_two_releases": None if parities is None else parities.to_dict(),
         }
-        for stage, parities in found
+        for stage, parities in stage_parities
     ]
 
 
@@ -230,7 +230,7 @@ def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
 def _about(release: Release, stage: Stage) -> dict[str, Any]:
     """What both parts tell of a group of variables."""
     inflation = {name: inflation_of(stage, name) for name in stage.variables}
-    known = {name: found.worst for name, found in inflation.items() if found is not None}
+    known = {name: factors.worst for name, factors in inflation.items() if factors is not None}
     return {
         "method": "swap" if stage.exchanges else "pram",
         "variables": list(stage.variables),

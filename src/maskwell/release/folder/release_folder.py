@@ -460,11 +460,11 @@ def _check_texts(folder: Path, secrets: Sequence[str]) -> None:
 
 def _withheld(release: Release) -> list[str]:
     """Fingerprints of matrices that are not published: with one, matrices can be tried until it fits."""
-    found = []
+    fingerprints = []
     for stage in release.stages:
         if is_included(release.plan, stage):
             continue
-        found.append(numbered(stage.design).fingerprint)
+        fingerprints.append(numbered(stage.design).fingerprint)
         with suppress(LabelError):  # labels that have no JSON form have no fingerprint either
-            found.append(stage.design.fingerprint)
-    return [one.removeprefix("sha256:") for one in found]
+            fingerprints.append(stage.design.fingerprint)
+    return [one.removeprefix("sha256:") for one in fingerprints]

@@ -105,8 +105,8 @@ def codebook_csv(entries: Sequence[Entry]) -> str:
     writer.writerow(["column", "kind", "label", "role", "value", "value_label"])
     for entry in entries:
         for value, text in entry.categories or (("", None),):
-            shown = "" if value is None else texts(value)[-1]
-            cells = [entry.name, entry.kind, entry.label or "", entry.role, shown, text or ""]
+            value_text = "" if value is None else texts(value)[-1]
+            cells = [entry.name, entry.kind, entry.label or "", entry.role, value_text, text or ""]
             writer.writerow([in_spreadsheet(visible_lines(cell)) for cell in cells])
     return out.getvalue()
 
@@ -133,26 +133,26 @@ def _role(release: Release, column: ReleasedColumn, group: int | None) -> str:
 def _categories(
     release: Release, column: ReleasedColumn, about: ColumnLabels, group: int | None
 ) -> tuple[tuple[Hashable, str | None], ...] | None:
-    own = [label for label in column.labels or () if label is not None]
-    if group is None and (len(own) > MOST_CATEGORIES or column.name == release.plan.weights):
+    file_labels = [label for label in column.labels or () if label is not None]
+    if group is None and (len(file_labels) > MOST_CATEGORIES or column.name == release.plan.weights):
         return None
     planned = release.plan.codebook.get(column.name, ())
-    values = _by_text([*_typed(planned, own), *own, *about.values])
+    values = _by_text([*_typed(planned, file_labels), *file_labels, *about.values])
     return tuple((value, _label(about.values, value)) for value in values) if values else None
 
 
-def _typed(planned: Iterable[str], own: Sequence[Hashable]) -> list[Hashable]:
+def _typed(planned: Iterable[str], file_labels: Sequence[Hashable]) -> list[Hashable]:
     """Labels of the plan, which are texts, as the values of the file that have these texts."""
-    known = {text: label for label in own for text in texts(label)}
+    known = {text: label for label in file_labels for text in texts(label)}
     return [known.get(text, text) for text in planned]
 
 
 def _by_text(values: Iterable[Hashable]) -> list[Hashable]:
     """Each value once; values with the same text are one."""
-    found: dict[str, Hashable] = {}
+    values_by_text: dict[str, Hashable] = {}
     for value in values:
-        found.setdefault(texts(value)[-1], value)
-    return [*found.values()]
+        values_by_text.setdefault(texts(value)[-1], value)
+    return [*values_by_text.values()]
 
 
 def _label(labels: Mapping[Any, str], value: Hashable) -> str | None:
@@ -231,11 +231,11 @@ def _without_matrix(group: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _form(name: str) -> dict[str, Any]:
-    found = _delimited(name)
-    if found is None:
+    delimited = _delimited(name)
+    if delimited is None:
         ending = Path(name).suffix
         return {"format": ending.lstrip("."), "mediatype": MEDIA.get(ending, "application/octet-stream")}
-    form, media, delimiter = found
+    form, media, delimiter = delimited
     packed = {"compression": "gz"} if name.endswith(".gz") else {}
     return {
         "format": form,

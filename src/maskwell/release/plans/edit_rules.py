@@ -174,14 +174,14 @@ def read_rule(given: Any, where: str) -> AnyRule:
 def _forbidding(table: read.Entries) -> Rule:
     forbid = table.take("forbid", read.table)
     where = f"{table.where}: forbid"
-    found = {column: read.labels(labels, f"{where} of {column!r}") for column, labels in forbid.items()}
-    empty = [column for column, labels in found.items() if not labels]
-    if not found or empty:
+    forbidden = {column: read.labels(labels, f"{where} of {column!r}") for column, labels in forbid.items()}
+    empty = [column for column, labels in forbidden.items() if not labels]
+    if not forbidden or empty:
         raise PlanError(
             f"{where} names no label{f' of {empty[0]!r}' if empty else ''}",
             hint='write forbid = { age = ["child"], marital = ["married"] }',
         )
-    return Rule(found)
+    return Rule(forbidden)
 
 
 def _moving(table: read.Entries, kind: str) -> Steps | Moves:
@@ -232,8 +232,8 @@ def _forbidden_cells(rule: Rule, table: CellTable) -> Array:
     bad = np.ones(len(table), dtype=bool)
     for column in rule.columns:
         place = table.place(column)
-        wanted = {*rule.forbid[column]}
-        hit = np.array([bool(wanted & {*by_text([level])}) for level in table.levels[place]], dtype=bool)
+        labels = {*rule.forbid[column]}
+        hit = np.array([bool(labels & {*by_text([level])}) for level in table.levels[place]], dtype=bool)
         bad &= hit[table.codes[:, place]]
     return bad
 
@@ -263,9 +263,9 @@ def forbidden_moves(
         place = table.place(rule.variable)
         allowed, codes = _allowed(plan, rule, table.levels[place]), table.codes[kept, place]
         for cell in np.unique(cells):
-            own = np.flatnonzero(cells == cell)
-            i, j = np.nonzero(~allowed[np.ix_(codes[own], codes[own])])
-            pairs += zip(own[i].tolist(), own[j].tolist(), strict=True)
+            states = np.flatnonzero(cells == cell)
+            i, j = np.nonzero(~allowed[np.ix_(codes[states], codes[states])])
+            pairs += zip(states[i].tolist(), states[j].tolist(), strict=True)
     return [*dict.fromkeys(pairs)]
 
 
@@ -293,7 +293,7 @@ def check_moves(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -
         before, after = ([label[place] for label in labels] for labels in (stage.states, stage.outputs))
         levels = sorted_levels({*table.levels[table.place(rule.variable)], *before, *after})
         number = {level: i for i, level in enumerate(levels)}
-        true, released = (np.array([number[level] for level in own], dtype=np.int64) for own in (before, after))
+        true, released = (np.array([number[level] for level in labels], dtype=np.int64) for labels in (before, after))
         to, of, _ = stage.transitions
         bad = np.flatnonzero(~_allowed(plan, rule, levels)[released[to], true[of]])
         if bad.size:
@@ -399,21 +399,21 @@ class _Steps:
 
 def _released(stage: Stage, seen: Sequence[str], moved: Sequence[str]) -> dict[Labels, set[Labels]]:
     """For the labels of the columns seen, the labels of the columns moved that can be released."""
-    own, new = _reader(stage, seen), _reader(stage, moved)
+    seen_of, new = _reader(stage, seen), _reader(stage, moved)
     occurs = {label[len(stage.within) :] for label, n in zip(stage.states, stage.counts, strict=True) if n}
-    keys = [own(label) if label[len(stage.within) :] in occurs else None for label in stage.states]
+    keys = [seen_of(label) if label[len(stage.within) :] in occurs else None for label in stage.states]
     outs = [new(label) for label in stage.outputs]
     number = {out: i for i, out in enumerate(dict.fromkeys(outs))}
     places = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     released, true, _ = stage.transitions
     to = np.array([number[out] for out in outs], dtype=np.int64)[released]
     pairs = np.unique(np.array([places[key] for key in keys], dtype=np.int64)[true] * len(number) + to)
-    found: dict[Labels, set[Labels]] = defaultdict(set)
+    releasable: dict[Labels, set[Labels]] = defaultdict(set)
     all_keys, all_outs = list(places), list(number)
     for key, out in zip(*np.divmod(pairs, len(number)), strict=True):
         if (labels := all_keys[key]) is not None:
-            found[labels].add(all_outs[out])
-    return found
+            releasable[labels].add(all_outs[out])
+    return releasable
 
 
 def _reader(stage: Stage, names: Sequence[str]) -> Callable[[Labels], Labels]:

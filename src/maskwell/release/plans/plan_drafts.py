@@ -255,9 +255,9 @@ def _release(
     lines += [("drop", drop, "not published: the reasons are below")] if drop else []
     policy = "category" if missing else "unchanged"
     lines += [("missing", policy, _MISSING[policy])]
-    shown = [_commented(write_entry(key, value), comment) for key, value, comment in lines]
-    shown.append(_commented(f"match = {MATCH}", "no record may be matched correctly with a chance above this"))
-    return "\n".join(["[release]", *shown]) + "\n"
+    written_lines = [_commented(write_entry(key, value), comment) for key, value, comment in lines]
+    written_lines.append(_commented(f"match = {MATCH}", "no record may be matched correctly with a chance above this"))
+    return "\n".join(["[release]", *written_lines]) + "\n"
 
 
 _MISSING = {
@@ -356,15 +356,15 @@ def design_from_sdcmicro(path: str) -> Dense:
         Where the names of rows and columns differ.
     """
     check_path(path=path)
-    found = read_matrix(path)
-    if found.row_labels is None or found.column_labels is None:
+    matrix = read_matrix(path)
+    if matrix.row_labels is None or matrix.column_labels is None:
         raise MatrixError(
             f"{path} has no names of rows and columns",
             hint="in R: rownames(mat) <- colnames(mat) <- levels(x); write.csv(mat, file)",
         )
-    if found.row_labels != found.column_labels:
+    if matrix.row_labels != matrix.column_labels:
         raise LabelError(f"rows and columns of {path} have different names", hint="both are the levels, in one order")
-    return Dense.from_rows(found.entries, inputs=found.row_labels, outputs=found.row_labels)
+    return Dense.from_rows(matrix.entries, inputs=matrix.row_labels, outputs=matrix.row_labels)
 
 
 def plan_from_sdcmicro(
@@ -423,16 +423,16 @@ def _protection(name: str, pd: Any, alpha: Any, within: Sequence[str]) -> Protec
     return Protection.of(name, "method2", within=within, diagonal=pd, strength=alpha)
 
 
-def _for_each(given: Any, names: Sequence[str], what: str) -> list[Any]:
-    if isinstance(given, Mapping):
-        missing = [name for name in names if name not in given]
+def _for_each(values: Any, names: Sequence[str], what: str) -> list[Any]:
+    if isinstance(values, Mapping):
+        missing = [name for name in names if name not in values]
         if missing:
             raise PlanError(f"{what} has nothing for {missing[0]!r}", hint="give one for each of the variables")
-        return [given[name] for name in names]
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        return [given] * len(names)
-    if len(given) != len(names):
+        return [values[name] for name in names]
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        return [values] * len(names)
+    if len(values) != len(names):
         raise PlanError(
-            f"{len(given)} values of {what} for {len(names)} variables", hint="give one for all, or one for each"
+            f"{len(values)} values of {what} for {len(names)} variables", hint="give one for all, or one for each"
         )
-    return [*given]
+    return [*values]

@@ -99,8 +99,8 @@ def text(value: Any, name: str) -> str:
 
 def names(value: Any, name: str) -> tuple[str, ...]:
     """Names of columns, all different; one alone needs no list."""
-    found = tuple(text(one, name) for one in ([value] if isinstance(value, str) else _list(value, name)))
-    return _distinct(found, name)
+    columns = tuple(text(one, name) for one in ([value] if isinstance(value, str) else _list(value, name)))
+    return _distinct(columns, name)
 
 
 def label(value: Any, name: str) -> str:
@@ -129,10 +129,10 @@ def state(value: Any, name: str) -> tuple[str, ...]:
 
 def pairs(value: Any, name: str) -> tuple[tuple[str, str], ...]:
     """Pairs of labels, from and to."""
-    found = [tuple(label(one, name) for one in _list(pair, name)) for pair in _list(value, name)]
-    if not found or any(len(pair) != 2 for pair in found):
+    label_pairs = [tuple(label(one, name) for one in _list(pair, name)) for pair in _list(value, name)]
+    if not label_pairs or any(len(pair) != 2 for pair in label_pairs):
         raise PlanError(f"{name} holds something that is no pair of labels", hint='write [["from", "to"], ...]')
-    return _distinct(tuple((a, b) for a, b in found), name)
+    return _distinct(tuple((a, b) for a, b in label_pairs), name)
 
 
 def number(value: Any, name: str) -> Fraction:
@@ -145,22 +145,22 @@ def number(value: Any, name: str) -> Fraction:
 
 def share(value: Any, name: str) -> Fraction:
     """A number above 0 and at most 1."""
-    found = number(value, name)
-    if not 0 < found <= 1:
+    fraction = number(value, name)
+    if not 0 < fraction <= 1:
         raise PlanError(
-            f"{name} = {to_decimal(found)} is out of range",
-            hint=f"give a number above 0, at most 1{percent_meant(found)}",
-            value=found,
+            f"{name} = {to_decimal(fraction)} is out of range",
+            hint=f"give a number above 0, at most 1{percent_meant(fraction)}",
+            value=fraction,
         )
-    return found
+    return fraction
 
 
 def whole(value: Any, name: str) -> int:
     """A whole number of 1 or more."""
-    found = number(value, name)
-    if found.denominator != 1 or found < 1:
-        raise PlanError(f"{name} = {to_decimal(found)} is not a whole number of 1 or more", hint="give 1, 2, 3, ...")
-    return int(found)
+    amount = number(value, name)
+    if amount.denominator != 1 or amount < 1:
+        raise PlanError(f"{name} = {to_decimal(amount)} is not a whole number of 1 or more", hint="give 1, 2, 3, ...")
+    return int(amount)
 
 
 def flag(value: Any, name: str) -> bool:
@@ -175,7 +175,9 @@ def choice(*allowed: str) -> Reader[str]:
 
     def read(value: Any, name: str) -> str:
         if value not in allowed:
-            raise PlanError(f"{name} = {_shown(value)} is not allowed", hint=f"give one of: {', '.join(allowed)}")
+            raise PlanError(
+                f"{name} = {_value_in_words(value)} is not allowed", hint=f"give one of: {', '.join(allowed)}"
+            )
         return str(value)
 
     return read
@@ -187,11 +189,11 @@ def by_text(levels: Iterable[Hashable]) -> dict[str, Hashable]:
     >>> by_text([1, 2.0, None])
     {'1': 1, '2.0': 2.0, '2': 2.0, '': None}
     """
-    found: dict[str, Hashable] = {}
+    levels_by_text: dict[str, Hashable] = {}
     for level in levels:
         for one in (MISSING,) if is_missing(level) else texts(level):
-            found.setdefault(one, level)
-    return found
+            levels_by_text.setdefault(one, level)
+    return levels_by_text
 
 
 _READ_AS: Mapping[type, str] = {bool: "boolean", date: "date", datetime: "datetime"}
@@ -222,12 +224,12 @@ def find_levels(wanted: Iterable[str], levels: Collection[Hashable], where: str)
     [9]
     """
     known = by_text(levels)
-    found = []
+    matches = []
     for one in wanted:
         if one not in known:
             raise unknown_label(one, list(known), where)
-        found.append(known[one])
-    return found
+        matches.append(known[one])
+    return matches
 
 
 def unknown_label(given: str, known: Sequence[str], where: str, declared: Sequence[str] = ()) -> UnknownCategoryError:
@@ -251,20 +253,20 @@ def _list(value: Any, name: str) -> list[Any]:
     return as_list(value, name)
 
 
-def _distinct(found: tuple[T, ...], name: str) -> tuple[T, ...]:
-    twice = [one for i, one in enumerate(found) if one in found[:i]]
+def _distinct(items: tuple[T, ...], name: str) -> tuple[T, ...]:
+    twice = [one for i, one in enumerate(items) if one in items[:i]]
     if twice:
         raise PlanError(f"{name} holds {shorten(repr(twice[0]))} twice", hint="leave out one of them", value=twice[0])
-    return found
+    return items
 
 
 def _wrong(value: Any, name: str, allowed: str, hint: str) -> PlanError:
-    return PlanError(f"{name} = {_shown(value)} is not {allowed}", hint=hint, value=value)
+    return PlanError(f"{name} = {_value_in_words(value)} is not {allowed}", hint=hint, value=value)
 
 
-def _shown(value: Any) -> str:
-    shown = repr(str(value)) if isinstance(value, str) else str(value)
-    return shorten(shown, 30) if "\n" not in shown else kind_of(value)
+def _value_in_words(value: Any) -> str:
+    written = repr(str(value)) if isinstance(value, str) else str(value)
+    return shorten(written, 30) if "\n" not in written else kind_of(value)
 
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

@@ -92,8 +92,8 @@ class Protection:
         """From values as people type them; the keys are those of ``[[protect]]`` in a plan."""
         variables = variables if isinstance(variables, str) else list_of(str, variables, "variables")
         check_kind(str, method=method)
-        shown = variables if isinstance(variables, str) else " and ".join(map(str, variables))
-        return cls.read({"variables": variables, "method": method, **more}, f"protection of {shown}")
+        title = variables if isinstance(variables, str) else " and ".join(map(str, variables))
+        return cls.read({"variables": variables, "method": method, **more}, f"protection of {title}")
 
     @classmethod
     def read(cls, given: Any, where: str) -> Protection:
@@ -252,18 +252,18 @@ def _allowed(maker: type[Method], *, swap: bool) -> list[str]:
     return names + [key for key in COMMON_ENTRIES if key not in left_out]
 
 
-def _bounds(given: Mapping[str, Fraction], where: str) -> Bounds:
+def _bounds(limits: Mapping[str, Fraction], where: str) -> Bounds:
     try:
-        return Bounds.of(caps=None, **given)
+        return Bounds.of(caps=None, **limits)
     except MaskwellError as error:
         raise PlanError(f"{where}: {error.message}", hint=error.hint, values=error.values, **error.objects) from error
 
 
 def _exempt(value: Any, name: str) -> tuple[str, ...]:
-    found = read.names(value, name)
-    for one in found:
+    exemptions = read.names(value, name)
+    for one in exemptions:
         read.choice(*EXEMPTIONS)(one, name)
-    return found
+    return exemptions
 
 
 # ---- single labels: those that stay, and those with a bound of their own
@@ -277,9 +277,9 @@ def read_exclude(variables: Sequence[str]) -> Reader[dict[str, tuple[str, ...]]]
     """
 
     def entry(value: Any, name: str) -> dict[str, tuple[str, ...]]:
-        given = value if isinstance(value, Mapping) else {_only(variables, name, '{ roof = ["9"] }'): value}
-        _check_variables(given, variables, name)
-        return {variable: read.labels(labels, f"{name} of {variable!r}") for variable, labels in given.items()}
+        by_variable = value if isinstance(value, Mapping) else {_only(variables, name, '{ roof = ["9"] }'): value}
+        _check_variables(by_variable, variables, name)
+        return {variable: read.labels(labels, f"{name} of {variable!r}") for variable, labels in by_variable.items()}
 
     return entry
 
@@ -302,12 +302,10 @@ def read_caps(variables: Sequence[str]) -> Reader[dict[str, Fraction]]:
 
 
 def _cap(value: Any, name: str) -> Fraction:
-    found = read.number(value, name)
-    if not 0 <= found <= 1:
-        raise PlanError(
-            f"{name} = {to_decimal(found)} is out of range", hint=f"give a number 0 to 1{percent_meant(found)}"
-        )
-    return found
+    cap = read.number(value, name)
+    if not 0 <= cap <= 1:
+        raise PlanError(f"{name} = {to_decimal(cap)} is out of range", hint=f"give a number 0 to 1{percent_meant(cap)}")
+    return cap
 
 
 def _only(variables: Sequence[str], name: str, form: str) -> str:
@@ -318,7 +316,7 @@ def _only(variables: Sequence[str], name: str, form: str) -> str:
     return variables[0]
 
 
-def _check_variables(given: Mapping[str, Any], variables: Sequence[str], name: str) -> None:
-    for variable in given:
+def _check_variables(by_variable: Mapping[str, Any], variables: Sequence[str], name: str) -> None:
+    for variable in by_variable:
         if variable not in variables:
             raise read.unknown(str(variable), f"{name}: there is no variable", [*variables], " here")

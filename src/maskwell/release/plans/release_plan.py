@@ -216,10 +216,10 @@ def _not_in_codebook(table: CellTable, column: str, extra: Sequence[Hashable]) -
 
 
 def _codebook(labels: Any, column: str) -> tuple[str, ...]:
-    found = read.labels(labels, f"[codebook]: {column}")
-    if not found:
+    categories = read.labels(labels, f"[codebook]: {column}")
+    if not categories:
         raise PlanError(f"[codebook]: {column} has no labels", hint='list all of them: ["yes", "no"]', column=column)
-    return found
+    return categories
 
 
 def _plain(value: Any) -> Any:

@@ -197,7 +197,7 @@ def _relabelled(stage: Stage, table: CellTable, where: str) -> Stage:
     places = [_EarlierLabels(table.levels[table.place(name)]) for name in stage.columns]
 
     def here(labels: Sequence[Labels]) -> list[Labels]:
-        return [tuple(own.label(part) for own, part in zip(places, label, strict=True)) for label in labels]
+        return [tuple(column.label(part) for column, part in zip(places, label, strict=True)) for label in labels]
 
     states, outputs = here(stage.states), here(stage.outputs)
     made = replace(stage, states=states, outputs=outputs)
@@ -215,14 +215,14 @@ class _EarlierLabels:
     """Labels of an earlier file as labels of this one."""
 
     def __init__(self, levels: Sequence[Hashable]) -> None:
-        self._levels, self._own, self._known = levels, {*levels}, by_text(levels)
+        self._levels, self._level_set, self._known = levels, {*levels}, by_text(levels)
 
     def label(self, earlier: Hashable) -> Hashable:
         """The label of this file with the same text; one that does not occur, in the type of those that do."""
-        if earlier is None or earlier in self._own:
+        if earlier is None or earlier in self._level_set:
             return earlier
-        found = next((self._known[text] for text in texts(earlier) if text in self._known), None)
-        return typed(texts(earlier)[-1], self._levels) if found is None else found
+        level = next((self._known[text] for text in texts(earlier) if text in self._known), None)
+        return typed(texts(earlier)[-1], self._levels) if level is None else level
 
 
 def _counts_again(plan: ReleasePlan, table: CellTable, stage: Stage) -> dict[str, Any]:
@@ -255,16 +255,16 @@ def _unknown(table: CellTable, stage: Stage, lost: Array) -> UnknownCategoryErro
 def _follows(stage: Stage, name: str, tables: Tables, where: str) -> dict[Labels, Hashable]:
     """The label of a linked column for each combination, as in the earlier file; in this one it must be the same."""
     table = tables[(*stage.variables, name)]
-    columns = [_EarlierLabels(table.levels[table.place(own)]) for own in (*stage.variables, name)]
-    found = {
-        tuple(own.label(part) for own, part in zip(columns, key, strict=False)): columns[-1].label(label)
+    columns = [_EarlierLabels(table.levels[table.place(column)]) for column in (*stage.variables, name)]
+    linked_labels = {
+        tuple(column.label(part) for column, part in zip(columns, key, strict=False)): columns[-1].label(label)
         for key, label in stage.linked[name].items()
     }
     for *variables, label in table.labels():
-        if found.setdefault(tuple(variables), label) != label:
+        if linked_labels.setdefault(tuple(variables), label) != label:
             raise PlanError(
                 f"{where}: {shorten(name, 20)!r} does not follow as in the earlier file",
                 hint="correct the column, or make new matrices: then all draws are new",
                 column=name,
             )
-    return found
+    return linked_labels

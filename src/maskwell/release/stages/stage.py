@@ -114,8 +114,8 @@ class Stage:
     @property
     def mass(self) -> Real:
         """What the matrix should keep on average: weights where the invariance is for them, else counts."""
-        own = self.weights if self.invariance == "weights" and self.weights is not None else self.counts
-        return np.asarray(own, dtype=np.float64)
+        amounts = self.weights if self.invariance == "weights" and self.weights is not None else self.counts
+        return np.asarray(amounts, dtype=np.float64)
 
     @cached_property
     def transitions(self) -> tuple[Array, Array, Real]:
@@ -213,12 +213,12 @@ def acting(steps: Sequence[R], columns: Iterable[str]) -> list[R]:
 
     They move one of the columns, or, before such a one, a column within which it works.
     """
-    wanted, found = {*columns}, list[R]()
+    needed, acting_steps = {*columns}, list[R]()
     for step in reversed(steps):
-        if wanted & {*step.variables, *step.linked}:
-            found.append(step)
-            wanted |= {*step.within}
-    return found[::-1]
+        if needed & {*step.variables, *step.linked}:
+            acting_steps.append(step)
+            needed |= {*step.within}
+    return acting_steps[::-1]
 
 
 def needed_columns(steps: Sequence[Randomization], columns: Sequence[str]) -> tuple[str, ...]:
@@ -293,11 +293,11 @@ def own_posteriors(stage: Stage) -> Real:
     """Shape (k,): the chance that a record released with a state has it in truth; 0 where none is."""
     released, true, flow, sums = _occurring_flows(stage)
     places = {state: i for i, state in enumerate(stage.outputs)}
-    own = np.array([places.get(state, -1) for state in stage.states], dtype=np.int64)
-    same = released == own[true]
-    found = np.zeros(len(stage.states))
-    found[true[same]] = (flow / sums[released])[same]
-    return found
+    output_places = np.array([places.get(state, -1) for state in stage.states], dtype=np.int64)
+    same = released == output_places[true]
+    posteriors = np.zeros(len(stage.states))
+    posteriors[true[same]] = (flow / sums[released])[same]
+    return posteriors
 
 
 def _posterior_own(stage: Stage) -> float:
@@ -305,8 +305,8 @@ def _posterior_own(stage: Stage) -> float:
 
 
 def _odds(stage: Stage) -> float:
-    own = _posterior_own(stage)
-    return own / (1 - own) if own < 1 else np.inf
+    posterior = _posterior_own(stage)
+    return posterior / (1 - posterior) if posterior < 1 else np.inf
 
 
 def guessed(stage: Stage) -> float:

@@ -61,22 +61,22 @@ def build_stages(
             f"{len(earlier):,} earlier stages for {len(plan.protections):,} protections of the plan",
             hint="give the stages of an earlier release with the same plan",
         )
-    found = []
+    stages = []
     for number, protection in enumerate(plan.protections, 1):
         where = f"[[protect]] number {number}"
         if earlier is not None:
-            found.append(_again(plan, where, protection, tables, earlier[number - 1]))
+            stages.append(_again(plan, where, protection, tables, earlier[number - 1]))
             continue
         other = (external or {}).get(",".join(protection.variables))
-        found.append(_stage(plan, where, protection, tables, other))
-    check_combinations(plan, found, tables)
-    return tuple(found)
+        stages.append(_stage(plan, where, protection, tables, other))
+    check_combinations(plan, stages, tables)
+    return tuple(stages)
 
 
 def _check_codebook(plan: ReleasePlan, tables: Tables) -> None:
     """Raise where the file holds a label that its codebook does not list."""
     for column in plan.codebook:
-        table = next((own for columns, own in tables.items() if column in columns), None)
+        table = next((table for columns, table in tables.items() if column in columns), None)
         if table is not None:
             plan.levels_of(table, column)
 
@@ -122,29 +122,29 @@ def _randomized_again(stage: Stage, protection: Protection, where: str) -> Stage
 
 def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...], Hashable]:
     """The label of a linked column for each combination of the variables; an error where it does not follow."""
-    found: dict[tuple[Hashable, ...], Hashable] = {}
+    linked_labels: dict[tuple[Hashable, ...], Hashable] = {}
     for *variables, label in table.labels():
         key = tuple(variables)
-        if found.setdefault(key, label) != label:
-            both = f"{shorten(str(found[key]), 40)} or {shorten(str(label), 40)}"
+        if linked_labels.setdefault(key, label) != label:
+            both = f"{shorten(str(linked_labels[key]), 40)} or {shorten(str(label), 40)}"
             raise PlanError(
                 f"{where}: {shorten(name, 20)!r} does not follow: records that agree in the variables differ in it",
                 hint=f"randomize them jointly: variables = {[*table.columns]}",
                 values=f"{both} for {shorten(', '.join(map(str, key)), 80)}",
                 column=name,
             )
-    return found
+    return linked_labels
 
 
 def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...], Hashable]], where: str) -> None:
     """Raise where a combination can be released for which no record tells the label of a linked column."""
     for name, follows in linked.items():
         for label in stage.outputs:
-            if (own := label[len(stage.within) :]) not in follows:
+            if (combination := label[len(stage.within) :]) not in follows:
                 raise PlanError(
                     f"{where}: a combination may be released for which no record has a value of {name!r}",
                     hint="keep to labels that occur, or randomize the linked column with the others",
-                    values=shorten(", ".join(map(str, own)), 80),
+                    values=shorten(", ".join(map(str, combination)), 80),
                     column=name,
                 )
 
@@ -160,11 +160,11 @@ def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTa
     both = CellTable.of(table.columns, dict.fromkeys(labels, 1))
     places = {label: i for i, label in enumerate(both.labels())}
 
-    def spread(own: CellTable, values: Array | None) -> Any:
+    def spread(source: CellTable, values: Array | None) -> Any:
         if values is None:
             return None
         out = np.zeros(len(both), dtype=values.dtype)
-        out[[places[label] for label in own.labels()]] = values
+        out[[places[label] for label in source.labels()]] = values
         return out
 
     sums = {"weights": spread(table, table.weights), "squares": spread(table, table.squares)}
@@ -240,10 +240,10 @@ def _derived_stage(
 
 def _check_kept(design: Sparse, protection: Protection, states: _States, open_: Array, where: str) -> None:
     """Raise where a plan says what is to be kept on average, and the matrix of its method keeps something else."""
-    wanted, table = protection.base.invariance_asked, states.table
-    if wanted is None:
+    to_keep, table = protection.base.invariance_asked, states.table
+    if to_keep is None:
         return
-    asked = {wanted: {"weights": table.weights, "counts": table.counts}[wanted]}
+    asked = {to_keep: {"weights": table.weights, "counts": table.counts}[to_keep]}
     if protection.how.exchanges:
         asked["counts"] = table.counts
     if all(amounts is None or is_invariant(design, states.of(amounts)[open_]) for amounts in asked.values()):
@@ -251,7 +251,7 @@ def _check_kept(design: Sparse, protection: Protection, states: _States, open_: 
     external = protection.counts_from is not None
     method = "a matrix from the counts of another file" if external else protection.method
     raise PlanError(
-        f"{where}: {method} does not keep the {'sums of weights' if wanted == 'weights' else 'counts'} of this file",
+        f"{where}: {method} does not keep the {'sums of weights' if to_keep == 'weights' else 'counts'} of this file",
         hint="leave out invariance" if external else "leave out invariance: then counts of records are kept",
     )
 
@@ -334,16 +334,16 @@ def _bounds(
     caps: dict[int, Fraction] = {}
     if protection.caps:  # of a single variable
         levels = [label[n_within] for label in labels]
-        found = find_levels(protection.caps, [*dict.fromkeys(levels)], f"{where}: caps")
-        wanted = dict(zip(found, protection.caps.values(), strict=True))
-        caps = {i: wanted[level] for i, level in enumerate(levels) if level in wanted}
+        capped_levels = find_levels(protection.caps, [*dict.fromkeys(levels)], f"{where}: caps")
+        cap_by_level = dict(zip(capped_levels, protection.caps.values(), strict=True))
+        caps = {i: cap_by_level[level] for i, level in enumerate(levels) if level in cap_by_level}
     return replace(protection.bounds, match=match, caps=caps)
 
 
 def invariance_of(plan: ReleasePlan, protection: Protection) -> str:
     """What a matrix worked out from the file keeps on average."""
-    if (wanted := protection.base.invariance_asked) is not None:
-        return wanted
+    if (invariance := protection.base.invariance_asked) is not None:
+        return invariance
     if protection.counts_from is not None:
         return "external"
     bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
@@ -375,8 +375,8 @@ def _excluded(protection: Protection, table: CellTable, kept: Array, where: str)
     for column, labels in protection.exclude.items():
         place = table.place(column)
         levels = table.levels[place]
-        found = find_levels(labels, levels, f"{where}: exclude of {column!r}")
-        hit = np.array([level in found for level in levels], dtype=bool)
+        excluded = find_levels(labels, levels, f"{where}: exclude of {column!r}")
+        hit = np.array([level in excluded for level in levels], dtype=bool)
         out |= hit[table.codes[kept, place]]
     return out
 
@@ -405,7 +405,7 @@ def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns
     if not acting(stages, columns):
         return 0.0
     try:
-        found = arrivals_of(stages, table, columns)
+        arrivals = arrivals_of(stages, table, columns)
     except TooLargeError:
         return None
-    return max(0.0, 1 - float((found.counts * found.kept).sum()) / table.n)
+    return max(0.0, 1 - float((arrivals.counts * arrivals.kept).sum()) / table.n)
