@@ -76,18 +76,18 @@ def audit(
     loaded, demand = load_design(design), audited_demand(None, options["average_security"], demand_words(options))
     shares = None if prior is None else read_shares(prior, "--prior", loaded)
     codes = [] if sensitive is None else read_codes(sensitive, "--sensitive", loaded)
-    found = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])
+    audited = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])
     picture = plot_content(plot, lambda: _picture(loaded, demand, design))
     proof = certificate_content(certificate, loaded, demand)
     written = write_files({"certificate": (certificate, proof), "plot": (plot, picture)}, force=force, inputs=inputs)
     if as_json:
-        print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | written)
+        print_json(audited.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | written)
     elif explain:
         print_lines(with_plot(Report([_sentence(one) for one in explained(loaded, demand)]), plot))
     else:
-        report = audit_report(found.to_dict(), loaded, design, typed_demand(options))
+        report = audit_report(audited.to_dict(), loaded, design, typed_demand(options))
         print_lines(with_certificate(with_plot(report, plot), certificate))
-    return ANSWER_IS_NO if found.meets is False else OK
+    return ANSWER_IS_NO if audited.meets is False else OK
 
 
 def _picture(design: Design, demand: Demand | AverageSecurity | None, path: str) -> Picture:

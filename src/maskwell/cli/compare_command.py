@@ -62,11 +62,11 @@ def compare(
     one, two = load_design(first), load_design(second)
     shares = None if pi is None else read_shares(pi, "--pi", one)
     judged = _measure(one, measure or "parity", prior, sensitive)
-    found = compare_designs(one, two, pi=shares, measure=judged, at=at)
+    comparison = compare_designs(one, two, pi=shares, measure=judged, at=at)
     if as_json:
-        print_json(found.to_dict())
+        print_json(comparison.to_dict())
     else:
-        print_lines(compare_report(found, first, second))
+        print_lines(compare_report(comparison, first, second))
 
 
 def _measure(design: Design, name: str, prior: str | None, sensitive: str | None) -> Measure:

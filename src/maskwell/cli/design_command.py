@@ -174,8 +174,8 @@ def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
     way = tunable(procedure)
     if way is None:
         return []
-    own = {parameter.option for parameter in procedure.parameters}
-    demands = [option for option in demand_parameters() if not own & set(option.opts)]
+    family_options = {parameter.option for parameter in procedure.parameters}
+    demands = [option for option in demand_parameters() if not family_options & set(option.opts)]
     return [*demands, click.Option(["--ratio"], metavar="R", help=RATIO_HELP.format(f"--{way.free}"))]
 
 
@@ -228,8 +228,8 @@ def _check_complete(procedure: Procedure, options: Mapping[str, Any]) -> None:
 
 def _values(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
     """The parameters of the family, from the texts of the command line."""
-    given = {parameter: options.get(parameter.name) for parameter in procedure.parameters}
-    return {parameter.name: _read(parameter, value) for parameter, value in given.items() if value is not None}
+    texts = {parameter: options.get(parameter.name) for parameter in procedure.parameters}
+    return {parameter.name: _read(parameter, value) for parameter, value in texts.items() if value is not None}
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
@@ -293,12 +293,12 @@ def matrix(
     from maskwell.designs.dense import Dense
     from maskwell.engines.handwritten_files import read_matrix
 
-    found = read_matrix(file)
-    truths, given = (found.row_labels, found.column_labels) if rows else (found.column_labels, found.row_labels)
+    table = read_matrix(file)
+    truths, report_labels = (table.row_labels, table.column_labels) if rows else (table.column_labels, table.row_labels)
     truths = truths if categories is None else Categories.of(read_labels(categories, "--categories"))
-    given = given if reports is None else Categories.of(read_labels(reports, "--reports"))
+    report_labels = report_labels if reports is None else Categories.of(read_labels(reports, "--reports"))
     make = Dense.from_rows if rows else Dense.of
-    made = make(found.entries, truths, given).with_provenance(family="matrix", parameters={"rows": rows})
+    made = make(table.entries, truths, report_labels).with_provenance(family="matrix", parameters={"rows": rows})
     saved(made, output=output, force=force, as_json=as_json, inputs=(file,))
 
 
@@ -341,9 +341,9 @@ def extremal(
 
     shares, labels = split_list(pi, "--pi"), read_categories(categories, k)
     asked = needed_demand(demand, "extremal")
-    found = extremal_design(shares, asked, labels, utility=utility, average=average)
-    way_out = "" if found.identifiable else AVERAGE if found.may_be_averaged else SUBSET
-    saved(found.design, output=output, force=force, as_json=as_json, more=found.to_dict(), note=way_out)
+    best = extremal_design(shares, asked, labels, utility=utility, average=average)
+    way_out = "" if best.identifiable else AVERAGE if best.may_be_averaged else SUBSET
+    saved(best.design, output=output, force=force, as_json=as_json, more=best.to_dict(), note=way_out)
 
 
 @design.command(

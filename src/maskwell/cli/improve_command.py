@@ -66,25 +66,27 @@ def improve(
         raise ParameterError(f"design and certificate would both be {output}", hint="give them different names")
     check_outputs([path for path in (output, certificate) if path is not None], force=force, inputs=[design])
     loaded, demand = load_design(design), given_demand(options)
-    found = _improved(design, loaded, demand, sensitive, options)
-    applies = getattr(found, "applies", True)
-    written = _written(found, demand, design, output, certificate, force=force) if applies else {}
+    replacement = _improved(design, loaded, demand, sensitive, options)
+    applies = getattr(replacement, "applies", True)
+    written = _written(replacement, demand, design, output, certificate, force=force) if applies else {}
     if as_json:
-        print_json({**found.to_dict(), **written})
+        print_json({**replacement.to_dict(), **written})
     else:
-        report = _report(found, design, written.get("output"))
+        report = _report(replacement, design, written.get("output"))
         proof = None if certificate == "-" else written.get("certificate")
         print_lines(with_certificate(report, proof), err="-" in written.values())
     return OK if applies else ANSWER_IS_NO
 
 
-def _report(found: Improvement | OneSided, path: str, output: str | None) -> Report:
+def _report(replacement: Improvement | OneSided, path: str, output: str | None) -> Report:
     from maskwell.planning.improvement import Improvement
     from maskwell.reports.text.order_report import improved_report, one_sided_report
 
-    shown = output if output != "-" else None
+    saved_as = output if output != "-" else None
     return (
-        improved_report(found, path, shown) if isinstance(found, Improvement) else one_sided_report(found, path, shown)
+        improved_report(replacement, path, saved_as)
+        if isinstance(replacement, Improvement)
+        else one_sided_report(replacement, path, saved_as)
     )
 
 
@@ -108,14 +110,20 @@ def _improved(
 
 
 def _written(
-    found: Replacement, demand: Demand | None, path: str, output: str | None, certificate: str | None, *, force: bool
+    replacement: Replacement,
+    demand: Demand | None,
+    path: str,
+    output: str | None,
+    certificate: str | None,
+    *,
+    force: bool,
 ) -> dict[str, str]:
     """Write the files that were asked for, both or none, and name them."""
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
 
     contents = {
-        "output": (output, None if output is None else dumps(found.design).encode()),
-        "certificate": (certificate, None if certificate is None else found.certificate(demand).text().encode()),
+        "output": (output, None if output is None else dumps(replacement.design).encode()),
+        "certificate": (certificate, None if certificate is None else replacement.certificate(demand).text().encode()),
     }
     return write_files(contents, force=force, inputs=[path])

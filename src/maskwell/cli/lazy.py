@@ -46,10 +46,10 @@ class CommandGroup(click.Group):
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"for a list of them: {ctx.command_path} --help"
             raise MaskwellError(f"no such command: {ctx.command_path} {name}", hint=hint)
-        found = super().resolve_command(ctx, args)
-        if found[1] is not None and not isinstance(found[1], click.Group) and not ctx.resilient_parsing:
-            _check_values(found[1], ctx, found[2])
-        return found
+        resolved = super().resolve_command(ctx, args)
+        if resolved[1] is not None and not isinstance(resolved[1], click.Group) and not ctx.resilient_parsing:
+            _check_values(resolved[1], ctx, resolved[2])
+        return resolved
 
 
 class LazyGroup(CommandGroup):
@@ -82,9 +82,9 @@ class LazyGroup(CommandGroup):
         self, args: Sequence[str] | None = None, prog_name: str | None = None, *rest: Any, **extra: Any
     ) -> NoReturn:
         """Run, print errors as every error is printed, and exit."""
-        given = list(sys.argv[1:] if args is None else args)
+        arguments = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
-        sys.exit(self._run(given, prog_name or "maskwell", *rest, **extra))
+        sys.exit(self._run(arguments, prog_name or "maskwell", *rest, **extra))
 
     def _run(self, args: list[str], prog_name: str, *rest: Any, **extra: Any) -> int:
         as_json, printed_to = "--json" in args, sys.stdout

@@ -180,10 +180,10 @@ def typed_demand(options: Mapping[str, Any]) -> str:
     >>> typed_demand({"gamma": None, "rho": ("0.1", "1/2")})
     '--rho 0.1 1/2'
     """
-    given = {name: options[name] for name in DEMANDS if options.get(name) is not None}
+    demands = {name: options[name] for name in DEMANDS if options.get(name) is not None}
     words = [
         f"--{name.replace('_', '-')} {' '.join(value) if isinstance(value, tuple) else shlex.quote(value)}"
-        for name, value in given.items()
+        for name, value in demands.items()
     ]
     words += [f"--between {options['between']}"] if options.get("between") else []
     return " ".join([*words, *(["--closed"] if options.get("closed") else [])])
@@ -308,8 +308,8 @@ def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str
 
     with as_typed():
         typed = [_split_assignment(text) for text in texts]
-    found = [Assignment.of(columns, load_design(path), when) for columns, when, path in typed]
-    return found, {_named(columns, when): path for columns, when, path in typed}
+    assignments = [Assignment.of(columns, load_design(path), when) for columns, when, path in typed]
+    return assignments, {_named(columns, when): path for columns, when, path in typed}
 
 
 def _named(columns: str, when: Sequence[tuple[str, str]]) -> str:

@@ -181,18 +181,18 @@ def _choose(
     if as_json:
         print_json({**choice.to_dict(), **written})
     else:
-        shown = None if output == "-" else output
-        print_lines(with_plot(choice_report(choice, shown, typed_demand(demand)), plot), err=output == "-")
+        saved_as = None if output == "-" else output
+        print_lines(with_plot(choice_report(choice, saved_as, typed_demand(demand)), plot), err=output == "-")
 
 
 def _needed_categories(labels: str | None, k: str | None) -> Categories:
-    found = read_categories(labels, k)
-    if found is None:
+    categories = read_categories(labels, k)
+    if categories is None:
         raise ParameterError(
             "plan needs the categories of the truth",
             hint="say how many with --k 10, or name them with --categories a,b,c",
         )
-    return found
+    return categories
 
 
 def _check_used(*, level: str | None, needs: str | None, picture: str | None, plot: str | None) -> None:

@@ -175,8 +175,8 @@ def _try_out(
     if as_json:
         print_json({**_content(release), "map": [point.to_dict() for point in points], **drawn})
     else:
-        given = {"--key": key, "--matrices": matrices}
-        print_lines(with_plot(dry_run_report(release, points, source=file, plan=plan_file, given=given), plot))
+        options = {"--key": key, "--matrices": matrices}
+        print_lines(with_plot(dry_run_report(release, points, source=file, plan=plan_file, given=options), plot))
     _answer(release)
 
 

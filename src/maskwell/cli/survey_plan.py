@@ -27,9 +27,9 @@ def check_alone(**given: Any) -> None:
     """Raise for options that choose a design, where one is given."""
     for name, value in given.items():
         if value:
-            shown = str(value).split()[0] if name == "demand" else "-o" if name == "output" else f"--{name}"
+            option = str(value).split()[0] if name == "demand" else "-o" if name == "output" else f"--{name}"
             raise ParameterError(
-                f"{shown} chooses a design, and one is given", hint="leave it out, or leave out the design file"
+                f"{option} chooses a design, and one is given", hint="leave it out, or leave out the design file"
             )
 
 
@@ -41,28 +41,28 @@ def plan_survey(
 
     designs = [load_design(path) for path in paths]
     check_plot(plot, force=force, inputs=[*paths, asked["strata"] or "-"])
-    found: SamplePlan | PowerPlan | Allocation
+    plan: SamplePlan | PowerPlan | Allocation
     if asked["strata"] is not None or len(designs) > 1:
         _refuse(plot=plot, why="a division of respondents has no picture")
-        found = _strata(designs, asked) if asked["strata"] is not None else _samples(designs, paths, asked)
-        lines, drawn = allocation_report(found), {}
+        plan = _strata(designs, asked) if asked["strata"] is not None else _samples(designs, paths, asked)
+        lines, drawn = allocation_report(plan), {}
     else:
         (design,), (path,) = designs, paths
         tests = asked["power"] is not None or asked["against"] is not None
         _refuse(plot=plot if tests else None, why="the picture is that of a margin: give --n or --margin alone")
-        found = _test(design, asked) if tests else _sample(design, asked)
-        drawn = write_plot(plot, plot_content(plot, lambda: _picture(found)), force=force, inputs=paths)
-        lines = power_report(found, path) if tests else sample_report(found, path)  # type: ignore[arg-type]
+        plan = _test(design, asked) if tests else _sample(design, asked)
+        drawn = write_plot(plot, plot_content(plot, lambda: _picture(plan)), force=force, inputs=paths)
+        lines = power_report(plan, path) if tests else sample_report(plan, path)  # type: ignore[arg-type]
     if as_json:
-        print_json({**found.to_dict(), **drawn})
+        print_json({**plan.to_dict(), **drawn})
     else:
         print_lines(with_plot(lines, plot))
 
 
-def _picture(found: Any) -> Any:
+def _picture(plan: Any) -> Any:
     from maskwell.plots import plot_margins
 
-    return plot_margins(found)
+    return plot_margins(plan)
 
 
 # ---- one design
@@ -125,9 +125,9 @@ def _complex(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"deff": asked["deff"] or 1, "cv_weights": asked["cv_weights"] or 0}
 
 
-def _refuse(*, why: str, **given: Any) -> None:
+def _refuse(*, why: str, **options: Any) -> None:
     """Raise for options that would be left aside."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None:
             raise ParameterError(f"--{name.replace('_', '-')} has no meaning here", hint=why)
 
@@ -160,13 +160,13 @@ def _read_strata(path: str, design: Design | None, asked: Mapping[str, Any]) -> 
     from maskwell.engines.handwritten_files import read_small_table
 
     rows = read_small_table(path, needed=("stratum", "share", "pi"), allowed=("design", "cost"), hint=STRATA_HINT)
-    found = []
+    strata = []
     for number, row in rows:
         try:
-            found.append(_stratum(row, design, Path(path).parent, asked))
+            strata.append(_stratum(row, design, Path(path).parent, asked))
         except MaskwellError as error:
             raise DataFileError(f"{path}, line {number}: {error.message}", hint=error.hint, path=path) from error
-    return found
+    return strata
 
 
 def _stratum(row: Mapping[str, str], design: Design | None, folder: Path, asked: Mapping[str, Any]) -> Stratum:
@@ -201,9 +201,9 @@ def _samples(designs: Sequence[Design], paths: Sequence[str], asked: Mapping[str
     names = ("budget", "deff", "cv_weights")
     _refuse(**{name: asked[name] for name in names}, why="samples are divided for --n or --margin alone")
     pi = _shares(designs[0], asked)
-    wanted = _wanted(designs[0], asked["category"])
+    coefficients = _coefficients(designs[0], asked["category"])
     tests = {name: asked[name] for name in ("power", "against", "alpha")}
-    _refuse(**tests, why=_margin_of_test(tests, None if pi is None else float(pi @ wanted)))
+    _refuse(**tests, why=_margin_of_test(tests, None if pi is None else float(pi @ coefficients)))
     if pi is None or (asked["n"] is None and asked["margin"] is None):
         raise ParameterError(
             "a division among samples needs all respondents and the shares to plan for",
@@ -212,7 +212,7 @@ def _samples(designs: Sequence[Design], paths: Sequence[str], asked: Mapping[str
     return allocate_samples(
         designs,
         pi,
-        wanted=wanted,
+        wanted=coefficients,
         n=asked["n"],
         margin=asked["margin"],
         level=asked["level"] or "0.95",
@@ -238,7 +238,7 @@ def _margin_of_test(tests: Mapping[str, str | None], null: float | None) -> str:
     return f"{said} --margin {Printed(margin):.3g} --level {Printed(1 - alpha):g} gives about that power"
 
 
-def _wanted(design: Design, category: str | None) -> list[float]:
+def _coefficients(design: Design, category: str | None) -> list[float]:
     """Coefficients of what is wanted: of one category, or of all that have an answer in common."""
     labels, place = design.inputs.labels, _place(design)
     if place is None:
@@ -247,10 +247,10 @@ def _wanted(design: Design, category: str | None) -> list[float]:
         code = 0 if category is None else read_codes(category, "--category", design)[0]
         return [float(j == code) for j in range(design.k)]
     parts = [str(label[place]) for label in labels]  # type: ignore[index]
-    wanted = parts[0] if category is None else category
-    if wanted not in parts:
-        raise ParameterError(f"--category: no answer {wanted!r}", hint=f"known: {', '.join(dict.fromkeys(parts))}")
-    return [float(part == wanted) for part in parts]
+    answer = parts[0] if category is None else category
+    if answer not in parts:
+        raise ParameterError(f"--category: no answer {answer!r}", hint=f"known: {', '.join(dict.fromkeys(parts))}")
+    return [float(part == answer) for part in parts]
 
 
 def _place(design: Design) -> int | None:
@@ -258,5 +258,5 @@ def _place(design: Design) -> int | None:
     if not all(isinstance(label, tuple) for label in design.inputs.labels):
         return None
     variables = list(design.provenance.get("variables", ()))
-    wanted = design.provenance.get("wanted")
-    return variables.index(wanted) if wanted in variables else 0
+    variable = design.provenance.get("wanted")
+    return variables.index(variable) if variable in variables else 0

@@ -39,12 +39,12 @@ def verify(certificate: str, design: str | None, *, as_json: bool) -> int:
     from maskwell.reports.text.privacy_report import verified_report
     from maskwell.verbs.certify import verify as verify_certificate
 
-    found = verify_certificate(certificate, design=design)
+    verification = verify_certificate(certificate, design=design)
     if as_json:
-        print_json({"certificate": certificate, **found.to_dict()})
+        print_json({"certificate": certificate, **verification.to_dict()})
     else:
-        print_lines(verified_report(found, certificate))
-    return OK if found.ok and found.meets is not False else ANSWER_IS_NO
+        print_lines(verified_report(verification, certificate))
+    return OK if verification.ok and verification.meets is not False else ANSWER_IS_NO
 
 
 def check_certificate(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:

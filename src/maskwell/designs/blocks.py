@@ -126,24 +126,26 @@ class Blocks(CodedDesign):
 
     def guess_probability(self, prior: Real | None = None) -> float:
         """The parts' guess probabilities, weighted by the chance of each cell."""
-        own = None if prior is None else self.check_distribution(prior, "prior")
-        return math.fsum(weight * part.guess_probability(shares) for part, weight, shares in self._weighted(own))
+        shares_of_all = None if prior is None else self.check_distribution(prior, "prior")
+        return math.fsum(
+            weight * part.guess_probability(shares) for part, weight, shares in self._weighted(shares_of_all)
+        )
 
     def added_variance(self, pi: Real | None = None) -> float:
         """The parts' added variances, weighted by the chance of each cell: every report tells its cell."""
         self.check_identifiable()
-        own = None if pi is None else self.check_distribution(pi)
-        return math.fsum(weight * part.added_variance(shares) for part, weight, shares in self._weighted(own))
+        shares_of_all = None if pi is None else self.check_distribution(pi)
+        return math.fsum(weight * part.added_variance(shares) for part, weight, shares in self._weighted(shares_of_all))
 
     def _weighted(self, pi: Real | None) -> list[tuple[CodedDesign, float, Real | None]]:
         """Each part with the chance of its cell and the shares within it; equal shares where ``pi`` is None."""
         if pi is None:
             return [(part, part.k / self.k, None) for part in self.parts]
         cells = [
-            (part, float(own.sum()), own)
-            for part, own in zip(self.parts, np.split(pi, self._starts_in[1:-1]), strict=True)
+            (part, float(shares.sum()), shares)
+            for part, shares in zip(self.parts, np.split(pi, self._starts_in[1:-1]), strict=True)
         ]
-        return [(part, weight, own / weight) for part, weight, own in cells if weight > 0]
+        return [(part, weight, shares / weight) for part, weight, shares in cells if weight > 0]
 
     def total_variation(self) -> float:
         """2 with two cells or more: their reports never meet."""
@@ -166,9 +168,13 @@ class Blocks(CodedDesign):
         """Those of the parts, one part after the other."""
         parts = [part.transitions(limit=limit) for part in self.parts]
         return Transitions(
-            np.concatenate([own.reports + first for own, first in zip(parts, self._starts_out, strict=False)]),
-            np.concatenate([own.truths + first for own, first in zip(parts, self._starts_in, strict=False)]),
-            np.concatenate([own.p for own in parts]),
+            np.concatenate(
+                [transitions.reports + first for transitions, first in zip(parts, self._starts_out, strict=False)]
+            ),
+            np.concatenate(
+                [transitions.truths + first for transitions, first in zip(parts, self._starts_in, strict=False)]
+            ),
+            np.concatenate([transitions.p for transitions in parts]),
         )
 
     def transitions_exact(self) -> list[dict[int, Fraction]]:
@@ -214,7 +220,9 @@ class Blocks(CodedDesign):
 
     def _by_part(self, x: Real, starts: Array, method: Callable[[CodedDesign], Callable[[Real], Real]]) -> Real:
         stretches = np.split(x, starts[1:-1], axis=-1)
-        return np.concatenate([method(part)(own) for part, own in zip(self.parts, stretches, strict=True)], axis=-1)
+        return np.concatenate(
+            [method(part)(stretch) for part, stretch in zip(self.parts, stretches, strict=True)], axis=-1
+        )
 
     def check_identifiable(self) -> None:
         """Each part must be."""
@@ -242,9 +250,9 @@ class Blocks(CodedDesign):
         for b, part in enumerate(self.parts):
             rows = np.flatnonzero(block == b)
             report = part.empty_reports(len(rows))
-            own = (codes[rows].astype(np.int64) - int(self._starts_in[b])).astype(np.uint64)
+            part_codes = (codes[rows].astype(np.int64) - int(self._starts_in[b])).astype(np.uint64)
             used = np.ascontiguousarray(words[rows, : part.words_per_row])
-            unsettled.append(rows[part.draw_rows(own, used, report)])
+            unsettled.append(rows[part.draw_rows(part_codes, used, report)])
             out[rows] = report.astype(np.int64) + int(self._starts_out[b])
         return np.sort(np.concatenate(unsettled))
 

@@ -56,14 +56,14 @@ class CodedDesign(Design):
 
     def entries(self, reports: Array, truths: Array) -> Real:
         """P at the crossings of some reports (rows) and truths (columns), shape (reports, truths)."""
-        found = np.empty((len(reports), len(truths)))
+        entries = np.empty((len(reports), len(truths)))
         batch = max(1, ENTRY_WORK // max(self.k, self.m))
         for start in range(0, len(truths), batch):
-            own = truths[start : start + batch]
-            unit = np.zeros((len(own), self.k))
-            unit[np.arange(len(own)), own] = 1
-            found[:, start : start + batch] = self.forward(unit)[:, reports].T
-        return found
+            columns = truths[start : start + batch]
+            unit = np.zeros((len(columns), self.k))
+            unit[np.arange(len(columns)), columns] = 1
+            entries[:, start : start + batch] = self.forward(unit)[:, reports].T
+        return entries
 
     def largest_in_rows(self, scale: Real) -> tuple[Real, Array]:
         """``max_j P[i, j] scale_j`` for each report i, and the first truth j that reaches it; both of shape (m,).
@@ -74,11 +74,11 @@ class CodedDesign(Design):
         most, where, reports = np.full(self.m, -np.inf), np.zeros(self.m, dtype=np.int64), np.arange(self.m)
         batch = max(1, ENTRY_WORK // self.m)
         for start in range(0, self.k, batch):
-            own = np.arange(start, min(self.k, start + batch))
-            found = self.entries(reports, own) * scale[own]
-            best = found.argmax(axis=1)
-            better = found[reports, best] > most
-            most[better], where[better] = found[reports, best][better], own[best][better]
+            truths = np.arange(start, min(self.k, start + batch))
+            scaled = self.entries(reports, truths) * scale[truths]
+            best = scaled.argmax(axis=1)
+            better = scaled[reports, best] > most
+            most[better], where[better] = scaled[reports, best][better], truths[best][better]
         return most, where
 
     def total_variation(self) -> float:
@@ -100,8 +100,8 @@ class CodedDesign(Design):
         total, reports = np.zeros((*np.shape(x)[:-1], self.m)), np.arange(self.m)
         batch = max(1, ENTRY_WORK // self.m)
         for start in range(0, self.k, batch):
-            own = np.arange(start, min(self.k, start + batch))
-            total += x[..., own] @ (self.entries(reports, own) ** 2).T
+            truths = np.arange(start, min(self.k, start + batch))
+            total += x[..., truths] @ (self.entries(reports, truths) ** 2).T
         return total
 
     @abstractmethod

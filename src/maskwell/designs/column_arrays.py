@@ -49,19 +49,19 @@ class Columns(NamedTuple):
 def read_columns(starts: Any, rows: Any, numerators: Any, m: int) -> Columns:
     """Checked columns of a matrix with m rows, each in lowest terms; the arrays cannot be changed."""
     integers = as_integers(numerators)
-    given = Columns(_indices(starts, "starts"), _indices(rows, "rows"), integers)
-    _check_lengths(given)
-    _check_rows(given, m)
-    _check_positive(given)
-    return _frozen(Columns(given.starts, given.rows.astype(np.int32), _lowest_terms(given)))
+    columns = Columns(_indices(starts, "starts"), _indices(rows, "rows"), integers)
+    _check_lengths(columns)
+    _check_rows(columns, m)
+    _check_positive(columns)
+    return _frozen(Columns(columns.starts, columns.rows.astype(np.int32), _lowest_terms(columns)))
 
 
 def read_mappings(columns: Sequence[Mapping[int, Fraction | int]]) -> tuple[list[int], list[int], list[int]]:
     """Starts, rows and integers from one ``{row: probability}`` for each column; integers stand for their ratio."""
     starts, rows, numerators = [0], [], []
     for j, column in enumerate(as_list(columns, "columns")):
-        given = as_mapping(column, f"columns[{j}]").items()
-        entries = sorted((as_whole(i, "row"), value) for i, value in given if is_missing(value) or value)
+        pairs = as_mapping(column, f"columns[{j}]").items()
+        entries = sorted((as_whole(i, "row"), value) for i, value in pairs if is_missing(value) or value)
         rows += [i for i, _ in entries]
         numerators += _as_weights([value for _, value in entries], j)
         starts.append(len(rows))
@@ -129,9 +129,9 @@ def quotients(columns: Columns, denominators: Array) -> Real:
         return np.asarray(numerators / np.repeat(denominators, columns.lengths))
     out, owners = np.empty(len(numerators)), columns.owners
     for start in range(0, len(numerators), _CHUNK):  # whole integers divide with one rounding, but one by one
-        own = slice(start, start + _CHUNK)
-        pairs = zip(numerators[own].tolist(), denominators[owners[own]].tolist(), strict=True)
-        out[own] = [n / d for n, d in pairs]
+        chunk = slice(start, start + _CHUNK)
+        pairs = zip(numerators[chunk].tolist(), denominators[owners[chunk]].tolist(), strict=True)
+        out[chunk] = [n / d for n, d in pairs]
     return out
 
 

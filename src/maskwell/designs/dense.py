@@ -124,14 +124,14 @@ class Dense(WrittenOut):
 
         Floats nearest to fractions keep their order, so that only entries of the same float are told apart.
         """
-        found = [(self.numerators[j][i], self.denominators[j]) for i, j in enumerate(where.tolist())]
+        ends = [(self.numerators[j][i], self.denominators[j]) for i, j in enumerate(where.tolist())]
         same = self._P[np.arange(self.m), where][:, None] == self._P
         for i in np.flatnonzero(same.sum(axis=1) > 1).tolist():
-            if most is min and not found[i][0]:
+            if most is min and not ends[i][0]:
                 continue  # nothing is below zero
             chances = {(self.numerators[j][i], self.denominators[j]) for j in np.flatnonzero(same[i]).tolist()}
-            found[i] = most(chances, key=lambda pair: Fraction(*pair)) if len(chances) > 1 else found[i]
-        return found
+            ends[i] = most(chances, key=lambda pair: Fraction(*pair)) if len(chances) > 1 else ends[i]
+        return ends
 
     def different_chances(self) -> Iterator[list[Fraction]]:
         """For each report its different chances."""

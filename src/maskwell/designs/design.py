@@ -169,14 +169,14 @@ class Design(ABC):
 
     def warnings(self) -> list[str]:
         """What a reader of an audit must not overlook."""
-        found = []
+        warnings = []
         if self.parity_exact() == math.inf:
-            found.append("no bound on parity: some report rules out some truth, so a report can reveal the answer")
+            warnings.append("no bound on parity: some report rules out some truth, so a report can reveal the answer")
         if self.has_quick_rank() and not self.identifiable:
             alone = self.provenance.get("samples")
             lost = "the true proportions cannot be estimated from the reports"
-            found.append(f"not identifiable alone: {alone}" if alone else f"not identifiable: {lost}")
-        return found
+            warnings.append(f"not identifiable alone: {alone}" if alone else f"not identifiable: {lost}")
+        return warnings
 
     # ---- exactness
 
@@ -393,8 +393,8 @@ class Design(ABC):
     def labels_json(self) -> Mapping[str, Any]:
         """The labels in JSON form."""
         outputs = self.outputs
-        shown = {"sets": {"size": outputs.size}} if isinstance(outputs, SetReports) else outputs.to_json()
-        return {"inputs": self.inputs.to_json(), "outputs": shown}
+        reports = {"sets": {"size": outputs.size}} if isinstance(outputs, SetReports) else outputs.to_json()
+        return {"inputs": self.inputs.to_json(), "outputs": reports}
 
     def identity(self) -> dict[str, Any]:
         """What the fingerprint covers: structure, labels and exact integers."""
@@ -440,8 +440,8 @@ def _listed(values: Real, most: int = 4) -> str:
     """
     if values.ndim != 1 or not values.size:
         return f"an array of shape {values.shape}" if values.size else "no list of numbers"
-    shown = ", ".join(f"{x:.6g}" for x in values[:most])
-    return f"[{shown}{f', ... ({values.size:,} in all)' if values.size > most else ''}]"
+    numbers = ", ".join(f"{x:.6g}" for x in values[:most])
+    return f"[{numbers}{f', ... ({values.size:,} in all)' if values.size > most else ''}]"
 
 
 def big(number: int) -> str:

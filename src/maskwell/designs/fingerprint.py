@@ -32,10 +32,10 @@ def fingerprint_of_text(pieces: Iterable[str]) -> str:
     >>> fingerprint_of_text(['{"a":', '1}']) == fingerprint_of({"a": 1})
     True
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for piece in pieces:
-        found.update(piece.encode("ascii"))
-    return "sha256:" + found.hexdigest()
+        digest.update(piece.encode("ascii"))
+    return "sha256:" + digest.hexdigest()
 
 
 def joint_fingerprint(names: Sequence[str]) -> str:

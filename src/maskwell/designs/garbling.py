@@ -94,8 +94,8 @@ class Garbling:
         outputs = original.outputs
         if not isinstance(outputs, Categories):
             outputs = Categories.of(Reports(original.fingerprint, original.k, "bits", original.report_space()).texts())
-        given = design.outputs if isinstance(design.outputs, Categories) else None
-        return Composed.of(design, Dense.from_integers(integers, given, outputs))
+        reports = design.outputs if isinstance(design.outputs, Categories) else None
+        return Composed.of(design, Dense.from_integers(integers, reports, outputs))
 
     def to_dict(self) -> dict[str, Any]:
         """The integers of each column as decimal text, for files."""

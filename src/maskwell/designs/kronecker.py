@@ -218,10 +218,10 @@ class Kronecker(CodedDesign):
         """Products of the factors' entries."""
         rows = np.unravel_index(np.asarray(reports), [f.m for f in self.factors])
         columns = np.unravel_index(np.asarray(truths), [f.k for f in self.factors])
-        found = np.ones((len(reports), len(truths)))
+        products = np.ones((len(reports), len(truths)))
         for factor, i, j in zip(self.factors, rows, columns, strict=True):
-            found *= _repeated_entries(factor, i, j)
-        return found
+            products *= _repeated_entries(factor, i, j)
+        return products
 
     def backward(self, x: Real) -> Real:
         """Each factor's L along its own axis. Source: [Adeshiyan2011, section 3.3]."""
@@ -295,8 +295,8 @@ def product_of(parities: Iterable[Parity]) -> Parity:
     >>> product_of([Fraction(10**400), math.inf]), product_of([Fraction(3), Fraction(1, 2)])
     (inf, Fraction(3, 2))
     """
-    found = list(parities)
-    return math.inf if math.inf in found else math.prod(found, start=Fraction(1))
+    factors = list(parities)
+    return math.inf if math.inf in factors else math.prod(factors, start=Fraction(1))
 
 
 def check_coded(designs: Iterable[Design], what: str) -> tuple[CodedDesign, ...]:

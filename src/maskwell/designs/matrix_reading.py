@@ -33,10 +33,10 @@ def exact_columns(P: Any) -> tuple[list[list[int]], dict[str, Any]]:
     ([[7, 3], [1, 1]], {'given': 'decimals'})
     """
     values = _values(P)
-    given = _transposed([[_entry(value, i, j) for j, value in enumerate(row)] for i, row in enumerate(values)])
-    check_columns(given)
-    columns = _exact(_transposed(values), given)
-    flat = zip(chain.from_iterable(given), chain.from_iterable(columns), strict=True)
+    typed = _transposed([[_entry(value, i, j) for j, value in enumerate(row)] for i, row in enumerate(values)])
+    check_columns(typed)
+    columns = _exact(_transposed(values), typed)
+    flat = zip(chain.from_iterable(typed), chain.from_iterable(columns), strict=True)
     settled = max(float(abs(old - new)) for old, new in flat)
     noted: dict[str, Any] = {"settled": settled} if settled else {}
     if any(map(is_decimal, chain.from_iterable(values))):
@@ -102,13 +102,13 @@ def check_columns(columns: Columns) -> None:
     wrong = [j for j, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE]
     if not wrong:
         return
-    shown = listed((f"column {j} sums to {to_float(sums[j]):.10g}" for j in wrong), len(wrong), MESSAGE - 28)
+    sums_text = listed((f"column {j} sums to {to_float(sums[j]):.10g}" for j in wrong), len(wrong), MESSAGE - 28)
     if all(abs(sum(row) - 1) <= SUM_TOLERANCE for row in zip(*columns, strict=True)):
         raise OrientationError(
-            f"rows sum to 1, not columns: {shown}",
+            f"rows sum to 1, not columns: {sums_text}",
             hint="columns are truths here: transpose the matrix, or use from_rows (--rows in a command)",
         )
-    raise MatrixError(f"not 1: {shown}", hint="every column must sum to 1 within 1e-9; nothing is rescaled for you")
+    raise MatrixError(f"not 1: {sums_text}", hint="every column must sum to 1 within 1e-9; nothing is rescaled for you")
 
 
 def _check_fractions(values: list[list[Any]], given: Columns) -> None:

@@ -77,11 +77,11 @@ class Patterns(WrittenOut):
         denominator = common_denominator(thetas)
         integers = [int(theta * denominator) for theta in thetas]
         design = cls.from_integers(asked_gamma(gamma).exact, masks, integers, categories, outputs)
-        found = sum(thetas, Fraction(0)) * design.total / (sum(design.shares) * design.outside)
-        if found != 1:
-            off = to_float(found - 1)
+        total = sum(thetas, Fraction(0)) * design.total / (sum(design.shares) * design.outside)
+        if total != 1:
+            off = to_float(total - 1)
             raise MatrixError(
-                f"the probabilities of all reports sum to {to_float(found):.12g}, which is 1 {off:+.3g}",
+                f"the probabilities of all reports sum to {to_float(total):.12g}, which is 1 {off:+.3g}",
                 hint="give weights as fractions with sum theta_S (1 + (gamma - 1) [j in S]) = 1 exactly",
             )
         return design

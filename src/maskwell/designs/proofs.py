@@ -53,7 +53,7 @@ def gain_margin(G: Rows, P: Rows, A: Rows) -> Fraction:
 def garbling_residual(C: Rows, P: Rows, A: Rows) -> Fraction:
     """``max |C P - A|``: how far a garbling of P is from A."""
     made = product(C, P)
-    return max(abs(x - y) for row, wanted in zip(made, A, strict=True) for x, y in zip(row, wanted, strict=True))
+    return max(abs(x - y) for row, target in zip(made, A, strict=True) for x, y in zip(row, target, strict=True))
 
 
 def is_transition(C: Rows) -> bool:

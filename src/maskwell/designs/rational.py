@@ -116,8 +116,8 @@ class Frame:
     @classmethod
     def of(cls, P: Rows, order: Sequence[int] | None = None) -> Frame:
         """The frame whose rows come first in ``order``."""
-        found = cls._modulo(P, order, _PRIME)
-        return found if found.spans(P) else cls._modulo(P, order, None)
+        frame = cls._modulo(P, order, _PRIME)
+        return frame if frame.spans(P) else cls._modulo(P, order, None)
 
     @classmethod
     def _modulo(cls, P: Rows, order: Sequence[int] | None, prime: int | None) -> Frame:
@@ -191,7 +191,7 @@ def _without(
 
 
 def _back(solved: list[tuple[int, dict[int, Fraction], Fraction]]) -> dict[int, Fraction]:
-    found: dict[int, Fraction] = {}
+    solution: dict[int, Fraction] = {}
     for pivot, terms, value in reversed(solved):
-        found[pivot] = value - sum((a * found[j] for j, a in terms.items()), Fraction(0))
-    return found
+        solution[pivot] = value - sum((a * solution[j] for j, a in terms.items()), Fraction(0))
+    return solution

@@ -182,11 +182,11 @@ def _near_groups(rows: Rows, rtol: float) -> Groups:
     by_zeros: dict[tuple[bool, ...], Groups] = {}
     for group in exact:
         by_zeros.setdefault(tuple(map(bool, rows[group[0]])), []).append(group)
-    found: Groups = []
+    joined: Groups = []
     for groups in by_zeros.values():
         shapes = np.array([[to_float(p) for p in _normalised(rows[group[0]])] for group in groups])
-        found += [sorted(i for g in alike for i in groups[g]) for alike in _alike(shapes, rtol)]
-    return sorted(found)
+        joined += [sorted(i for g in alike for i in groups[g]) for alike in _alike(shapes, rtol)]
+    return sorted(joined)
 
 
 def _alike(shapes: Real, rtol: float) -> Groups:
@@ -204,11 +204,11 @@ def _match(first: Rows, second: Rows, rtol: float) -> bool:
     """Whether every row of the first has a row of its own in the second, the nearest one that is left."""
     left = np.array([[to_float(p) for p in row] for row in second])
     for row in first:
-        wanted = np.array([to_float(p) for p in row])
-        fits = np.flatnonzero(np.isclose(left, wanted, rtol=rtol, atol=0).all(axis=1))
+        target = np.array([to_float(p) for p in row])
+        fits = np.flatnonzero(np.isclose(left, target, rtol=rtol, atol=0).all(axis=1))
         if not len(fits):
             return False
-        left = np.delete(left, fits[np.abs(left[fits] - wanted).max(axis=1).argmin()], axis=0)
+        left = np.delete(left, fits[np.abs(left[fits] - target).max(axis=1).argmin()], axis=0)
     return True
 
 
@@ -247,8 +247,8 @@ def canonical_order(
     categories instead of reports.
 
     >>> design = Dense.of([["0.2", "0.6"], ["0.8", "0.4"]], Categories.of(["user", "other"]), Categories.of(["a", "b"]))
-    >>> found = canonical_order(design)
-    >>> found.design.outputs.labels, found.reports   # b points to users: twice as likely from them
+    >>> ordered = canonical_order(design)
+    >>> ordered.design.outputs.labels, ordered.reports   # b points to users: twice as likely from them
     (('b', 'a'), ((1,), (0,)))
     """
     check_kind(CodedDesign, design=design)
@@ -264,10 +264,10 @@ def canonical_order(
     return Canonical(made.with_provenance(**design.provenance), tuple(ordered), tuple(columns))
 
 
-def _order(categories: Categories, wanted: Iterable[Hashable] | None) -> list[int]:
-    if wanted is None:
+def _order(categories: Categories, labels: Iterable[Hashable] | None) -> list[int]:
+    if labels is None:
         return list(range(len(categories)))
-    order = [categories.code(label) for label in as_list(wanted, "most_sensitive_first")]
+    order = [categories.code(label) for label in as_list(labels, "most_sensitive_first")]
     if sorted(order) != list(range(len(categories))):
         raise LabelError(
             f"{len(set(order))} of {len(categories)} categories are ordered by sensitivity",

@@ -61,8 +61,8 @@ def component_labels(columns: Columns, m: int) -> Labels:
     shift = 0 if m == k else k
     nodes = k + (m if shift else 0)
     edges = (np.ones(len(columns.rows), dtype=np.int8), (columns.rows + np.int64(shift), columns.owners))
-    _, found = connected_components(coo_array(edges, shape=(nodes, nodes)), directed=False)
-    numbers = _by_first_place(np.asarray(found))
+    _, components = connected_components(coo_array(edges, shape=(nodes, nodes)), directed=False)
+    numbers = _by_first_place(np.asarray(components))
     return Labels(numbers[:k], numbers[shift : shift + m])
 
 
@@ -158,8 +158,8 @@ def by_component(x: Real, size: int, pieces: list[tuple[Array, Array, Real]]) ->
     flat = x.reshape(-1, x.shape[-1])
     out = np.zeros((len(flat), size))
     for into, of, matrices in pieces:
-        found = np.matmul(flat[:, of].transpose(1, 0, 2), matrices.transpose(0, 2, 1))
-        out[:, into] = found.transpose(1, 0, 2)
+        products = np.matmul(flat[:, of].transpose(1, 0, 2), matrices.transpose(0, 2, 1))
+        out[:, into] = products.transpose(1, 0, 2)
     return out.reshape(*x.shape[:-1], size)
 
 
@@ -196,9 +196,9 @@ class ByColumns(CodedDesign):
     def columns_exact(self, j: int) -> dict[int, Fraction]:
         """The reports that can come from truth j, with their chances."""
         j = as_whole(j, "j", high=self.k - 1)
-        own = slice(int(self.starts[j]), int(self.starts[j + 1]))
+        entries = slice(int(self.starts[j]), int(self.starts[j + 1]))
         total = int(self.denominators[j])
-        pairs = zip(self.rows[own].tolist(), self.numerators[own].tolist(), strict=True)
+        pairs = zip(self.rows[entries].tolist(), self.numerators[entries].tolist(), strict=True)
         return {i: Fraction(n, total) for i, n in pairs}
 
     def transitions(self, *, limit: int = MATRIX_LIMIT) -> Transitions:
@@ -292,11 +292,11 @@ class ByColumns(CodedDesign):
 
     def _rows_exact(self, entries: Array) -> list[set[tuple[int, int]]]:
         """The different chances of each report among some entries, as pairs of numerator and denominator."""
-        found: dict[int, set[tuple[int, int]]] = defaultdict(set)
+        chances: dict[int, set[tuple[int, int]]] = defaultdict(set)
         totals = self.denominators[self._columns.owners[entries]].tolist()
         for i, n, d in zip(self.rows[entries].tolist(), self.numerators[entries].tolist(), totals, strict=True):
-            found[i].add((n, d))
-        return list(found.values())
+            chances[i].add((n, d))
+        return list(chances.values())
 
     def is_admissible(self) -> bool:
         """With an infinite parity, when no report can come from two truths; else as a matrix that is written out."""
@@ -323,9 +323,9 @@ class ByColumns(CodedDesign):
     def total_variation(self) -> float:
         """2 where two truths share no report; else from the columns written out, two by two."""
         shortest = int(np.diff(self.starts).argmin())
-        own = np.zeros(self.m, dtype=bool)
-        own[self.rows[self.starts[shortest] : self.starts[shortest + 1]]] = True
-        if not np.logical_or.reduceat(own[self.rows], self.starts[:-1]).all():
+        reached = np.zeros(self.m, dtype=bool)
+        reached[self.rows[self.starts[shortest] : self.starts[shortest + 1]]] = True
+        if not np.logical_or.reduceat(reached[self.rows], self.starts[:-1]).all():
             return 2.0
         return super().total_variation()
 
@@ -354,7 +354,7 @@ class ByColumns(CodedDesign):
 
     def rank(self) -> int:
         """The sum of the ranks of the components."""
-        return sum(int(own.sum()) for own in self._ranks)
+        return sum(int(ranks.sum()) for ranks in self._ranks)
 
     @cached_property
     def _ranks(self) -> list[Array]:
@@ -366,8 +366,8 @@ class ByColumns(CodedDesign):
 
     def check_identifiable(self) -> None:
         """Raise, naming a direction that reports cannot show, unless the columns are safely independent."""
-        for stack, found in zip(self._stacks, self._ranks, strict=True):
-            weak = np.flatnonzero(found < stack.truths.shape[1])
+        for stack, ranks in zip(self._stacks, self._ranks, strict=True):
+            weak = np.flatnonzero(ranks < stack.truths.shape[1])
             if weak.size:
                 raise NotIdentifiableError(
                     f"shares cannot be estimated: the matrix has rank {self.rank()} for {self.k} categories",

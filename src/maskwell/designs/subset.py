@@ -142,8 +142,8 @@ class FixedSizeSets(SetDesign):
     def _draw_rows(self, codes: Array, words: Words, threshold: int | None, out: Array) -> Array:
         unsettled = np.empty(len(codes), dtype=np.int64)
         coin_needed, at = threshold is not None, threshold or 0
-        found = kernels.active.subset(codes, words, self.k, self.size, coin_needed, at, out, unsettled)
-        return unsettled[:found]
+        count = kernels.active.subset(codes, words, self.k, self.size, coin_needed, at, out, unsettled)
+        return unsettled[:count]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

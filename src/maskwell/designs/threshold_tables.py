@@ -50,8 +50,8 @@ class ThresholdTable:
         """Outcomes of many rows, each from its own column; returns the unsettled rows."""
         unsettled = np.empty(len(columns), dtype=np.int64)
         guide = self.guide.reshape(-1)
-        found = kernels.active.categorical(columns, words, self.thresholds, guide, self.guide_bits, out, unsettled)
-        return unsettled[:found]
+        count = kernels.active.categorical(columns, words, self.thresholds, guide, self.guide_bits, out, unsettled)
+        return unsettled[:count]
 
 
 _GUIDED = 16  # columns of more entries have a guide
@@ -82,8 +82,8 @@ class ColumnTable:
         """Reports of many rows, each from its own column; returns the unsettled rows."""
         unsettled = np.empty(len(codes), dtype=np.int64)
         table = (self.columns, self.thresholds, self.guide, self.reports)
-        found = kernels.active.listed(codes, words, *table, out, unsettled)
-        return unsettled[:found]
+        count = kernels.active.listed(codes, words, *table, out, unsettled)
+        return unsettled[:count]
 
 
 def leading_bits(numerators: Array, denominators: Array, last: Array) -> Array:
@@ -99,8 +99,8 @@ def leading_bits(numerators: Array, denominators: Array, last: Array) -> Array:
         return np.array([threshold64(n, d) for n, d in pairs], dtype=np.uint64)
     out = np.empty(len(numerators), dtype=np.uint64)
     for start in range(0, len(out), _CHUNK):
-        own = slice(start, start + _CHUNK)
-        out[own] = _divided(numerators[own].astype(np.uint64), denominators[own].astype(np.uint64))
+        chunk = slice(start, start + _CHUNK)
+        out[chunk] = _divided(numerators[chunk].astype(np.uint64), denominators[chunk].astype(np.uint64))
     out[last] = _TOP
     return out
 

@@ -239,8 +239,8 @@ class Unary(SetDesign):
     def set_probability(self, chosen: frozenset[int], truth: int) -> Fraction:
         """Chance of reporting exactly this set."""
         ones = len(chosen - {truth})
-        own = self.keep if truth in chosen else 1 - self.keep
-        return own * self.flip**ones * (1 - self.flip) ** (self.k - 1 - ones)
+        truth_bit = self.keep if truth in chosen else 1 - self.keep
+        return truth_bit * self.flip**ones * (1 - self.flip) ** (self.k - 1 - ones)
 
     def sets(self) -> Iterable[tuple[int, ...]]:
         """All subsets, as the binary numbers whose first digit is the first category."""
@@ -312,8 +312,8 @@ class Unary(SetDesign):
         """Reports of many rows."""
         unsettled = np.empty(len(codes), dtype=np.int64)
         keep, flip = ((q.numerator << 48) // q.denominator for q in (self.keep, self.flip))
-        found = kernels.active.unary(codes, words, self.k, keep, flip, out, unsettled)
-        return unsettled[:found]
+        count = kernels.active.unary(codes, words, self.k, keep, flip, out, unsettled)
+        return unsettled[:count]
 
     def exact_form(self) -> Mapping[str, Any]:
         """The two bit probabilities as integers over one denominator."""

@@ -133,8 +133,11 @@ def _designs_within(content: Any) -> list[Any]:
     exact = content.get("exact") if isinstance(content, Mapping) else None
     if not isinstance(exact, Mapping):
         return []
-    lists = [own for key in ("factors", "parts") if isinstance(own := exact.get(key), list)]
-    return [*(part for own in lists for part in own), *(exact[key] for key in ("first", "then") if key in exact)]
+    lists = [designs for key in ("factors", "parts") if isinstance(designs := exact.get(key), list)]
+    return [
+        *(part for designs in lists for part in designs),
+        *(exact[key] for key in ("first", "then") if key in exact),
+    ]
 
 
 def _notes(content: Content) -> dict[str, Any]:
@@ -144,8 +147,10 @@ def _notes(content: Content) -> dict[str, Any]:
         listed = isinstance(note, list) and all(isinstance(one, str) for one in note)
         if (name in _TEXT_NOTES and not isinstance(note, str)) or (name in _LIST_NOTES and not listed):
             raise ValueError(f"provenance: {name} is not {'a text' if name in _TEXT_NOTES else 'a list of texts'}")
-    given = notes.get("parameters", {})
-    if not isinstance(given, Mapping) or not all(isinstance(value, str | int | float) for value in given.values()):
+    parameters = notes.get("parameters", {})
+    if not isinstance(parameters, Mapping) or not all(
+        isinstance(value, str | int | float) for value in parameters.values()
+    ):
         raise ValueError("provenance: parameters are not names with a text or number each")
     return notes
 

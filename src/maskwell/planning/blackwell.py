@@ -115,14 +115,14 @@ def nearest(P: Rows, A: Rows) -> tuple[Real, Real] | None:
     most = [max(row) for row in A]
     if min(map(to_float, most)) < SMALLEST:
         return None
-    p, wanted = _floats(P), _floats([[x / top for x in row] for row, top in zip(A, most, strict=True)])
+    p, target = _floats(P), _floats([[x / top for x in row] for row, top in zip(A, most, strict=True)])
     (m, k), r = p.shape, len(A)
     made = sparse.kron(sparse.diags([1 / to_float(top) for top in most]), p.T)
     off = np.ones((r * k, 1))
     left = sparse.vstack([sparse.hstack([made, -off]), sparse.hstack([-made, -off])])
     sums = sparse.hstack([sparse.kron(np.ones((1, r)), sparse.eye(m)), sparse.csr_matrix((m, 1))])
     cost = np.append(np.zeros(r * m), 1.0)
-    right = np.concatenate([wanted.ravel(), -wanted.ravel()])
+    right = np.concatenate([target.ravel(), -target.ravel()])
     result = linprog(
         cost, A_ub=left.tocsc(), b_ub=right, A_eq=sums.tocsc(), b_eq=np.ones(m), method="highs", options=_OPTIONS
     )
@@ -176,11 +176,11 @@ def on_support(positive: NDArray[np.bool_], P: Rows, A: Rows, frame: Frame) -> M
     """The exact garbling that is positive there, shape (r, m); None where there is none, or too much to solve."""
     if positive.sum() > SUPPORT_LIMIT:
         return None
-    found = solve_sparse(_equations(positive, P, A, frame))
-    if found is None or min(found.values()) < 0:
+    entries = solve_sparse(_equations(positive, P, A, frame))
+    if entries is None or min(entries.values()) < 0:
         return None
     m = len(P)
-    C = [[found.get(i * m + u, Fraction(0)) for u in range(m)] for i in range(len(A))]
+    C = [[entries.get(i * m + u, Fraction(0)) for u in range(m)] for i in range(len(A))]
     return C if verify_garbling(C, P, A) else None
 
 
@@ -249,19 +249,19 @@ class Sufficiency:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: numbers, and beside them the exact fractions as text."""
-        shown: dict[str, Any] = {"holds": self.holds, "how": self.how, "exact": self.exact, "reason": self.reason}
+        content: dict[str, Any] = {"holds": self.holds, "how": self.how, "exact": self.exact, "reason": self.reason}
         for name in ("garbling", "gain"):
             rows = getattr(self, name)
             if rows is not None:
-                shown[name] = [[to_float(x) for x in row] for row in rows]
-                shown[f"{name}_exact"] = [[to_text(x) for x in row] for row in rows]
+                content[name] = [[to_float(x) for x in row] for row in rows]
+                content[f"{name}_exact"] = [[to_text(x) for x in row] for row in rows]
         for name in ("keep", "residual", "margin"):
             value = getattr(self, name)
             if value is not None:
-                shown |= {name: to_float(value), f"{name}_exact": to_text(value)}
+                content |= {name: to_float(value), f"{name}_exact": to_text(value)}
         if self.parities is not None:
-            shown["parities"] = ["inf" if eta == math.inf else to_float(eta) for eta in self.parities]
-        return shown
+            content["parities"] = ["inf" if eta == math.inf else to_float(eta) for eta in self.parities]
+        return content
 
     def __repr__(self) -> str:
         return f"Sufficiency(holds={self.holds}, how={self.how!r}, exact={self.exact})"

@@ -111,15 +111,15 @@ def minimax_subset(categories: Categories, demand: Demand) -> Candidate:
 
 def unary_encodings(categories: Categories, demand: Demand) -> list[Candidate]:
     """Basic RAPPOR and optimised unary, each with three estimators."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for family, label in UNARY.items():
         design = _make(family, categories, demand)
         assert isinstance(design, Unary)
-        found += [
+        candidates += [
             UnaryCandidate(f"{family}, {used}", f"{label}, {used.replace('-', ' ')}", family, design, design, used)
             for used in ESTIMATORS
         ]
-    return found
+    return candidates
 
 
 def matching_diversity(categories: Categories, demand: Demand) -> Candidate | None:
@@ -189,8 +189,8 @@ class Frontier:
     diversity
         Local l-diversity beside them; None below three categories.
 
-    >>> found = frontier(10, [2, 4, 8])
-    >>> found.lines[0].label, found.size.tolist()
+    >>> front = frontier(10, [2, 4, 8])
+    >>> front.lines[0].label, front.size.tolist()
     ('minimax subset selection', [3, 2, 1])
     """
 
@@ -227,12 +227,12 @@ def _demands(gammas: Iterable[Demand | Number] | None, epsilons: Iterable[Number
     if (gammas is None) == (epsilons is None):
         raise ParameterError("a frontier needs either gammas or epsilons", hint="give a list of one of them")
     if epsilons is not None:
-        found = [Demand.from_epsilon(epsilon) for epsilon in epsilons]
+        demands = [Demand.from_epsilon(epsilon) for epsilon in epsilons]
     else:
-        found = [g if isinstance(g, Demand) else Demand.from_gamma(g) for g in gammas or ()]
-    if not found:
+        demands = [g if isinstance(g, Demand) else Demand.from_gamma(g) for g in gammas or ()]
+    if not demands:
         raise ParameterError("no demand was given", hint="give at least one gamma or epsilon")
-    return found
+    return demands
 
 
 def _candidates(categories: Categories, demand: Demand) -> list[Candidate]:

@@ -94,9 +94,11 @@ def efficiency_of(first: Design, second: Design, *, grid: Real | None = None) ->
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["41/42", "1/42"], ["1/42", "41/42"]])
     >>> simmons = Dense.of([["0.82", "0.02"], ["0.18", "0.98"]])
-    >>> found = efficiency_of(warner, simmons, grid=np.array([[0.05, 0.95]]))
-    >>> found.better, round(float(found.relative[0, 0]), 3)   # at equal protection Warner's device is a fifth better
-    ('first', 1.205)
+    >>> efficiency = efficiency_of(warner, simmons, grid=np.array([[0.05, 0.95]]))
+    >>> efficiency.better
+    'first'
+    >>> round(float(efficiency.relative[0, 0]), 3)   # at equal protection Warner's device is a fifth better
+    1.205
     """
     check_kind(Design, first=first, second=second)
     if first.k > MOST_CATEGORIES or not all(design.has_entries_up_to(ENTRIES) for design in (first, second)):
@@ -282,13 +284,13 @@ class FairComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        found = self.given.to_dict()
+        content = self.given.to_dict()
         if not self.given.equally_private:
-            found["less_variance_because"] = "not ranked: the designs do not protect equally"
+            content["less_variance_because"] = "not ranked: the designs do not protect equally"
         if self.equalised is None:
-            return {**found, "equalised": None, "not_equalised_because": self.why}
-        again = found if self.changed is None else self.equalised.to_dict()
-        return {**found, "equalised": {**again, "changed": self.changed, "how": self.how}}
+            return {**content, "equalised": None, "not_equalised_because": self.why}
+        again = content if self.changed is None else self.equalised.to_dict()
+        return {**content, "equalised": {**again, "changed": self.changed, "how": self.how}}
 
     def __repr__(self) -> str:
         fair = self.equalised
@@ -323,10 +325,10 @@ def compare(
 
     >>> from maskwell.procedures import simmons
     >>> from maskwell.procedures import warner
-    >>> found = compare(warner("0.8"), simmons("0.8", "0.1"))
-    >>> found.given.added_variances[0] > found.given.added_variances[1], found.given.winner_by_variance   # parity 4, 41
+    >>> fair = compare(warner("0.8"), simmons("0.8", "0.1"))
+    >>> fair.given.added_variances[0] > fair.given.added_variances[1], fair.given.winner_by_variance   # parity 4, 41
     (True, None)
-    >>> found.changed, found.equalised.order.verdict   # at equal parity Warner's device tells more
+    >>> fair.changed, fair.equalised.order.verdict   # at equal parity Warner's device tells more
     ('second', 'first')
     >>> compare(warner("0.8"), simmons("0.8", "0.1"), measure="ratio", at="second").how   # Lanke's equaliser
     'warner with p = 41/42'
@@ -382,7 +384,7 @@ def _target(given: Comparison, at: Literal["first", "second"] | Number | None) -
 
 
 def _with(given: Comparison, one: Equalised, two: Equalised) -> FairComparison:
-    hows = {name: found.how for name, found in (("first", one), ("second", two)) if found.how != "unchanged"}
+    hows = {name: change.how for name, change in (("first", one), ("second", two)) if change.how != "unchanged"}
     fair = replace(given, first=one.design, second=two.design)
     changed = cast("Which | None", "both" if len(hows) == 2 else next(iter(hows), None))
     return FairComparison(given, fair, changed, " and ".join(hows.values()) or "unchanged", None)
@@ -394,9 +396,9 @@ def _added_variance(design: Design, pi: Real | None) -> float | None:
     return design.added_variance_of("best-linear") if isinstance(design, Unary) else design.added_variance(pi)
 
 
-def _table(found: Real | None) -> Any:
+def _table(beliefs: Real | None) -> Any:
     """Beliefs for JSON; null after a report that cannot occur."""
-    return None if found is None else [[None if math.isnan(p) else p for p in row] for row in found.tolist()]
+    return None if beliefs is None else [[None if math.isnan(p) else p for p in row] for row in beliefs.tolist()]
 
 
 def _both(first: Any, second: Any) -> dict[str, Any]:
@@ -407,22 +409,22 @@ def _proof(order: Order) -> dict[str, Any]:
     """What proves the verdict: a garbling where one can be made from the other, a gain matrix where it cannot."""
     forth, back = order.first_for_second.to_dict(), order.second_for_first.to_dict()
     main = back if order.verdict == "second" else forth
-    shown: dict[str, Any] = {
+    proof: dict[str, Any] = {
         name: main[name] for name in ("garbling", "garbling_exact", "keep", "gain", "gain_exact") if name in main
     }
-    return {**shown, "exact": order.exact, "first_for_second": forth, "second_for_first": back}
+    return {**proof, "exact": order.exact, "first_for_second": forth, "second_for_first": back}
 
 
 def _information(design: Design, pi: Real | None) -> Any:
     """Fisher's, a number for two categories, else a matrix; None where the design is too large to be written out."""
     if not design.has_entries_up_to(MATRIX_LIMIT) or design.k > 100:
         return None
-    found = fisher_information(design, pi)
-    return float(found[0, 0]) if design.k == 2 else found.tolist()
+    information = fisher_information(design, pi)
+    return float(information[0, 0]) if design.k == 2 else information.tolist()
 
 
 def _mutual(design: Design, pi: Real | None) -> float | None:
     if not design.has_entries_up_to(MATRIX_LIMIT):
         return None
-    found = mutual_information(design, pi)
-    return found if math.isfinite(found) else None
+    information = mutual_information(design, pi)
+    return information if math.isfinite(information) else None

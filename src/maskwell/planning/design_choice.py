@@ -323,10 +323,10 @@ def _lines(
     prior = None if shares is None else at
     diagonal, subset = gamma_diagonal(categories, demand), minimax_subset(categories, demand)
     best = diagonal if minimax_size(len(categories), demand) == 1 else subset
-    found = [*dict.fromkeys([diagonal, best]), *unary_encodings(categories, demand)]
-    extremal, notes = (None, []) if shares is None else _extremal(shares, demand, categories, found)
-    found += [] if extremal is None else [extremal]
-    lines = [_line(candidate, best, demand, at, prior) for candidate in found]
+    candidates = [*dict.fromkeys([diagonal, best]), *unary_encodings(categories, demand)]
+    extremal, notes = (None, []) if shares is None else _extremal(shares, demand, categories, candidates)
+    candidates += [] if extremal is None else [extremal]
+    lines = [_line(candidate, best, demand, at, prior) for candidate in candidates]
     lines.sort(key=lambda line: math.inf if line.added_variance is None else line.added_variance)
     usable = [line.added_variance is not None for line in lines]
     lines = [
@@ -414,11 +414,11 @@ class _Plan:
         if self.n is None or self.margin is None:
             return {"n": None, "margin": None}
         variances = {"worst": worst_share_variance(design), "direct": float((at * (1 - at)).max())}
-        found: dict[str, Any] = {"n": self.n, "margin": self.margin}
+        content: dict[str, Any] = {"n": self.n, "margin": self.margin}
         for name, variance in variances.items():
-            found[f"{name}_n"] = needed_n(variance, self.margin, self.level)
-            found[f"{name}_margin"] = margin_of(variance, self.n, self.level)
-        return found
+            content[f"{name}_n"] = needed_n(variance, self.margin, self.level)
+            content[f"{name}_margin"] = margin_of(variance, self.n, self.level)
+        return content
 
 
 # ---- checks
@@ -434,7 +434,7 @@ def _check_labels(k: int, categories: Categories | None) -> Categories:
 
 
 def _check_shares(pi: Iterable[Number], k: int) -> tuple[Fraction, ...]:
-    given = numbered(pi, "pi")
-    if len(given) != k:
-        raise ParameterError(f"{len(given)} shares for {k} categories", hint="give one share for each category", k=k)
-    return tuple(check_shares(given)[0])
+    numbers = numbered(pi, "pi")
+    if len(numbers) != k:
+        raise ParameterError(f"{len(numbers)} shares for {k} categories", hint="give one share for each category", k=k)
+    return tuple(check_shares(numbers)[0])

@@ -58,8 +58,8 @@ def at_parity(design: Design, gamma: Fraction) -> Equalised:
     """The design brought down to parity gamma; itself when it is as private already.
 
     >>> from maskwell.core import Categories
-    >>> found = at_parity(Uniform.from_gamma(9, Categories.numbered(3)), Fraction(3))
-    >>> found.design.parity_exact(), found.how
+    >>> equalised = at_parity(Uniform.from_gamma(9, Categories.numbered(3)), Fraction(3))
+    >>> equalised.design.parity_exact(), equalised.how
     (Fraction(3, 1), 'a k-ary design of that parity')
     """
     if gamma <= 1:

@@ -133,8 +133,8 @@ class Extremal:
     averaged
         Whether it is the mean over all designs that symmetry makes equal.
 
-    >>> found = extremal_design(["1/4"] * 4, 2)
-    >>> found.rank, round(found.value, 7)   # two reports cannot tell four shares
+    >>> extremal = extremal_design(["1/4"] * 4, 2)
+    >>> extremal.rank, round(extremal.value, 7)   # two reports cannot tell four shares
     (2, 0.056633)
     >>> better = extremal_design(["1/4"] * 4, 2, average=True)
     >>> better.rank, round(better.value, 7), better.design
@@ -260,11 +260,11 @@ class _Program:
         equations = np.column_stack([apart / np.abs(apart).max(), np.ones(len(gain))])
         right = np.append(np.zeros(apart.shape[1]), 1.0)
         scaled = (gain - low) / spread
-        found = linprog(-scaled, A_eq=equations.T, b_eq=right, bounds=(0, None), method="highs-ds", options=TIGHT)
-        y = -found.eqlin.marginals
+        solution = linprog(-scaled, A_eq=equations.T, b_eq=right, bounds=(0, None), method="highs-ds", options=TIGHT)
+        y = -solution.eqlin.marginals
         short = max(0.0, float((scaled - equations @ y).max()))
-        order = np.argsort(-found.x, kind="stable")
-        return [int(i) + 1 for i in order if found.x[i] > NOTHING], low + spread * (float(y[-1]) + short)
+        order = np.argsort(-solution.x, kind="stable")
+        return [int(i) + 1 for i in order if solution.x[i] > NOTHING], low + spread * (float(y[-1]) + short)
 
 
 def _exact_weights(support: Sequence[int], k: int) -> Weights:
@@ -276,9 +276,9 @@ def _exact_weights(support: Sequence[int], k: int) -> Weights:
     kept = list(support)
     while True:
         frame = Frame.of([[Fraction(mask >> j & 1) for j in range(k)] for mask in kept])
-        (found,) = frame.coefficients([[Fraction(1)] * k])
-        weights = {kept[i]: weight for i, weight in zip(frame.rows, found, strict=True)}
-        if min(found) > 0:
+        (coefficients,) = frame.coefficients([[Fraction(1)] * k])
+        weights = {kept[i]: weight for i, weight in zip(frame.rows, coefficients, strict=True)}
+        if min(coefficients) > 0:
             return weights
         kept = [mask for mask, weight in weights.items() if weight > 0]
 

@@ -122,12 +122,12 @@ class _Generators:
     @classmethod
     def of(cls, rows: Sequence[Row]) -> _Generators:
         """Without zero rows, and with proportional rows as one direction."""
-        found: dict[tuple[int, ...], dict[int, Fraction]] = {}
+        directions: dict[tuple[int, ...], dict[int, Fraction]] = {}
         for i, row in enumerate(rows):
             if any(row):
                 common = math.gcd(*row)
-                found.setdefault(tuple(x // common for x in row), {})[i] = Fraction(common)
-        return cls([list(direction) for direction in found], list(found.values()))
+                directions.setdefault(tuple(x // common for x in row), {})[i] = Fraction(common)
+        return cls([list(direction) for direction in directions], list(directions.values()))
 
     def move(self, source: int, target: int, share: Fraction) -> None:
         """Give every row that has some of one direction the share of another."""
@@ -218,10 +218,10 @@ class Improvement(Replacement):
         (:mod:`maskwell.privacy.criteria`).
 
     >>> from maskwell.designs import Dense
-    >>> found = improve(Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]]), gamma=3)
-    >>> found.design.outputs.labels
+    >>> improvement = improve(Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]]), gamma=3)
+    >>> improvement.design.outputs.labels
     ('{0}', '{1}', '{2}', '{0, 1}')
-    >>> before, after = found.added_variances()
+    >>> before, after = improvement.added_variances()
     >>> round(before, 2), round(after, 2)   # the same protection, and less than a tenth of the added variance
     (43.17, 3.86)
     """
@@ -281,8 +281,8 @@ def improve(
 
     >>> from maskwell.core import Categories
     >>> from maskwell.designs import Unary
-    >>> found = improve(Unary.rappor_from_gamma(4, Categories.of(["a", "b", "c"])))
-    >>> [round(v, 4) for v in found.added_variances()]   # RAPPOR's reports "none" and "all" tell nothing
+    >>> improvement = improve(Unary.rappor_from_gamma(4, Categories.of(["a", "b", "c"])))
+    >>> [round(v, 4) for v in improvement.added_variances()]   # RAPPOR's reports "none" and "all" tell nothing
     [3.8333, 2.6061]
     """
     check_kind(Flag, exactly=exactly, allow_revealing=allow_revealing)
@@ -290,8 +290,8 @@ def improve(
     bound = _bound(design, gamma, allow_revealing=allow_revealing)
     if isinstance(bound, float):
         return _revealed(design, method)
-    found = _at(design, bound, method, exactly=exactly)
-    return replace(found, slack_used=gamma is not None and safe_below(gamma, "gamma") < design.parity_exact())
+    improvement = _at(design, bound, method, exactly=exactly)
+    return replace(improvement, slack_used=gamma is not None and safe_below(gamma, "gamma") < design.parity_exact())
 
 
 def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Improvement:
@@ -394,15 +394,15 @@ def _check_proof(rows: Sequence[Row], denominator: int, made: Patterns, sparse: 
     sums = [sum(n for _, n in column) for column in sparse.columns]
     ratio, rest = divmod(sums[0], made.shares[0])
     even = not rest and all(total == ratio * share for total, share in zip(sums, made.shares, strict=True))
-    found = [[0] * made.k for _ in rows]
+    product = [[0] * made.k for _ in rows]
     for held, column in zip(made.masks, sparse.columns, strict=True):
         for i, n in column:
-            row, low, high = found[i], n * made.outside, n * made.inside
+            row, low, high = product[i], n * made.outside, n * made.inside
             for j in range(made.k):
                 row[j] += high if held >> j & 1 else low
     scale = ratio * made.total
-    wanted = ([x * scale for x in row] for row in rows)
-    if not even or any([x * denominator for x in row] != goal for row, goal in zip(found, wanted, strict=True)):
+    goals = ([x * scale for x in row] for row in rows)
+    if not even or any([x * denominator for x in row] != goal for row, goal in zip(product, goals, strict=True)):
         raise ArithmeticError("the improved design does not give the original back: please report this matrix")
 
 

@@ -64,9 +64,11 @@ class OneSided(Replacement):
         Why the theorem does not apply; None where it does.
 
     >>> from maskwell.procedures import chow
-    >>> found = improve_one_sided(chow(5, 3, 2))
-    >>> found.ratio, found.design.matrix().tolist()   # who says "yes" is a member with the same odds as before at worst
-    (Fraction(10, 3), [[1.0, 0.3], [0.0, 0.7]])
+    >>> improvement = improve_one_sided(chow(5, 3, 2))
+    >>> improvement.ratio   # who says "yes" is a member with the same odds as before at worst
+    Fraction(10, 3)
+    >>> improvement.design.matrix().tolist()
+    [[1.0, 0.3], [0.0, 0.7]]
     """
 
     sensitive: int
@@ -137,13 +139,13 @@ def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> O
         )
     report = next((r for r, row in enumerate(rows) if _is_worst(row, rows, chosen)), None)
     reason = _fault(rows, report, chosen, design)
-    found: dict[str, Any] = {"sensitive": chosen, "report": report, "ratio": ratio, "reason": reason}
+    facts: dict[str, Any] = {"sensitive": chosen, "report": report, "ratio": ratio, "reason": reason}
     if report is None or reason is not None:
-        return OneSided(original=design, design=design, improved=False, sparse=None, **found)
+        return OneSided(original=design, design=design, improved=False, sparse=None, **facts)
     a = [p / rows[report][chosen] for p in rows[report]]
     better = _star(a, chosen)
     if equivalent(rows, better, rtol=0):
-        return OneSided(original=design, design=design, improved=False, sparse=None, **found)
+        return OneSided(original=design, design=design, improved=False, sparse=None, **facts)
     made = (
         Dense.of(better, design.inputs)
         .noting_decimals(design)
@@ -152,7 +154,7 @@ def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> O
         )
     )
     sparse = Garbling.of_matrix(_garbling(rows, a, chosen))
-    return OneSided(original=design, design=made, improved=True, sparse=sparse, **found)
+    return OneSided(original=design, design=made, improved=True, sparse=sparse, **facts)
 
 
 def _is_worst(row: list[Fraction], rows: Rows, s: int) -> bool:
@@ -263,5 +265,5 @@ def report_label(design: Design, report: int) -> Any:
     """The label of a report, or its 0/1 text."""
     if isinstance(design.outputs, Categories):
         return design.outputs.labels[report]
-    shown = Reports(design.fingerprint, design.k, "bits", design.report_space()[report : report + 1])
-    return next(iter(shown.texts()))
+    reports = Reports(design.fingerprint, design.k, "bits", design.report_space()[report : report + 1])
+    return next(iter(reports.texts()))

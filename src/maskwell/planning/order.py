@@ -84,8 +84,8 @@ class Question:
         bits = max(common_denominator(column).bit_length() for column in zip(*self.P, strict=True))
         return int(min(len(self.P), len(self.P[0])) ** 4 * bits)
 
-    def _if_settled(self, found: Sufficiency | None) -> Sufficiency | None:
-        return found if found and found.holds else self._if_clear(found)
+    def _if_settled(self, answer: Sufficiency | None) -> Sufficiency | None:
+        return answer if answer and answer.holds else self._if_clear(answer)
 
     def _if_clear(self, refusal: Sufficiency | None) -> Sufficiency | None:
         """A refusal by more than rounding: no garbling comes within ``allowed`` of A in every entry.
@@ -145,8 +145,8 @@ class Question:
 
     def by_inverse(self, frame: Frame) -> Sufficiency:
         """The only C there can be; the rows of P are those of the frame."""
-        found = frame.coefficients(self.A)
-        C = [[row[frame.rows.index(u)] for u in range(len(self.P))] for row in found]
+        coefficients = frame.coefficients(self.A)
+        C = [[row[frame.rows.index(u)] for u in range(len(self.P))] for row in coefficients]
         i = min(range(len(C)), key=lambda i: min(C[i]))
         if min(C[i]) >= 0:
             return yes("inverse", "randomizing its reports once more gives the other design", C)
@@ -177,8 +177,8 @@ class Question:
         )
 
     def _by_gain(self, answer: blackwell.Answer) -> Sufficiency | None:
-        found = blackwell.rounded_gain(answer.G, self.P, self.A) if answer.slack < 0 else None
-        return no("program", GAINS, *found) if found else None
+        gain = blackwell.rounded_gain(answer.G, self.P, self.A) if answer.slack < 0 else None
+        return no("program", GAINS, *gain) if gain else None
 
     def _by_garbling(self, near: Real, positive: NDArray[np.bool_], frame: Frame) -> Sufficiency | None:
         """An exact garbling close to one in floats, or with its zeros."""
@@ -188,10 +188,10 @@ class Question:
 
     def _nearest(self, frame: Frame, *, may_hold: bool) -> Sufficiency | None:
         """The nearest garbling made exact; else yes up to its residual, no where none is near, or neither."""
-        found = blackwell.nearest(self.P, self.A)
-        if found is None:
+        nearest = blackwell.nearest(self.P, self.A)
+        if nearest is None:
             return None
-        near, G = found
+        near, G = nearest
         exact = self._by_garbling(near, near > blackwell.POSITIVE, frame) if may_hold else None
         if exact or not self.allowed:
             return exact
@@ -312,22 +312,22 @@ def sufficiency(P: Design, A: Design, *, tolerance: Number | None = None) -> Suf
     if not all(design.has_entries_up_to(ENTRY_LIMIT) for design in (P, A)) or P.m * A.m > GARBLING_LIMIT:
         return _by_parity_alone(P, A, allowed)
     try:
-        full, wanted = reduce_rows(P.exact_matrix()), reduce_rows(A.exact_matrix())
+        full, target = reduce_rows(P.exact_matrix()), reduce_rows(A.exact_matrix())
     except TooLargeError:  # a composition may be small and yet too much work to write out
         return _by_parity_alone(P, A, allowed)
-    found = Question(full.rows, wanted.rows, P.parity_exact(), allowed).answer()
-    return replace(_restored(found, full, wanted), parities=(P.parity_exact(), A.parity_exact()))
+    answer = Question(full.rows, target.rows, P.parity_exact(), allowed).answer()
+    return replace(_restored(answer, full, target), parities=(P.parity_exact(), A.parity_exact()))
 
 
-def _restored(found: Sufficiency, P: Reduction, A: Reduction) -> Sufficiency:
+def _restored(answer: Sufficiency, P: Reduction, A: Reduction) -> Sufficiency:
     """The proof for the designs as they are, from that for their merged rows: ``A.C garbling P.C_star``."""
-    if found.gain is not None:
-        return replace(found, gain=[found.gain[home] for home in A.homes])
-    if found.garbling is None:
-        return found
-    columns = [[row[home] for home in P.homes] for row in found.garbling]
+    if answer.gain is not None:
+        return replace(answer, gain=[answer.gain[home] for home in A.homes])
+    if answer.garbling is None:
+        return answer
+    columns = [[row[home] for home in P.homes] for row in answer.garbling]
     pairs = zip(A.shares, A.homes, strict=True)
-    return replace(found, garbling=[[share * c if c else c for c in columns[home]] for share, home in pairs])
+    return replace(answer, garbling=[[share * c if c else c for c in columns[home]] for share, home in pairs])
 
 
 def check_same_categories(first: Design, second: Design) -> None:

@@ -157,17 +157,19 @@ def plan_test(
     """
     check_kind(Design, design=design)
     question = _Question.of(design, pi, category, alpha, Sampling.of(deff, cv_weights))
-    wanted = None if power is None else question.check_power(power)
+    target_power = None if power is None else question.check_power(power)
     size = None if n is None else check_n(n)
-    missing = sum(value is None for value in (against, wanted, size))
+    missing = sum(value is None for value in (against, target_power, size))
     if missing != 1:
         raise ParameterError(
             f"{['all', 'all', 'only one', 'none'][missing]} of against, power and n given",
             hint="give two of them: the third is worked out",
         )
-    other = question.check_against(against) if against is not None else question.found_with(size or 0, wanted or 0.0)
-    size = question.needed(other, wanted or 0.0) if size is None else size
-    reached = question.power(other, size) if wanted is None else wanted
+    other = (
+        question.check_against(against) if against is not None else question.found_with(size or 0, target_power or 0.0)
+    )
+    size = question.needed(other, target_power or 0.0) if size is None else size
+    reached = question.power(other, size) if target_power is None else target_power
     return question.plan(other, size, reached)
 
 
@@ -260,15 +262,15 @@ class _Question:
 
     def found_with(self, n: int, power: float) -> float:
         below, above = self.detectable(n, power)
-        found = above if above is not None else below
-        if found is None:
+        share = above if above is not None else below
+        if share is None:
             raise ParameterError(
                 f"no share differs enough from {self.null:g} to be found by {n:,} respondents with power {power:g}",
                 hint="give more respondents, or ask for less power",
                 n=n,
                 power=power,
             )
-        return found
+        return share
 
     def plan(self, against: float, n: int, power: float) -> PowerPlan:
         return PowerPlan(

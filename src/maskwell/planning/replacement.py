@@ -94,10 +94,10 @@ class Replacement:
         if size > SHOWN_ENTRIES:
             entries = "identity" if self.sparse is None else [[i, u, float(c)] for i, u, c in self.sparse.entries()]
             return {"garbling": None, "garbling_entries": entries}
-        found = {"garbling": self.garbling_matrix().tolist()}
+        content = {"garbling": self.garbling_matrix().tolist()}
         if size > SHOWN_EXACT:
-            return found
-        return {**found, "garbling_exact": [[to_text(c) for c in row] for row in self.garbling()]}
+            return content
+        return {**content, "garbling_exact": [[to_text(c) for c in row] for row in self.garbling()]}
 
 
 def _pair(before: Any, after: Any) -> dict[str, Any]:

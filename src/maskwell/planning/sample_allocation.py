@@ -78,8 +78,8 @@ def allocate_samples(
     >>> pairs = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])   # own, unrelated
     >>> samples = [Dense.of([[1, p, 1 - p, 0], [0, 1 - p, p, 1]], pairs) for p in (0.75, 0.25)]
     >>> pi = np.outer([0.2, 0.8], [0.4, 0.6]).ravel()
-    >>> found = allocate_samples(samples, pi, wanted=[1, 1, 0, 0], n=1000)
-    >>> found.counts   # the sample that asks more often is worth more
+    >>> allocation = allocate_samples(samples, pi, wanted=[1, 1, 0, 0], n=1000)
+    >>> allocation.counts   # the sample that asks more often is worth more
     (731, 269)
     """
     if (n is None) == (margin is None):
@@ -88,12 +88,12 @@ def allocate_samples(
         )
     designs = list_of(Design, designs, "designs")
     fleet = _Fleet.of(designs, pi, wanted, costs, priced=n is None)
-    shown = (
+    labels = (
         tuple(f"sample {g + 1}" for g in range(len(designs))) if names is None else tuple(list_of(str, names, "names"))
     )
-    if len(shown) != len(designs):
-        raise ParameterError(f"{len(shown)} names for {len(designs)} samples", hint="give one name for each sample")
-    check_names(shown)
+    if len(labels) != len(designs):
+        raise ParameterError(f"{len(labels)} names for {len(designs)} samples", hint="give one name for each sample")
+    check_names(labels)
     sure = check_level(level)
     size = None if n is None else check_n(n)
     within = None if margin is None else (check_margin(margin) / margin_of(1, 1, sure)) ** 2
@@ -103,7 +103,7 @@ def allocate_samples(
     variance = fleet.variance(np.array(counts, dtype=float))
     return Allocation(
         kind="samples",
-        names=shown,
+        names=labels,
         designs=tuple(designs),
         fractions=fractions,
         counts=counts,
@@ -181,13 +181,13 @@ class _Fleet:
             )
         return whole_numbers(fractions, n, least=least)
 
-    def for_variance(self, fractions: Real, wanted: float) -> tuple[int, ...]:
-        """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``wanted``."""
-        exactly = self.variance(fractions) / wanted * (1 - ROUNDING)
+    def for_variance(self, fractions: Real, target: float) -> tuple[int, ...]:
+        """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``target``."""
+        exactly = self.variance(fractions) / target * (1 - ROUNDING)
         if len(set(self.prices.tolist())) > 1:
             return tuple(max(FEWEST, math.ceil(n)) if n else 0 for n in (exactly * fractions).tolist())
         n = max(FEWEST * int((fractions > 0).sum()), math.ceil(exactly))
-        while self.variance(np.array(counts := self.for_n(fractions, n), dtype=float)) > wanted * (1 + ROUNDING):
+        while self.variance(np.array(counts := self.for_n(fractions, n), dtype=float)) > target * (1 + ROUNDING):
             n += 1
         return counts
 

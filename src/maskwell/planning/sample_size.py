@@ -310,8 +310,8 @@ def _place(design: Design, pi: Any, category: Hashable | None, sampling: Samplin
     check_kind(Design, design=design)
     code = None if category is None else check_category(design, category)
     if pi is None:
-        found = worst_shares(design, category=category, sampling=sampling)
-        return _Place(found.pi, found.category, found.variance, found.variance.total)
+        worst_case = worst_shares(design, category=category, sampling=sampling)
+        return _Place(worst_case.pi, worst_case.category, worst_case.variance, worst_case.variance.total)
     shares = design.check_distribution(pi)
     open_, added = unit_variances(design, shares, sampling=sampling)
     j = int((open_ + added).argmax()) if code is None else code

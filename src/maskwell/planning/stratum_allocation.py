@@ -127,16 +127,16 @@ def check_names(names: Sequence[str]) -> None:
 
 def check_costs(costs: Sequence[Number]) -> tuple[Fraction, ...]:
     """What one respondent of each part costs, above 0."""
-    found = tuple(as_fraction(cost, "cost") for cost in as_list(costs, "costs"))
-    if min(found, default=Fraction(0)) <= 0:
+    amounts = tuple(as_fraction(cost, "cost") for cost in as_list(costs, "costs"))
+    if min(amounts, default=Fraction(0)) <= 0:
         raise ParameterError(
-            f"cost = {to_float(min(found, default=Fraction(0))):g} is not above 0",
+            f"cost = {to_float(min(amounts, default=Fraction(0))):g} is not above 0",
             hint="give what one respondent costs",
             costs=costs,
         )
-    if max(found) > _HIGHEST_COST or min(found) < Fraction(1, _HIGHEST_COST):
+    if max(amounts) > _HIGHEST_COST or min(amounts) < Fraction(1, _HIGHEST_COST):
         raise ParameterError("a cost is too large or too small", hint="give costs in ordinary units of money")
-    return found
+    return amounts
 
 
 Counts = tuple[int, ...]
@@ -150,26 +150,26 @@ def whole_numbers(shares: Real, n: int, *, least: Sequence[int]) -> Counts:
     >>> whole_numbers(np.array([0.687, 0.312, 0.001]), 500, least=[2, 2, 2])   # nobody is left with a single one
     (342, 156, 2)
     """
-    found, free = list(least), [share > 0 for share in shares.tolist()]
+    counts, free = list(least), [share > 0 for share in shares.tolist()]
     left = n - sum(x for x, is_free in zip(least, free, strict=True) if not is_free)
     while True:
         weights = np.where(free, shares, 0.0)
-        wanted = weights / weights.sum() * left
-        short = [i for i, is_free in enumerate(free) if is_free and wanted[i] < least[i]]
+        quotas = weights / weights.sum() * left
+        short = [i for i, is_free in enumerate(free) if is_free and quotas[i] < least[i]]
         if not short:
             break
         for i in short:
             free[i] = False
             left -= least[i]
-    for i, part in enumerate(_largest_remainder(wanted, left)):
-        found[i] = part if free[i] else found[i]
-    return tuple(found)
+    for i, part in enumerate(_largest_remainder(quotas, left)):
+        counts[i] = part if free[i] else counts[i]
+    return tuple(counts)
 
 
-def _largest_remainder(wanted: Real, n: int) -> list[int]:
+def _largest_remainder(quotas: Real, n: int) -> list[int]:
     """Rounded down, and one more for the largest remainders, the first of equals first."""
-    floors = np.floor(wanted + 1e-9).astype(int)
-    order = np.argsort(-(wanted - floors), kind="stable")
+    floors = np.floor(quotas + 1e-9).astype(int)
+    order = np.argsort(-(quotas - floors), kind="stable")
     floors[order[: n - int(floors.sum())]] += 1
     return [int(x) for x in floors]
 
@@ -239,18 +239,18 @@ def allocate_strata(
 
     >>> from maskwell.procedures import warner
     >>> parts = [Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])]
-    >>> found = allocate_strata(parts, n=500)
-    >>> found.counts, round(found.variance, 6)   # the weaker device needs more than its share
+    >>> allocation = allocate_strata(parts, n=500)
+    >>> allocation.counts, round(allocation.variance, 6)   # the weaker device needs more than its share
     ((344, 156), 0.002243)
     """
     strata = list_of(Stratum, strata, "strata")
     parts = _Strata.of(strata, Sampling.of(deff, cv_weights), priced=n is None)
-    given = {"n": n, "margin": margin, "budget": budget}
-    if len([value for value in given.values() if value is not None]) != 1:
+    sizes = {"n": n, "margin": margin, "budget": budget}
+    if len([value for value in sizes.values() if value is not None]) != 1:
         raise ParameterError(
             "one of n, margin and budget says how large the survey is",
             hint="give exactly one of them",
-            **{name: value for name, value in given.items() if value is not None},
+            **{name: value for name, value in sizes.items() if value is not None},
         )
     sure = check_level(level)
     if budget is not None:
@@ -329,13 +329,13 @@ class _Strata:
             )
         return whole_numbers(self.fractions, n, least=self._least)
 
-    def for_variance(self, wanted: float) -> tuple[int, ...]:
-        """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``wanted``."""
-        exactly = self.variance(self.fractions) / wanted
+    def for_variance(self, target: float) -> tuple[int, ...]:
+        """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``target``."""
+        exactly = self.variance(self.fractions) / target
         if len(set(self.costs)) > 1:
             return tuple(max(FEWEST, math.ceil(n * (1 - ROUNDING))) for n in exactly * self.fractions)
         n = max(FEWEST * len(self.names), math.ceil(exactly * (1 - ROUNDING)))
-        while self.variance(counts := self.for_n(n)) > wanted * (1 + ROUNDING):
+        while self.variance(counts := self.for_n(n)) > target * (1 + ROUNDING):
             n += 1
         return counts
 

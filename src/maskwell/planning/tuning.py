@@ -200,10 +200,10 @@ def tuned(
     check_kind(str, family=family)
     check_kind(Measure | str, measure=measure)
     check_kind(Categories | None, categories=categories)
-    found = tunable_named(family)
+    tunable = tunable_named(family)
     judged = Measure.of(measure) if isinstance(measure, str) else measure
-    given = _read_kept(family, found, kept)
-    made = _Search(family, found, given, judged, categories).solve(judged.read(value))
+    kept_values = _read_kept(family, tunable, kept)
+    made = _Search(family, tunable, kept_values, judged, categories).solve(judged.read(value))
     return made.with_provenance(tuned={"measure": judged.name, "value": to_text(judged.read(value))})
 
 
@@ -285,12 +285,12 @@ class _Search:
         return start + (end - start) * Fraction(low, 1 << PLACES)
 
     def build(self, t: Fraction) -> Design:
-        own = 1 - t if self.mirror else t
+        parameter = 1 - t if self.mirror else t
         return make_design(
             self.family,
             categories=self.categories,
             allow_unidentifiable=True,
-            **self.tunable.parameters(own, self.kept),
+            **self.tunable.parameters(parameter, self.kept),
         )
 
     def _out_of_reach(self, value: Fraction, low: Parity, high: Parity) -> ParameterError:
@@ -318,19 +318,19 @@ class _Origin:
     @classmethod
     def of(cls, design: Design) -> _Origin | None:
         """None where the design names no such family, or another design than itself."""
-        family, given = design.provenance.get("family"), design.provenance.get("parameters")
-        if family not in TUNABLE or not isinstance(given, Mapping):
+        family, parameters = design.provenance.get("family"), design.provenance.get("parameters")
+        if family not in TUNABLE or not isinstance(parameters, Mapping):
             return None
         try:
-            return cls._read(str(family), given, design)
+            return cls._read(str(family), parameters, design)
         except (KeyError, ValueError, ZeroDivisionError):
             return None
 
     @classmethod
-    def _read(cls, family: str, given: Mapping[str, Any], design: Design) -> _Origin | None:
-        found = TUNABLE[family]
-        kept, t = _kept_of(found, given), Fraction(given[found.free])
-        origin = cls(family, kept, found.mirrored is not None and t < found.ends(kept)[0], design)
+    def _read(cls, family: str, parameters: Mapping[str, Any], design: Design) -> _Origin | None:
+        tunable = TUNABLE[family]
+        kept, t = _kept_of(tunable, parameters), Fraction(parameters[tunable.free])
+        origin = cls(family, kept, tunable.mirrored is not None and t < tunable.ends(kept)[0], design)
         same = origin.search(Measure()).build(1 - t if origin.mirror else t)
         return origin if same.exact_matrix() == design.exact_matrix() else None
 
@@ -338,23 +338,23 @@ class _Origin:
         return _Search(self.family, TUNABLE[self.family], self.kept, measure, self.design.inputs, self.mirror)
 
 
-def _kept_of(found: Tunable, given: Mapping[str, Any]) -> Kept:
+def _kept_of(tunable: Tunable, parameters: Mapping[str, Any]) -> Kept:
     """The kept parameters as a design file has them."""
-    if "weights" in found.kept:
-        white = [Fraction(q) for q in str(given["q"]).split(",")]
+    if "weights" in tunable.kept:
+        white = [Fraction(q) for q in str(parameters["q"]).split(",")]
         return {"weights": [q / sum(white) for q in white]}
-    return {name: read(str(given[name])) for name, read in found.kept.items()}
+    return {name: read(str(parameters[name])) for name, read in tunable.kept.items()}
 
 
-def _read_kept(family: str, found: Tunable, given: Mapping[str, Any]) -> Kept:
-    missing, unknown = [n for n in found.kept if n not in given], [n for n in given if n not in found.kept]
+def _read_kept(family: str, tunable: Tunable, values: Mapping[str, Any]) -> Kept:
+    missing, unknown = [n for n in tunable.kept if n not in values], [n for n in values if n not in tunable.kept]
     if missing or unknown:
         raise ParameterError(
-            f"{family} is tuned by {found.free} and keeps {', '.join(found.kept) or 'nothing else'}",
+            f"{family} is tuned by {tunable.free} and keeps {', '.join(tunable.kept) or 'nothing else'}",
             hint=f"give {', '.join(missing)}" if missing else f"leave out {', '.join(unknown)}",
-            given=dict(given),
+            given=dict(values),
         )
-    return {name: read(given[name]) for name, read in found.kept.items()}
+    return {name: read(values[name]) for name, read in tunable.kept.items()}
 
 
 def _shortened(t: Fraction, start: Fraction) -> Fraction:

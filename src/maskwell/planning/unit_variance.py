@@ -83,8 +83,8 @@ class UnitVariance:
 
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    >>> found = unit_variance(warner, np.array([0.1, 0.9]))
-    >>> round(found.sampling, 4), round(found.randomization, 4)   # the device costs far more than the sample
+    >>> variance = unit_variance(warner, np.array([0.1, 0.9]))
+    >>> round(variance.sampling, 4), round(variance.randomization, 4)   # the device costs far more than the sample
     (0.09, 1.3125)
     """
 
@@ -193,8 +193,8 @@ def worst_shares(design: Design, *, category: Hashable | None = None, sampling: 
     concave in share j: no search is needed. Source: derived.
 
     >>> from maskwell.designs import Dense
-    >>> found = worst_shares(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
-    >>> found.pi.round(12).tolist(), round(found.variance.total, 4)   # Warner's device is worst at one half
+    >>> worst = worst_shares(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
+    >>> worst.pi.round(12).tolist(), round(worst.variance.total, 4)   # Warner's device is worst at one half
     ([0.5, 0.5], 1.5625)
     """
     check_kind(Design, design=design)
@@ -207,11 +207,11 @@ def worst_shares(design: Design, *, category: Hashable | None = None, sampling: 
             design=design,
         )
     corners = np.array([design.share_variance(corner) + corner for corner in np.eye(design.k)])
-    found = [
+    by_category = [
         _worst_of(corners, j, sampling)
         for j in (range(design.k) if category is None else [design.inputs.find(category)])
     ]
-    return max(found, key=lambda worst: worst.variance.total)
+    return max(by_category, key=lambda worst: worst.variance.total)
 
 
 def _worst_of(corners: Real, j: int, sampling: Sampling) -> WorstShares:

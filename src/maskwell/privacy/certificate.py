@@ -244,10 +244,13 @@ def answer_of(demand: Mapping[str, Any], parity: Parity, *, decimals: bool) -> d
     {'relative': '1/1000000000', 'given_as_decimals': ['design']}
     """
     bound, gamma = bound_of(demand)
-    given = {"design": decimals, "demand": bool(demand.get("decimals"))}
-    found = verdict(parity, gamma, decimals=any(given.values()), strict=bound["strict"])
-    slack = {"relative": to_text(SLACK), "given_as_decimals": [name for name, inexact in given.items() if inexact]}
-    return {"demand": bound, "meets": found.meets, **({"slack": slack} if found.slack_used else {})}
+    decimal_sides = {"design": decimals, "demand": bool(demand.get("decimals"))}
+    answer = verdict(parity, gamma, decimals=any(decimal_sides.values()), strict=bound["strict"])
+    slack = {
+        "relative": to_text(SLACK),
+        "given_as_decimals": [name for name, inexact in decimal_sides.items() if inexact],
+    }
+    return {"demand": bound, "meets": answer.meets, **({"slack": slack} if answer.slack_used else {})}
 
 
 def bound_of(demand: Mapping[str, Any]) -> tuple[dict[str, Any], Fraction]:
@@ -258,12 +261,12 @@ def bound_of(demand: Mapping[str, Any]) -> tuple[dict[str, Any], Fraction]:
     ValueError for a demand that asks for nothing.
     """
     stated = demand["stated"]
-    found = demand_from_stated(stated)
-    strict = stated["closed"] if found is None else found.strict
-    gamma = parity_from_text(demand["gamma"]) if found is None else found.gamma_exact
+    derived = demand_from_stated(stated)
+    strict = stated["closed"] if derived is None else derived.strict
+    gamma = parity_from_text(demand["gamma"]) if derived is None else derived.gamma_exact
     if isinstance(gamma, float) or gamma < 1:
         raise ValueError("a bound on parity is a number of 1 or more")
-    return {"stated": dict(stated), "derived": found is not None, "gamma": to_text(gamma), "strict": strict}, gamma
+    return {"stated": dict(stated), "derived": derived is not None, "gamma": to_text(gamma), "strict": strict}, gamma
 
 
 def parity_from_text(text: Any) -> Parity:

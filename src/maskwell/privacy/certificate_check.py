@@ -132,12 +132,12 @@ def load_certificate(path: str | Path) -> Certificate:
     """A certificate from its file, after checking everything in it; CertificateError when something does not hold."""
     check_path(path=path)
     text = _text_of(path)
-    found = _verified(path, text)
-    if not found.ok:
+    verification = _verified(path, text)
+    if not verification.ok:
         raise CertificateError(
-            f"{path} does not hold: {found.failed[0].words}",
+            f"{path} does not hold: {verification.failed[0].words}",
             hint="get the file as it was made; maskwell verify shows every check",
-            checks=found.checks,
+            checks=verification.checks,
         )
     return Certificate(from_json(text))
 
@@ -176,7 +176,7 @@ class _Wrong(Exception):  # noqa: N818 (not an error of the program, but the ans
     """A claim that does not hold, in words."""
 
 
-def _checks(content: Any, wanted: Design | None) -> Iterator[Check]:
+def _checks(content: Any, expected: Design | None) -> Iterator[Check]:
     yield (form := _tried("form", lambda: _form(content)))
     if not form.ok:
         return
@@ -185,8 +185,8 @@ def _checks(content: Any, wanted: Design | None) -> Iterator[Check]:
     if not read.ok:
         return
     design, claims = design_from_dict(content["design"]), content["claims"]
-    if wanted is not None:
-        yield _tried("the same", lambda: _the_same(design, wanted, claims))
+    if expected is not None:
+        yield _tried("the same", lambda: _the_same(design, expected, claims))
     yield _tried("columns", lambda: _columns(design))
     yield _tried("parity", lambda: _parity(design, claims))
     if "demand" in claims:
@@ -208,9 +208,9 @@ def _tried(name: str, check: Callable[[], str]) -> Check:
         return Check(name, False, f"cannot be read ({type(error).__name__}: {error})"[:300])
 
 
-def _same(claimed: Any, found: Any, what: str) -> None:
+def _same(claimed: Any, recomputed: Any, what: str) -> None:
     """Compared as JSON text, in which 3, 3.0, "3" and true differ."""
-    if (one := _text(claimed)) != (two := _text(found)):
+    if (one := _text(claimed)) != (two := _text(recomputed)):
         raise _Wrong(f"{what} is claimed to be {one:.80}, but it is {two:.80}")
 
 
@@ -250,13 +250,13 @@ def _design(content: Mapping[str, Any]) -> str:
     return f"{_a(design)} design with the fingerprint {design.fingerprint[:19]}... of its integers and labels"
 
 
-def _the_same(design: Design, wanted: Design, claims: Mapping[str, Any]) -> str:
-    form = (provable_rows if "improves" in claims else provable)(wanted)
+def _the_same(design: Design, expected: Design, claims: Mapping[str, Any]) -> str:
+    form = (provable_rows if "improves" in claims else provable)(expected)
     if form != design:
         raise _Wrong(f"it is about another design, {design.fingerprint[:19]}..., not {form.fingerprint[:19]}...")
     if "slack" in claims and form.decimals != design.decimals:
         raise _Wrong("it is about a design given as decimals, and the design that was given is not, or the reverse")
-    written = "" if form.kind == wanted.kind else f", {_a(wanted)} design, written out"
+    written = "" if form.kind == expected.kind else f", {_a(expected)} design, written out"
     return f"it is about the design that was given{written}"
 
 
@@ -274,8 +274,8 @@ def _parity(design: Design, claims: Mapping[str, Any]) -> str:
 
 def _demand(claims: Mapping[str, Any]) -> str:
     claimed = claims["demand"]
-    found, _ = bound_of(claimed)
-    _same(claimed, found, "the demand")
+    bound, _ = bound_of(claimed)
+    _same(claimed, bound, "the demand")
     if claimed["stated"]["language"] == "epsilon":
         _check_exp(from_text(claimed["stated"]["epsilon"]), from_text(claimed["gamma"]))
     stated, gamma = claimed["stated"], _shown_text(claimed["gamma"])
@@ -298,15 +298,15 @@ def _check_exp(epsilon: Fraction, gamma: Fraction) -> None:
 def _meets(design: Design, claims: Mapping[str, Any]) -> str:
     said = claims.get("slack", {"given_as_decimals": []})
     stated = {**claims["demand"], "decimals": "demand" in said["given_as_decimals"]}
-    found = answer_of(stated, parity_of_rows(design), decimals=design.decimals)
-    _same(claims["meets"], found["meets"], "that the demand is met")
-    _same(claims.get("slack"), found.get("slack"), "the slack that was needed")
-    answer = "meets" if found["meets"] else "does not meet"
-    if "slack" not in found:
-        return f"parity {_shown(design.parity_exact())} {answer} the bound {_shown_text(found['demand']['gamma'])}"
-    parity, bound = told_apart(design.parity_exact(), from_text(found["demand"]["gamma"]))
-    given = found["slack"]["given_as_decimals"]
-    whose = "both were" if len(given) > 1 else f"the {given[0]} was"
+    recomputed = answer_of(stated, parity_of_rows(design), decimals=design.decimals)
+    _same(claims["meets"], recomputed["meets"], "that the demand is met")
+    _same(claims.get("slack"), recomputed.get("slack"), "the slack that was needed")
+    answer = "meets" if recomputed["meets"] else "does not meet"
+    if "slack" not in recomputed:
+        return f"parity {_shown(design.parity_exact())} {answer} the bound {_shown_text(recomputed['demand']['gamma'])}"
+    parity, bound = told_apart(design.parity_exact(), from_text(recomputed["demand"]["gamma"]))
+    decimal_sides = recomputed["slack"]["given_as_decimals"]
+    whose = "both were" if len(decimal_sides) > 1 else f"the {decimal_sides[0]} was"
     return f"parity {parity} meets the bound {bound} within 1e-9, the slack for decimals: {whose} given as decimals"
 
 

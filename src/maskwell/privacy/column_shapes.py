@@ -166,9 +166,9 @@ def _sparse_rows(design: ByColumns) -> Iterator[Shape]:
     owners, order = np.repeat(np.arange(design.k), np.diff(design.starts)), np.argsort(design.rows, kind="stable")
     ends = np.searchsorted(design.rows[order], np.arange(design.m + 1))
     for i in range(design.m):
-        own = order[ends[i] : ends[i + 1]]
-        truths = owners[own]
-        row = dict(zip(truths.tolist(), design.numerators[own].tolist(), strict=True))
+        entries = order[ends[i] : ends[i + 1]]
+        truths = owners[entries]
+        row = dict(zip(truths.tolist(), design.numerators[entries].tolist(), strict=True))
         totals = dict(zip(truths.tolist(), design.denominators[truths].tolist(), strict=True))
         yield _alone(i, ((j, row.get(j, 0), totals.get(j, 1)) for j in range(design.k)))
 

@@ -264,7 +264,7 @@ class Demand:
         check_kind(Flag, closed=closed)
         bounds = [c.bound(upper=is_upper) for c, is_upper in ((lower, False), (upper, True)) if c is not None]
         bound = least([*bounds, NO_DEMAND])
-        shown = {
+        curves = {
             name: None if c is None else c.to_json() or FUNCTION for name, c in (("lower", lower), ("upper", upper))
         }
         return cls(
@@ -277,7 +277,7 @@ class Demand:
             sampled=bound.upper if bound.upper != bound.lower else None,
             certified=bound.certified,
             notes=bound.notes,
-            stated={"language": "curves", **shown, "closed": closed},
+            stated={"language": "curves", **curves, "closed": closed},
             upper_curve=upper,
             lower_curve=lower,
         )
@@ -333,15 +333,15 @@ class Demand:
 
     def to_dict(self) -> dict[str, Any]:
         """The demand in every language."""
-        shown = {"stated": self.text, "language": self.name, "closed": self.closed, "attained": self.attained}
-        shown |= {
+        content = {"stated": self.text, "language": self.name, "closed": self.closed, "attained": self.attained}
+        content |= {
             "strict": self.strict,
             "decimals": self.decimals,
             "certified": self.certified,
             "notes": list(self.notes),
         }
-        shown |= in_every_language(self.gamma_exact)
-        return shown if self.sampled is None else {**shown, "gamma_seen": to_float(self.sampled)}
+        content |= in_every_language(self.gamma_exact)
+        return content if self.sampled is None else {**content, "gamma_seen": to_float(self.sampled)}
 
 
 def _gamma_curves(gamma: Parity) -> tuple[Curve, Curve]:

@@ -239,10 +239,10 @@ class Steps:
         piece = np.searchsorted(edges, p, side="right")
         for i, edge in enumerate(edges):
             piece[p == edge] = i if self.closed_right[i] else i + 1
-        found = np.array([float(v) for v in self.heights])[piece]
+        heights = np.array([float(v) for v in self.heights])[piece]
         for at, value in self.points:
-            found[p == float(at)] = float(value)
-        return np.asarray(found)
+            heights[p == float(at)] = float(value)
+        return np.asarray(heights)
 
     def bound(self, *, upper: bool) -> Bound:
         """Least over the pieces: odds(value) / odds(right end), or odds(left end) / odds(value)."""
@@ -274,15 +274,15 @@ class Steps:
 
     def to_json(self) -> dict[str, Any] | None:
         """Edges and values as exact text."""
-        shown: dict[str, Any] = {
+        content: dict[str, Any] = {
             "edges": [to_text(e) for e in self.edges],
             "values": [to_text(v) for v in self.heights],
         }
         if any(self.closed_right):
-            shown["closed_right"] = list(self.closed_right)
+            content["closed_right"] = list(self.closed_right)
         if self.points:
-            shown["points"] = [[to_text(p), to_text(v)] for p, v in self.points]
-        return {"steps": shown}
+            content["points"] = [[to_text(p), to_text(v)] for p, v in self.points]
+        return {"steps": content}
 
 
 @dataclass(frozen=True)
@@ -348,13 +348,13 @@ def _line_bounds(start: tuple[Fraction, Fraction], end: tuple[Fraction, Fraction
     (p0, v0), (p1, v1) = start, end
     slope = (v1 - v0) / (p1 - p0)
     base = v0 - slope * p0
-    found = []
+    bounds = []
     if p0 == 0:
-        found.append(Bound.exactly(slope if v0 == 0 else math.inf, attained=v0 == 0 and slope == 1))
+        bounds.append(Bound.exactly(slope if v0 == 0 else math.inf, attained=v0 == 0 and slope == 1))
     if p1 == 1:
-        found.append(Bound.exactly(1 / slope if v1 == 1 and slope else math.inf, attained=False))
+        bounds.append(Bound.exactly(1 / slope if v1 == 1 and slope else math.inf, attained=False))
     falls, rises = (slope * p * (1 - p) - v * (1 - v) for p, v in (start, end))
-    return [*found, _touched(base, slope)] if falls < 0 < rises else found
+    return [*bounds, _touched(base, slope)] if falls < 0 < rises else bounds
 
 
 def _touched(c: Fraction, d: Fraction) -> Bound:

@@ -153,23 +153,23 @@ class Audit:
         return self.demand.verdict(self.design)
 
     def __repr__(self) -> str:
-        design, shown = self.design, self.to_dict()
+        design, content = self.design, self.to_dict()
         answer = f"{'met' if self.meets else 'not met'}{f' ({SLACK_IN_WORDS})' if self.slack_used else ''}"
         met = "" if self.demand is None else f"; {self.demand.text}: {answer}"
-        guess = shown["guess_probability"]
+        guess = content["guess_probability"]
         right = "not worked out" if guess is None else f"{Printed(guess):.4f}"
         lines = [
             f"Audit of {design!r}{met}",
             f"  parity {to_text(self.parity_exact)}, epsilon {Printed(design.epsilon()):.6g}",
-            f"  best guess right: {right}, without report {Printed(shown['guess_without_report']):.4f}",
-            f"  identifiable: {shown['identifiable']}, admissible: {shown['admissible']}",
+            f"  best guess right: {right}, without report {Printed(content['guess_without_report']):.4f}",
+            f"  identifiable: {content['identifiable']}, admissible: {content['admissible']}",
         ]
         return "\n".join([*lines, *(f"  note: {warning}" for warning in design.warnings())])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         design = self.design
-        shown: dict[str, Any] = {
+        content: dict[str, Any] = {
             "kind": design.kind,
             "k": design.k,
             "m": counted_reports(design),
@@ -191,10 +191,10 @@ class Audit:
             **design.details(),
         }
         if design.has_entries_up_to(SHOWN_ENTRIES):
-            shown |= {"matrix": design.matrix().tolist(), **self._posteriors()}
+            content |= {"matrix": design.matrix().tolist(), **self._posteriors()}
         if self.demand is not None:
-            shown |= {"demand": self.demand.to_dict(), "meets": self.meets, "slack_used": self.slack_used}
-        return shown
+            content |= {"demand": self.demand.to_dict(), "meets": self.meets, "slack_used": self.slack_used}
+        return content
 
     def _beliefs(self) -> dict[str, Any]:
         """What any prior can become, by formula."""
@@ -230,13 +230,13 @@ class Audit:
 
     def _posteriors(self) -> dict[str, Any]:
         """What the given prior becomes after each report, and the hazard of the sensitive categories."""
-        shown: dict[str, Any] = {}
+        content: dict[str, Any] = {}
         if self.prior is not None:
             after = posterior(self.design, self.prior)
-            shown |= {"prior": self.prior.tolist(), "posterior": after.tolist()}
+            content |= {"prior": self.prior.tolist(), "posterior": after.tolist()}
         if self.sensitive:
-            shown["hazard"] = hazard_of(self.design, self.sensitive, self.prior).to_dict()
-        return shown
+            content["hazard"] = hazard_of(self.design, self.sensitive, self.prior).to_dict()
+        return content
 
 
 def counted_reports(design: Design) -> int | str:

@@ -131,15 +131,15 @@ class Measure:
 
     def read(self, value: Number) -> Fraction:
         """A value that was asked for, strictly between that of no information and that of no bound."""
-        found = safe_below(value, self.name)
-        if not self.blank < found < self.limit:
+        level = safe_below(value, self.name)
+        if not self.blank < level < self.limit:
             above = f"above {to_float(self.blank):g}{' and below 1' if self.name == 'hazard' else ''}"
             raise ParameterError(
                 f"{self.name} = {value} cannot be the protection of a design that tells something",
                 hint=f"give a value {above}",
                 value=value,
             )
-        return found
+        return level
 
     def one_sided(self, value: Fraction) -> Fraction | None:
         """The ratio R of the first of two categories that a value stands for; None where it is not of this kind."""

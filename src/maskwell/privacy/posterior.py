@@ -76,14 +76,14 @@ def posterior_of(design: Design, report: Hashable, prior: Real | None = None) ->
     """
     after, outputs = posterior(design, prior), design.outputs
     if isinstance(outputs, Categories):
-        found = after[outputs.find(report, "report")]
+        beliefs = after[outputs.find(report, "report")]
     else:
-        found = after[as_whole(report, "report", high=design.m - 1)]
-    if np.isnan(found).any():
+        beliefs = after[as_whole(report, "report", high=design.m - 1)]
+    if np.isnan(beliefs).any():
         raise ParameterError(
             f"report {report} cannot occur under this prior", hint="give some truth that leads to it a positive share"
         )
-    return np.asarray(found)
+    return np.asarray(beliefs)
 
 
 def _scaled(row: Sequence[Fraction]) -> list[float]:
@@ -143,8 +143,8 @@ def hazard(design: Design, sensitive: Iterable[Hashable], prior: Real | None = N
 
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
-    >>> found = hazard(warner, [0], np.array([0.05, 0.95]))
-    >>> found.ratio, round(found.greatest / found.prior, 6)   # "yes" makes it 3.5 times likelier
+    >>> danger = hazard(warner, [0], np.array([0.05, 0.95]))
+    >>> danger.ratio, round(danger.greatest / danger.prior, 6)   # "yes" makes it 3.5 times likelier
     (Fraction(4, 1), 3.478261)
     """
     return hazard_of(design, find_sensitive(design, sensitive), prior)
@@ -193,8 +193,8 @@ class Jeopardy:
     """The two numbers of a yes-or-no design.
 
     >>> from maskwell.procedures import simmons
-    >>> found = jeopardy(simmons("0.8", "0.1"))
-    >>> found.u, found.v   # a yes is far more dangerous than a no is reassuring
+    >>> measures = jeopardy(simmons("0.8", "0.1"))
+    >>> measures.u, measures.v   # a yes is far more dangerous than a no is reassuring
     (Fraction(41, 1), Fraction(49, 9))
     """
 
@@ -260,7 +260,7 @@ def from_jeopardy(u: Number, v: Number, categories: Categories) -> Dense:
 def _above_one(value: Number, name: str) -> Parity:
     if isinstance(value, float) and value == math.inf:
         return math.inf
-    found = safe_below(value, name)
-    if found <= 1:
+    bound = safe_below(value, name)
+    if bound <= 1:
         raise ParameterError(f"{name} = {value} is not above 1", hint="give a number above 1, or infinity")
-    return found
+    return bound

@@ -148,8 +148,8 @@ def _reason(design: Design, level: Parity) -> str | None:
     parts = parts_of(design)
     if not parts:
         rows = (row for row in rows_one_by_one(design) if row.is_possible)
-        found = next((one for row in rows if (one := Judged(row, level, _failed(row, level))).fails), None)
-        return None if found is None else found.words(_name(design, found.shape))
+        failing = next((one for row in rows if (one := Judged(row, level, _failed(row, level))).fails), None)
+        return None if failing is None else failing.words(_name(design, failing.shape))
     which = _deciding(parts, level)
     if level != math.inf and len(which) > 1:
         both = " and ".join(f"{i + 1}" for i in which[:2])
@@ -327,17 +327,17 @@ class Improves:
         """In integers: each row of C P over the common denominator of the entries of that row of C, and that of P."""
         (A, whole), (P, total) = integer_rows(self.original), integer_rows(better)
         by_row = {i: list(entries) for i, entries in groupby(self.entries, key=lambda entry: entry[0])}
-        for i, wanted in enumerate(A):
+        for i, original_row in enumerate(A):
             entries = by_row.get(i, [])
             common = common_denominator(c for _, _, c in entries)
-            made = [0] * len(wanted)
+            made = [0] * len(original_row)
             for _, u, c in entries:
                 factor = c.numerator * (common // c.denominator)
                 made = [x + factor * p for x, p in zip(made, P[u], strict=True)]
-            for j, (x, a) in enumerate(zip(made, wanted, strict=True)):
+            for j, (x, a) in enumerate(zip(made, original_row, strict=True)):
                 if x * whole != a * common * total:
-                    found, right = to_text(Fraction(x, common * total)), to_text(Fraction(a, whole))
-                    return f"the entry for report {i} and truth {j} is {found} after garbling, not {right}"
+                    actual, right = to_text(Fraction(x, common * total)), to_text(Fraction(a, whole))
+                    return f"the entry for report {i} and truth {j} is {actual} after garbling, not {right}"
         return None
 
 

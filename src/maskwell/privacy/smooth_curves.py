@@ -206,9 +206,9 @@ class _Search:
 def _ratio(high: Real, low: Real) -> Real:
     """``odds(high) / odds(low)``, infinite where high is 1 or low is 0, and never negative."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found = (high / (1 - high)) * ((1 - low) / low)
-    found[(high >= 1) | (low <= 0)] = np.inf
-    return np.maximum(found, 0)
+        ratio = (high / (1 - high)) * ((1 - low) / low)
+    ratio[(high >= 1) | (low <= 0)] = np.inf
+    return np.maximum(ratio, 0)
 
 
 def _middle(a: Real, b: Real) -> Real:

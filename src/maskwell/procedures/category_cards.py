@@ -57,17 +57,17 @@ def greenberg(
         raise ParameterError(
             f"{len(answers)} numbers in beta for {len(categories)} categories", hint="give one for each"
         )
-    own, (shares, settled) = check_probability(p, "p"), check_shares(answers)
-    fixed = [(1 - own) * share for share in shares]
+    truthful, (shares, settled) = check_probability(p, "p"), check_shares(answers)
+    fixed = [(1 - truthful) * share for share in shares]
     return named(
-        Mixture.of(own, fixed, categories),
+        Mixture.of(truthful, fixed, categories),
         family="greenberg",
-        parameters={"p": own, "beta": shares},
+        parameters={"p": truthful, "beta": shares},
         needs="p above 0",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
-        same_as=f"liu-chow --p {own} --q {','.join(map(str, fixed))}",
-        warning=NO_PROTECTION if own == 1 else REVEALING if own and not all(fixed) else "",
+        same_as=f"liu-chow --p {truthful} --q {','.join(map(str, fixed))}",
+        warning=NO_PROTECTION if truthful == 1 else REVEALING if truthful and not all(fixed) else "",
     )
 
 
@@ -166,18 +166,18 @@ def greenberg_statements(
     if len(cards) != k:
         raise ParameterError(f"{len(cards)} statements for {k} categories", hint="give the share of one for each")
     (p0, *p), settled = check_shares({"unrelated": unrelated, **cards})
-    given: dict[str, object] = {"statements": p, "unrelated": p0}
+    parameters: dict[str, object] = {"statements": p, "unrelated": p0}
     if beta is None:
-        design = yes_or_no([own + p0 * y for own in p for y in (1, 0)], with_unrelated(categories))
+        design = yes_or_no([share + p0 * y for share in p for y in (1, 0)], with_unrelated(categories))
         notes: dict[str, object] = {"variables": [CATEGORY, UNRELATED], "wanted": CATEGORY}
     else:
         known = check_probability(beta, "beta")
-        given["beta"] = known
-        design, notes = yes_or_no([own + p0 * known for own in p], categories), {}
+        parameters["beta"] = known
+        design, notes = yes_or_no([share + p0 * known for share in p], categories), {}
     return one_of_several(
         design,
         family="greenberg-statements",
-        parameters=given,
+        parameters=parameters,
         needs="statements that are not all equal",
         samples=_samples(k, unknown=beta is None),
         allow_unidentifiable=allow_unidentifiable,

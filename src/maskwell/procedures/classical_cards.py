@@ -46,13 +46,13 @@ def known_procedure(design: Design) -> Known | None:
     kinds = {parameter.name: parameter.kind for parameter in procedure.parameters}
     flags = {name: True for name, kind in kinds.items() if kind is Kind.FLAG}  # what was allowed once is allowed again
     try:
-        given = {name: _read(str(text), kinds[name]) for name, text in texts.items()}
+        parameters = {name: _read(str(text), kinds[name]) for name, text in texts.items()}
         categories = _own_categories(design) if procedure.needs_categories else None
-        made = procedure.design({**given, **flags}, categories=categories, allow_unidentifiable=True)
+        made = procedure.design({**parameters, **flags}, categories=categories, allow_unidentifiable=True)
     except (KeyError, ValueError, TypeError, ArithmeticError, MaskwellError):
         return None
     same = made.exact_matrix() == design.exact_matrix()
-    return Known(procedure.name, given) if same else None
+    return Known(procedure.name, parameters) if same else None
 
 
 def _own_categories(design: Design) -> Categories:
@@ -82,10 +82,10 @@ def classical_deck(deck: Deck, *, most: int = MOST_CARDS) -> Deck | None:
     if known is None or known.family not in FORMS:
         return None
     try:
-        found = from_shares(deck, FORMS[known.family](known.parameters, deck.realised.k), known.family)
+        classical = from_shares(deck, FORMS[known.family](known.parameters, deck.realised.k), known.family)
     except MatrixError:
         return None
-    return found if found.size <= most else None
+    return classical if classical.size <= most else None
 
 
 def best_deck(deck: Deck) -> Deck:
@@ -94,8 +94,8 @@ def best_deck(deck: Deck) -> Deck:
 
 
 def _simple(deck: Deck) -> Deck | None:
-    found = truth_or_fixed(deck)
-    return found if found is not None and found.size <= max(MOST_CARDS, deck.size) else None
+    simple = truth_or_fixed(deck)
+    return simple if simple is not None and simple.size <= max(MOST_CARDS, deck.size) else None
 
 
 def instructed(deck: Deck) -> Design | None:
@@ -118,31 +118,31 @@ def instructed(deck: Deck) -> Design | None:
     return made.with_labels(made.inputs, cast(Categories, deck.realised.outputs))
 
 
-def _warner(given: Given, _: int) -> list[Share]:
-    return [(given["p"], (0, 1), "statement 0"), (1 - given["p"], (1, 0), "statement 1")]
+def _warner(parameters: Given, _: int) -> list[Share]:
+    return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (1, 0), "statement 1")]
 
 
-def _mangat(given: Given, _: int) -> list[Share]:
-    return [(given["p"], (0, 1), "statement 0"), (1 - given["p"], (0, 0), "statement 1")]
+def _mangat(parameters: Given, _: int) -> list[Share]:
+    return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (0, 0), "statement 1")]
 
 
-def _mangat_singh(given: Given, _: int) -> list[Share]:
-    t, p = given["t"], given["p"]
+def _mangat_singh(parameters: Given, _: int) -> list[Share]:
+    t, p = parameters["t"], parameters["p"]
     second = [((1 - t) * p, (0, 1), "statement 0"), ((1 - t) * (1 - p), (1, 0), "statement 1")]
     return [(t, (0, 1), "truth"), *second]
 
 
-def _christofides(given: Given, _: int) -> list[Share]:
-    p = given["probabilities"]
+def _christofides(parameters: Given, _: int) -> list[Share]:
+    p = parameters["probabilities"]
     return [(share, (len(p) - 1 - shown, shown), "table") for shown, share in enumerate(p)]
 
 
-def _bourke_dalenius(given: Given, k: int) -> list[Share]:
-    return [(share, tuple((j + r) % k for j in range(k)), "order") for r, share in enumerate(given["weights"])]
+def _bourke_dalenius(parameters: Given, k: int) -> list[Share]:
+    return [(share, tuple((j + r) % k for j in range(k)), "order") for r, share in enumerate(parameters["weights"])]
 
 
-def _abul_ela(given: Given, k: int) -> list[Share]:
-    shares = enumerate(given["probabilities"])
+def _abul_ela(parameters: Given, k: int) -> list[Share]:
+    shares = enumerate(parameters["probabilities"])
     return [(share, tuple(int(j != named) for j in range(k)), f"statement {named}") for named, share in shares]
 
 

@@ -173,8 +173,8 @@ class Deck:
     @property
     def less_private(self) -> bool:
         """Whether rounding made the parity larger than was asked for, or made some report rule out more truths."""
-        wished, found = self.parities
-        kept = verdict(found, wished, decimals=self.wish.decimals).meets
+        wished, realised = self.parities
+        kept = verdict(realised, wished, decimals=self.wish.decimals).meets
         return not kept or not self.ruled_out <= ruled_out(self.wish.exact_matrix())
 
     @property

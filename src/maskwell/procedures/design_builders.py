@@ -54,8 +54,8 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
             shares=dict(shares),
         )
     (numerators,), noted = exact_columns([[value] for value in shares.values()])
-    found = [Fraction(n, sum(numerators)) for n in numerators]
-    return [share if exact else GivenDecimal(share) for share in found], noted.get("settled", 0.0)
+    fractions = [Fraction(n, sum(numerators)) for n in numerators]
+    return [share if exact else GivenDecimal(share) for share in fractions], noted.get("settled", 0.0)
 
 
 def _summed(names: Sequence[str]) -> str:
@@ -158,9 +158,9 @@ def _check_identifiable(design: Design, family: str, parameters: Mapping[str, ob
     try:
         design.check_identifiable()
     except NotIdentifiableError as error:
-        given = ", ".join(f"{name} = {_typed(value)}" for name, value in parameters.items())
+        typed = ", ".join(f"{name} = {_typed(value)}" for name, value in parameters.items())
         raise NotIdentifiableError(
-            f"{family} with {given}: shares cannot be estimated",
+            f"{family} with {typed}: shares cannot be estimated",
             hint=f"give {needs}",
             values=error.values,
             **error.objects,
@@ -186,11 +186,11 @@ def one_demand(*, gamma: Number | None, epsilon: Number | None) -> tuple[str, Nu
     >>> one_demand(gamma=3, epsilon=None)
     ('gamma', 3)
     """
-    given = [(name, value) for name, value in (("gamma", gamma), ("epsilon", epsilon)) if value is not None]
-    if len(given) != 1:
-        said = "both gamma and epsilon" if given else "no privacy demand"
+    demands = [(name, value) for name, value in (("gamma", gamma), ("epsilon", epsilon)) if value is not None]
+    if len(demands) != 1:
+        said = "both gamma and epsilon" if demands else "no privacy demand"
         raise ParameterError(f"{said} given, where one demand is needed", hint="give either gamma or epsilon")
-    return given[0]
+    return demands[0]
 
 
 ONE_SOURCE = "some reports can only come from one category"

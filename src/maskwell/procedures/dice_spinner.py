@@ -131,20 +131,20 @@ def dice_table(deck: Deck, *, dice: int | None = None, faces: int = 6) -> DiceTa
     """
     check_kind(Deck, deck=deck)
     faces = _in_range(faces, "faces", 2, MOST_FACES)
-    given = _enough(deck.size, faces) if dice is None else _in_range(dice, "dice", 1, MOST_DICE)
-    if faces**given < deck.size:
+    count = _enough(deck.size, faces) if dice is None else _in_range(dice, "dice", 1, MOST_DICE)
+    if faces**count < deck.size:
         raise ParameterError(
-            f"{given} dice of {faces} faces have {faces**given:,} outcomes for {deck.size:,} cards",
+            f"{count} dice of {faces} faces have {faces**count:,} outcomes for {deck.size:,} cards",
             hint=f"use {_enough(deck.size, faces)} dice",
             dice=dice,
             faces=faces,
         )
-    if faces**given > MOST_OUTCOMES:
+    if faces**count > MOST_OUTCOMES:
         raise TooLargeError(
-            f"{given} dice of {faces} faces have {faces**given:,} outcomes, more than {MOST_OUTCOMES:,}",
+            f"{count} dice of {faces} faces have {faces**count:,} outcomes, more than {MOST_OUTCOMES:,}",
             hint="use fewer dice",
         )
-    return DiceTable(deck, given, faces)
+    return DiceTable(deck, count, faces)
 
 
 def _in_range(value: int, name: str, low: int, high: int) -> int:
@@ -203,8 +203,8 @@ def faces_in_words(table: DiceTable, outcome: int) -> str:
     >>> faces_in_words(dice_table(make_deck(warner("3/4")), faces=2), 1)
     'heads-tails'
     """
-    shown = table.shown(outcome)
-    return "-".join(("heads", "tails")[f - 1] if table.faces == 2 else str(f) for f in shown)
+    faces = table.shown(outcome)
+    return "-".join(("heads", "tails")[f - 1] if table.faces == 2 else str(f) for f in faces)
 
 
 MOST_SECTORS = 24
@@ -246,15 +246,15 @@ class Spinner:
 
     def warnings(self) -> list[str]:
         """What the drawing cannot do."""
-        found = []
+        warnings = []
         if not self.in_tenths:
-            found.append("some borders are not whole tenths of a degree: the drawing rounds them, a deck would not")
+            warnings.append("some borders are not whole tenths of a degree: the drawing rounds them, a deck would not")
         narrow = min(sector.degrees for sector in self.sectors)
         if narrow < SMALLEST:
-            found.append(
+            warnings.append(
                 f"the narrowest sector has {float(narrow):.1f} degrees, too few to read off: use cards or dice"
             )
-        return found
+        return warnings
 
     def __repr__(self) -> str:
         return f"Spinner(sectors={len(self.sectors)}, in_tenths={self.in_tenths})"

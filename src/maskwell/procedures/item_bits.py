@@ -74,10 +74,10 @@ def check_keep(value: Number, name: str) -> Fraction:
 
 
 def _one_each(names: list[str], probabilities: Sequence[Number]) -> list[Fraction]:
-    given = numbered(probabilities, "probabilities")
-    if len(given) != len(names):
-        raise ParameterError(f"{len(given)} probabilities for {len(names)} items", hint="give one for each item")
-    return [check_keep(value, name) for name, value in given.items()]
+    keeps = numbered(probabilities, "probabilities")
+    if len(keeps) != len(names):
+        raise ParameterError(f"{len(keeps)} probabilities for {len(names)} items", hint="give one for each item")
+    return [check_keep(value, name) for name, value in keeps.items()]
 
 
 def _within(names: list[str], asked: Asked) -> Kronecker:

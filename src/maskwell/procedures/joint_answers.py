@@ -59,10 +59,10 @@ def shared(
             "shared_device = False: every question has a draw of its own",
             hint="then it is a product: Kronecker.of([...]), or maskwell design kronecker",
         )
-    shown = [check_coded(parts, "a shared device") for parts in check_list(outcomes, "outcomes")]
+    outcome_parts = [check_coded(parts, "a shared device") for parts in check_list(outcomes, "outcomes")]
     shares, settled = check_shares(numbered(weights, "weights"))
-    _check_fit(shares, shown)
-    products = [Kronecker.of(parts) for parts in shown]
+    _check_fit(shares, outcome_parts)
+    products = [Kronecker.of(parts) for parts in outcome_parts]
     P = _mixed(shares, [made.exact_matrix() for made in products])
     design = Dense.of(P, products[0].inputs, products[0].outputs).noting_decimals(*products)
     return named(
@@ -72,24 +72,26 @@ def shared(
         needs="outcomes that tell the combinations of answers apart",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
-        questions=len(shown[0]),
-        warning=TOGETHER if _tells_together(design, shares, shown) else "",
+        questions=len(outcome_parts[0]),
+        warning=TOGETHER if _tells_together(design, shares, outcome_parts) else "",
     )
 
 
-def _check_fit(shares: Sequence[Fraction], shown: Sequence[tuple[CodedDesign, ...]]) -> None:
-    if len(shares) != len(shown):
-        raise ParameterError(f"{len(shares)} weights for {len(shown)} outcomes", hint="give one for each outcome")
-    if len(shown[0]) < 2:
+def _check_fit(shares: Sequence[Fraction], outcome_parts: Sequence[tuple[CodedDesign, ...]]) -> None:
+    if len(shares) != len(outcome_parts):
+        raise ParameterError(
+            f"{len(shares)} weights for {len(outcome_parts)} outcomes", hint="give one for each outcome"
+        )
+    if len(outcome_parts[0]) < 2:
         raise ParameterError("one question only", hint="a shared device needs two questions or more")
-    first = [(part.inputs, part.outputs) for part in shown[0]]
-    for r, parts in enumerate(shown):
+    first = [(part.inputs, part.outputs) for part in outcome_parts[0]]
+    for r, parts in enumerate(outcome_parts):
         if [(part.inputs, part.outputs) for part in parts] != first:
             raise ParameterError(
                 f"outcome {r} has other questions, categories or reports than outcome 0",
                 hint="give every outcome one design for each question, with the same labels and in the same order",
             )
-    entries = math.prod(part.k * part.m for part in shown[0])
+    entries = math.prod(part.k * part.m for part in outcome_parts[0])
     if entries > EXACT_LIMIT:
         raise TooLargeError(
             f"{len(first)} questions make a matrix of {entries:,} entries, too large to write out",
@@ -107,11 +109,13 @@ def _dot(weights: Sequence[Fraction], cells: Sequence[Fraction]) -> Fraction:
     return sum((w * cell for w, cell in zip(weights, cells, strict=True)), Fraction(0))
 
 
-def _tells_together(design: Dense, shares: Sequence[Fraction], shown: Sequence[tuple[CodedDesign, ...]]) -> bool:
+def _tells_together(
+    design: Dense, shares: Sequence[Fraction], outcome_parts: Sequence[tuple[CodedDesign, ...]]
+) -> bool:
     """Whether reports rule out combinations of answers though no report rules out an answer to one question."""
     margins = [
         Dense.of(_mixed(shares, [part.exact_matrix() for part in parts]), parts[0].inputs, parts[0].outputs)
-        for parts in zip(*shown, strict=True)
+        for parts in zip(*outcome_parts, strict=True)
     ]
     return design.parity_exact() == math.inf and all(margin.parity_exact() < math.inf for margin in margins)
 

@@ -132,10 +132,10 @@ class Sensitivity:
     derivative
         d pi_hat / d q.
 
-    >>> found = sensitivity_to_q("triangular", q="1/4", lam_hat=0.42)
-    >>> round(found.pi_hat, 6), round(found.derivative, 6)
+    >>> sensitivity = sensitivity_to_q("triangular", q="1/4", lam_hat=0.42)
+    >>> round(sensitivity.pi_hat, 6), round(sensitivity.derivative, 6)
     (0.226667, -1.031111)
-    >>> round(found.standard_error(0.03, q_error=0.01), 4)   # q came from a survey of its own
+    >>> round(sensitivity.standard_error(0.03, q_error=0.01), 4)   # q came from a survey of its own
     0.0317
     """
 

@@ -123,26 +123,28 @@ class Procedure:
         """Build the design from parameters by name, with labels for the truths and, where possible, the reports."""
         self._check_names(parameters)
         self._check_labels(categories, reports)
-        given = dict(parameters)
+        arguments = dict(parameters)
         if self.may_fail:
-            given["allow_unidentifiable"] = allow_unidentifiable
+            arguments["allow_unidentifiable"] = allow_unidentifiable
         if self.needs_categories:
-            return self._relabelled(self.build(categories=categories, **given), None, reports)
-        return self._relabelled(self.build(**given), categories, reports)
+            return self._relabelled(self.build(categories=categories, **arguments), None, reports)
+        return self._relabelled(self.build(**arguments), categories, reports)
 
     @property
     def needs_categories(self) -> bool:
         """Whether the caller must name the true categories."""
         return self.truths is None
 
-    def _check_names(self, given: Mapping[str, Any]) -> None:
+    def _check_names(self, parameters: Mapping[str, Any]) -> None:
         known = [word for parameter in self.parameters for word in parameter.keywords]
-        unknown = [name for name in given if name not in known]
-        missing = [p.name for p in self.parameters if p.required and not any(word in given for word in p.keywords)]
+        unknown = [name for name in parameters if name not in known]
+        missing = [p.name for p in self.parameters if p.required and not any(word in parameters for word in p.keywords)]
         if unknown or missing:
             wrong = [f"has no {', '.join(unknown)}"] * bool(unknown) + [f"needs {', '.join(missing)}"] * bool(missing)
             raise ParameterError(
-                f"{self.name} {' and '.join(wrong)}", hint=f"its parameters are {', '.join(known)}", given=dict(given)
+                f"{self.name} {' and '.join(wrong)}",
+                hint=f"its parameters are {', '.join(known)}",
+                given=dict(parameters),
             )
 
     def _check_labels(self, categories: Categories | None, reports: Categories | None) -> None:

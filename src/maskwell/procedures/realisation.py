@@ -83,12 +83,12 @@ class Device:
 
     def warnings(self) -> list[str]:
         """What must not be overlooked."""
-        found = [] if self.general.exact else [_rounded(self.general)]
-        return [*found, *(() if self.spinner is None else self.spinner.warnings())]
+        warnings = [] if self.general.exact else [_rounded(self.general)]
+        return [*warnings, *(() if self.spinner is None else self.spinner.warnings())]
 
     def to_dict(self) -> dict[str, Any]:
         """The content of a JSON answer; cards and kinds count the general deck, whatever is printed."""
-        wished, found = self.general.parities
+        wished, realised = self.general.parities
         return {
             "cards": self.general.size,
             "kinds": self.general.kinds,
@@ -97,7 +97,7 @@ class Device:
             "error_exact": to_text(self.general.error),
             "realised": [[to_text(p) for p in row] for row in self.realised.exact_matrix()],
             "parity": {"asked": self.general.wish.parity(), "realised": self.realised.parity()},
-            "parity_exact": {"asked": to_text(wished), "realised": to_text(found)},
+            "parity_exact": {"asked": to_text(wished), "realised": to_text(realised)},
             "less_private": self.general.less_private,
             "deck": _cards(self.general),
             "used": {"form": self.form, "cards": self.deck.size, "kinds": self.deck.kinds, "deck": _cards(self.deck)},
@@ -149,10 +149,10 @@ def make_device(
         )
     check_entries(design)
     check_words(design)
-    own = known_procedure(design) if medium == "cards" and most is None and not general else None
-    if own is not None and own.family in OWN_WAY and _few_cards(own) and _answers_are_named(own, design):
+    known = known_procedure(design) if medium == "cards" and most is None and not general else None
+    if known is not None and known.family in OWN_WAY and _few_cards(known) and _answers_are_named(known, design):
         cards = deck_of_any_size(design)
-        return Device(general=cards, deck=cards, procedure=own)
+        return Device(general=cards, deck=cards, procedure=known)
     laid = _general(design, most, medium, not_less_private=not_less_private)
     asked = instructed(laid)
     plain = laid if asked is None else make_deck(asked, most=max(MOST_CARDS, laid.size))
@@ -165,16 +165,18 @@ def make_device(
     )
 
 
-def _few_cards(own: Known) -> bool:
+def _few_cards(known: Known) -> bool:
     """Whether the procedure needs no more cards than people can shuffle."""
-    shares = [own.parameters[name] for name in ("p", "p1", "p2", "theta1", "theta2") if name in own.parameters]
-    together = common_denominator([*own.parameters.get("statements", ()), own.parameters.get("unrelated", Fraction(0))])
+    shares = [known.parameters[name] for name in ("p", "p1", "p2", "theta1", "theta2") if name in known.parameters]
+    together = common_denominator(
+        [*known.parameters.get("statements", ()), known.parameters.get("unrelated", Fraction(0))]
+    )
     return together <= MOST_CARDS and all(int(share.denominator) <= MOST_CARDS for share in shares)
 
 
-def _answers_are_named(own: Known, design: Design) -> bool:
+def _answers_are_named(known: Known, design: Design) -> bool:
     """Whether each of two answers has its own words, where people answer twice."""
-    if own.family not in TWICE:
+    if known.family not in TWICE:
         return True
     answers = single_answers(cast(Categories, design.outputs))
     return list(cast(Categories, design.outputs).labels) == list(product(answers, repeat=2))
@@ -189,14 +191,14 @@ def _general(design: Design, most: int | None, medium: Medium, *, not_less_priva
 
 def _rounded(deck: Deck) -> str:
     """What rounding did, to the probabilities and to the privacy."""
-    wished, found = deck.parities
-    if deck.less_private and isinstance(found, float):
+    wished, realised = deck.parities
+    if deck.less_private and isinstance(realised, float):
         privacy = "a report can now reveal the answer, because some probability was rounded to 0"
     elif deck.less_private:
         privacy = "it is less private than was asked for"
     else:
-        near = f" ({SLACK_IN_WORDS})" if found > wished else ""
-        privacy = "it is at least as private as was asked for" if found < wished else f"its parity is the same{near}"
+        near = f" ({SLACK_IN_WORDS})" if realised > wished else ""
+        privacy = "it is at least as private as was asked for" if realised < wished else f"its parity is the same{near}"
     moved = f"probabilities moved by up to {float(deck.error):.2g}"
     return f"this is not the design that was asked for: {moved}, and {privacy}; estimate with what the deck realises"
 

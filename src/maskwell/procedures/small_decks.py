@@ -116,7 +116,7 @@ class _Wish:
         while len(order):
             near = errors[order] <= errors[order[0]] + _NEAR
             rounded = [(sizes[i], self._rounded(sizes[i])) for i in order[near]]
-            yield from sorted(rounded, key=lambda found: (Fraction(self._error(*found), found[0]), found[0]))
+            yield from sorted(rounded, key=lambda sized: (Fraction(self._error(*sized), sized[0]), sized[0]))
             order = order[~near]
 
     def _rounded(self, size: int) -> list[list[int]]:
