@@ -108,8 +108,8 @@ def estimate(
     --receipt in place of --design estimates from a released file, as its receipt allows.
     """
     from maskwell.core.exact import check_probability
+    from maskwell.verbs.estimate import EstimateResult
     from maskwell.verbs.estimate import estimate as estimate_shares
-    from maskwell.verbs.release_estimate import ReleaseEstimate
 
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
@@ -142,7 +142,7 @@ def estimate(
     drawn = write_plot(plot, plot_content(plot, result.plot), force=force)
     if as_json:
         print_json({**result.to_dict(), **drawn})
-    elif isinstance(result, ReleaseEstimate):
+    elif not isinstance(result, EstimateResult):
         typed = {
             "columns": columns,
             "by": by,

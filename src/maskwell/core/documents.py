@@ -20,7 +20,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
-from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -261,6 +260,8 @@ def json_form(value: Any) -> Any:
 
 def version_text() -> str:
     """The version that makes a file or a page."""
+    from importlib.metadata import PackageNotFoundError, version  # here, because it loads a reader of mail headers
+
     try:
         return version("maskwell")
     except PackageNotFoundError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arguments import check_kind, check_option
+from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.display import data_frame
 from maskwell.core.exact import check_probability
@@ -22,21 +23,72 @@ from maskwell.estimation.joint.collapse import of_sums, wanted_margin
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.sampling.sample_stages import Lonely
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Estimate, Sample
-from maskwell.release.analysis.table_routes import survey_of_release
-from maskwell.release.folder.receipt import Receipt
+from maskwell.estimation.share_estimate import Combination, Estimate, Sample
 from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table
 from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, names_of, read_design, rows_of
-from maskwell.verbs.release_estimate import ReleaseEstimate, ShareValues, columns_of, estimate_with_receipt, receipt_of
 from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
 if TYPE_CHECKING:
     from maskwell.engines.row_batches import Progress
     from maskwell.engines.row_sources import MemoryTable
+    from maskwell.release.folder.receipt import Receipt
     from maskwell.reports.pages import paper_tables
     from maskwell.reports.pictures.canvas import Picture
+    from maskwell.verbs.release_estimate import ReleaseEstimate
+
+
+class ShareValues:
+    """Values of the shares that a result is about, taken from its estimate."""
+
+    estimate: Estimate
+    level: float
+    interval: str | None
+
+    @property
+    def categories(self) -> Sequence[Hashable]:
+        """Labels of the shares."""
+        return self.estimate.categories
+
+    @property
+    def pi_hat(self) -> Real:
+        """Estimated shares, in the order of the categories."""
+        return self.estimate.pi_hat
+
+    @property
+    def standard_error(self) -> Real:
+        """Of the shares."""
+        return self.estimate.standard_error
+
+    @property
+    def covariance(self) -> Real | None:
+        """Of the shares; None where there are too many categories to hold it."""
+        return self.estimate.covariance
+
+    @property
+    def n(self) -> int:
+        """Number of reports."""
+        return self.estimate.n
+
+    @property
+    def method(self) -> str:
+        """How the shares were estimated."""
+        return self.estimate.method
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a reader should know, in words."""
+        return self.estimate.flags
+
+    def confidence_interval(self, level: float | None = None, method: str | None = None) -> Real:
+        """Ends of the intervals, shape (k, 2)."""
+        chosen = self.interval if method is None else method
+        return self.estimate.confidence_interval(self.level if level is None else level, chosen)
+
+    def contrast(self, coefficients: Any) -> Combination:
+        """A sum of the shares with factors, and its standard error."""
+        return self.estimate.contrast(coefficients)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -255,6 +307,9 @@ def estimate(
     _check_sources(receipt, columns, {"design": designs, "direct": direct, "counts": counts})
     remarks: tuple[str, ...] = ()
     if receipt is not None:
+        from maskwell.release.analysis.table_routes import survey_of_release
+        from maskwell.verbs.release_estimate import columns_of, estimate_with_receipt, receipt_of
+
         told, names, used = receipt_of(receipt), columns_of(columns), dict(vars(plan))
         rows = rows_of(data)
         survey = (

@@ -6,7 +6,7 @@ import csv
 import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.categories import Categories
@@ -14,10 +14,12 @@ from maskwell.core.exact import Number
 from maskwell.core.phrases import option
 from maskwell.designs.design import Design, too_few
 from maskwell.designs.wire import load_design
-from maskwell.engines.assignments import Assignment
-from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import DesignFileError, LabelError, ParameterError, WrongTypeError
 from maskwell.privacy.criteria import DEMANDS, Demand
+
+if TYPE_CHECKING:
+    from maskwell.engines.assignments import Assignment
+    from maskwell.engines.row_sources import MemoryTable
 
 DesignOrPath: TypeAlias = Design | str | os.PathLike[str]
 """A design, or the path of a design file."""
@@ -145,7 +147,7 @@ def read_categories(categories: Categories | Iterable[Hashable] | None, k: Numbe
     return labels
 
 
-Designs: TypeAlias = Mapping[Any, DesignOrPath] | Sequence[Assignment]
+Designs: TypeAlias = Union[Mapping[Any, DesignOrPath], "Sequence[Assignment]"]
 Names: TypeAlias = str | Sequence[str] | None
 
 _WITH_GROUP = re.compile(r'(.+?)\[((?:[^\[\]"]|"(?:[^"]|"")*")+)\]')
@@ -158,6 +160,8 @@ def rows_of(data: Any) -> str | MemoryTable:
     >>> rows_of("survey.parquet"), str(rows_of({"answer": ["yes"]}))
     ('survey.parquet', 'the table')
     """
+    from maskwell.engines.row_sources import MemoryTable
+
     if isinstance(data, MemoryTable):
         return data
     return os.fspath(data) if isinstance(data, str | os.PathLike) else MemoryTable(data)
@@ -169,6 +173,8 @@ def assignments_of(designs: Designs | None) -> list[Assignment]:
     A key names one column, several columns of a product of designs (``"first,second"`` or a tuple), or a column and a
     group of rows: ``"answer[group=1]"``.
     """
+    from maskwell.engines.assignments import Assignment
+
     if designs is None:
         return []
     if isinstance(designs, Mapping):
@@ -182,6 +188,8 @@ def assignments_of(designs: Designs | None) -> list[Assignment]:
 
 
 def _assignment(columns: Any, design: Design) -> Assignment:
+    from maskwell.engines.assignments import Assignment
+
     if isinstance(columns, tuple):
         return Assignment.of(",".join(columns), design)
     if not isinstance(columns, str):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Real
 from maskwell.core.display import data_frame
 from maskwell.core.phrases import option
 from maskwell.errors import ParameterError
-from maskwell.estimation.share_estimate import Combination, Estimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.release.analysis.release_estimates import (
     Analysis,
     ReleasedColumns,
@@ -24,64 +23,13 @@ from maskwell.release.folder.receipt import Receipt, load_receipt
 from maskwell.reports.pictures.estimate_picture import plot_learned
 from maskwell.reports.report import GAP, Notes, Report
 from maskwell.reports.text.estimate_report import after_analysis, analysis_report, analysis_table
+from maskwell.verbs.estimate import ShareValues
 from maskwell.verbs.inputs import Names, names_of
 
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import MemoryTable
     from maskwell.reports.pages.paper_tables import Table
     from maskwell.reports.pictures.canvas import Picture
-
-
-class ShareValues:
-    """Values of the shares that a result is about, taken from its estimate."""
-
-    estimate: Estimate
-    level: float
-    interval: str | None
-
-    @property
-    def categories(self) -> Sequence[Hashable]:
-        """Labels of the shares."""
-        return self.estimate.categories
-
-    @property
-    def pi_hat(self) -> Real:
-        """Estimated shares, in the order of the categories."""
-        return self.estimate.pi_hat
-
-    @property
-    def standard_error(self) -> Real:
-        """Of the shares."""
-        return self.estimate.standard_error
-
-    @property
-    def covariance(self) -> Real | None:
-        """Of the shares; None where there are too many categories to hold it."""
-        return self.estimate.covariance
-
-    @property
-    def n(self) -> int:
-        """Number of reports."""
-        return self.estimate.n
-
-    @property
-    def method(self) -> str:
-        """How the shares were estimated."""
-        return self.estimate.method
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What a reader should know, in words."""
-        return self.estimate.flags
-
-    def confidence_interval(self, level: float | None = None, method: str | None = None) -> Real:
-        """Ends of the intervals, shape (k, 2)."""
-        chosen = self.interval if method is None else method
-        return self.estimate.confidence_interval(self.level if level is None else level, chosen)
-
-    def contrast(self, coefficients: Any) -> Combination:
-        """A sum of the shares with factors, and its standard error."""
-        return self.estimate.contrast(coefficients)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

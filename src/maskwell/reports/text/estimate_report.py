@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import Printed, shorten
@@ -12,11 +13,12 @@ from maskwell.estimation.intervals.interval_ends import Intervals
 from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate
-from maskwell.release.analysis.release_estimates import Analysis
-from maskwell.release.analysis.table_routes import EXACT, KEPT, OPEN, SOLVED
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import count, counted, decimals, digits_for, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
+
+if TYPE_CHECKING:
+    from maskwell.release.analysis.release_estimates import Analysis
 
 SHOWN_ROWS = 40
 NAMED = 5  # domains that a remark names
@@ -273,12 +275,6 @@ def _what_is_revealed(paths: Sequence[str], *, alone: bool) -> str:
     return f"{what}: maskwell audit D, for each {'D' if alone else f'of the {len(paths)} design files'}"
 
 
-HOW = {
-    OPEN: "Counted as they stand: nothing moved these columns.",
-    EXACT: "Counted as they stand: values were swapped, which keeps these counts exactly.",
-    KEPT: "Counted as they stand: the randomization keeps these counts on average.",
-    SOLVED: "Estimated with the matrices of the receipt: counts as they stand would be biased.",
-}
 BY_WEIGHT = "Summed as they stand: the randomization keeps these sums of weights on average."
 Domains = Mapping[tuple[Hashable, ...], Estimate]
 
@@ -325,8 +321,16 @@ def analysis_table(analysis: Analysis, level: float, interval: str | None, *, ex
 
 
 def _how(analysis: Analysis) -> str:
+    from maskwell.release.analysis.table_routes import EXACT, KEPT, OPEN, SOLVED
+
     route = analysis.route
-    return BY_WEIGHT if route.kind == KEPT and route.weighted else HOW[route.kind]
+    how = {
+        OPEN: "Counted as they stand: nothing moved these columns.",
+        EXACT: "Counted as they stand: values were swapped, which keeps these counts exactly.",
+        KEPT: "Counted as they stand: the randomization keeps these counts on average.",
+        SOLVED: "Estimated with the matrices of the receipt: counts as they stand would be biased.",
+    }
+    return BY_WEIGHT if route.kind == KEPT and route.weighted else how[route.kind]
 
 
 def _analysis_answer(analysis: Analysis, level: float, interval: str | None) -> str:
