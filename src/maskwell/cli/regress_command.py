@@ -18,7 +18,8 @@ from maskwell.cli.options import (
 )
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot, write_plot
-from maskwell.cli.sampling_options import OPTIONS, in_options, plan_columns, sampling_options
+from maskwell.cli.sampling_options import in_options, sampling_options
+from maskwell.core.phrases import as_typed
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -90,13 +91,14 @@ def regress(
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs)
     from maskwell.verbs.regress import regress_columns
+    from maskwell.verbs.survey_plan import SurveyPlan
 
-    with in_options():
+    with as_typed(), in_options():
         result = regress_columns(
             file,
             formula,
             assignments,
-            columns=plan_columns({**_not_offered(), **sampling}),
+            columns=SurveyPlan(**sampling).columns(),
             lonely=sampling["lonely"],
             latent=latent,
             variance=variance,
@@ -116,15 +118,6 @@ def regress(
         print_lines(with_plot(regression_report(result, confidence, paths, exponentiate=exponentiate), plot))
     else:
         print_lines(regression_table(result, confidence, exponentiate=exponentiate, exact=style == "csv").lines(style))
-
-
-def _not_offered() -> dict[str, Any]:
-    """The other options of a sampling plan, as if nobody had typed them."""
-    return {
-        name.removeprefix("--").replace("-", "_"): False if shape.get("is_flag") else None
-        for name, shape in OPTIONS.items()
-        if name not in SAMPLING
-    }
 
 
 def _picture(result: Regression, level: float, *, exponentiate: bool) -> Any:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
-from maskwell.core.display import data_frame, number_or_none, plain_label, plain_numbers, render
+from maskwell.core.display import number_or_none, plain_label, plain_numbers
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.moments import flags_of_moments
@@ -114,78 +113,6 @@ class SurveyEstimate(Estimate):
         text = super().__repr__()
         names = [f"  domain {label}: {_first_shares(one)}" for label, one in list(self.domains.items())[:20]]
         return "\n".join([text, f"  {self.plan_text}", *names])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DomainEstimates(Mapping[Hashable, SurveyEstimate]):
-    """Estimates of the domains of a sample by their labels, beside that of all of it.
-
-    Attributes
-    ----------
-    overall
-        The estimate of the whole sample, which holds those of its domains.
-    by
-        Names of what tells the domains apart; the labels of domains are tuples where there are several.
-
-    >>> from maskwell.core import Cells
-    >>> from maskwell.designs import Dense
-    >>> from maskwell.estimation.sampling.report_shares import estimate_simple
-    >>> cells = Cells.of([0, 1, 0, 1], count=[60, 90, 40, 110], domain=["f", "f", "m", "m"])
-    >>> estimate = estimate_simple(cells, [Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])])
-    >>> women_and_men = DomainEstimates.of(estimate, by=["sex"])
-    >>> list(women_and_men), round(float(women_and_men["f"].pi_hat[0]), 3)   # a quarter of the women
-    (['f', 'm'], 0.25)
-    """
-
-    overall: SurveyEstimate
-    by: tuple[str, ...] = ("domain",)
-
-    @classmethod
-    def of(cls, estimate: SurveyEstimate, by: Sequence[str] = ("domain",)) -> Self:
-        """From an estimate with domains, and the names of the columns that tell them apart."""
-        check_kind(SurveyEstimate, estimate=estimate)
-        if not estimate.domains:
-            raise ParameterError("an estimate without domains", hint="say which rows belong to which: domains=")
-        return cls(estimate, tuple(list_of(str, by, "by")))
-
-    def __getitem__(self, label: Hashable) -> SurveyEstimate:
-        return self.overall.domains[label]
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.overall.domains)
-
-    def __len__(self) -> int:
-        return len(self.overall.domains)
-
-    def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
-        """Everything as plain values, for JSON: the whole estimate, with its ``domains``."""
-        return {"by": list(self.by), **self.overall.to_dict(level, interval)}
-
-    def to_frame(self, level: float = 0.95, interval: str | None = None) -> Any:
-        """A pandas table with one row for each category of each domain."""
-        rows = [row for label, one in self.items() for row in self._rows(label, one, level, interval)]
-        names = [*self.by, "n", "category", "estimate", "standard_error", "low", "high"]
-        return data_frame(dict(zip(names, zip(*rows, strict=True), strict=True)))
-
-    def _rows(self, label: Hashable, one: SurveyEstimate, level: float, interval: str | None) -> Iterator[list[Any]]:
-        parts = label if isinstance(label, tuple) and len(self.by) > 1 else (label,)
-        ends = one.confidence_interval(level, interval).tolist()
-        shares = zip(one.categories, one.pi_hat.tolist(), one.standard_error.tolist(), ends, strict=True)
-        return ([*parts, one.n, category, p, s, *pair] for category, p, s, pair in shares)
-
-    def plot(self, *, level: float = 0.95, interval: str | None = None) -> Any:
-        """The domains below everyone as a picture, which a notebook shows and ``save`` writes."""
-        return render("plot_learned", self.overall, level=level, interval=interval, by=",".join(self.by))
-
-    def to_latex(
-        self, *, level: float = 0.95, interval: str | None = None, variables: Sequence[str] = ("category",)
-    ) -> str:
-        """A table for a paper in LaTeX, with the rules of its package booktabs: the domains, then everyone."""
-        options = {"level": level, "interval": interval, "variables": variables, "by": ",".join(self.by)}
-        return str(render("estimate_latex", self.overall, **options))
-
-    def __repr__(self) -> str:
-        return repr(self.overall)
 
 
 def _slope(value: Callable[[Real], float], at: Real) -> Real:

@@ -8,31 +8,23 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.arguments import WholeNumber, as_mapping, as_whole, check_kind
-from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
+from maskwell.core.exact import OPEN_SHARE, POSITIVE, RATIO, SHARE, Number, as_fraction, check_range, to_decimal
 from maskwell.errors import ParameterError
 
-_SHARE, _OPEN_SHARE, _POSITIVE, _RATIO = "0 to 1", "above 0, at most 1", "above 0", "1 or more"
 _RANGES = {
-    "posterior": _OPEN_SHARE,
-    "posterior_own": _OPEN_SHARE,
-    "odds": _POSITIVE,
-    "guess": _OPEN_SHARE,
-    "factor": _RATIO,
-    "parity": _RATIO,
-    "least_kept": _SHARE,
-    "changed_at_most": _SHARE,
-    "changed_at_least": _SHARE,
-    "match": _OPEN_SHARE,
+    "posterior": OPEN_SHARE,
+    "posterior_own": OPEN_SHARE,
+    "odds": POSITIVE,
+    "guess": OPEN_SHARE,
+    "factor": RATIO,
+    "parity": RATIO,
+    "least_kept": SHARE,
+    "changed_at_most": SHARE,
+    "changed_at_least": SHARE,
+    "match": OPEN_SHARE,
 }
 FROM_BELOW = ("least_kept", "changed_at_least")
 """Bounds from below: a looser one is smaller, and what is attained may be more."""
-
-_INSIDE = {
-    _SHARE: lambda value: 0 <= value <= 1,
-    _OPEN_SHARE: lambda value: 0 < value <= 1,
-    _POSITIVE: lambda value: value > 0,
-    _RATIO: lambda value: value >= 1,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,13 +88,13 @@ class Bounds:
         check_kind(Fraction | None, **{name: getattr(self, name) for name in _RANGES})
         check_kind(Mapping, caps=self.caps, spread=self.spread, moves=self.moves)
         for name, value in self.asked().items():
-            _check_range(name, value, _RANGES[name])
+            check_range(value, name, _RANGES[name])
         for place, cap in self.caps.items():
-            _check_range(f"the cap of state {place}", cap, _SHARE)
+            check_range(cap, f"the cap of state {place}", SHARE)
         for place, factor in self.spread.items():
-            _check_range(f"the spread of state {place}", factor, _RATIO)
+            check_range(factor, f"the spread of state {place}", RATIO)
         for pair, cap in self.moves.items():
-            _check_range(f"the cap of the move {pair}", cap, _SHARE)
+            check_range(cap, f"the cap of the move {pair}", SHARE)
         least, most = self.changed_at_least, self.changed_at_most
         if least is not None and most is not None and least > most:
             raise ParameterError(
@@ -168,12 +160,3 @@ class Bounds:
         for name, values in {"caps": self.caps, "spread": self.spread}.items():
             texts |= {name: {str(place): to_decimal(value) for place, value in values.items()}} if values else {}
         return texts
-
-
-def _check_range(name: str, value: Fraction, allowed: str) -> None:
-    if not _INSIDE[allowed](value):
-        raise ParameterError(
-            f"{name} = {to_decimal(value)} is out of range",
-            hint=f"give a number {allowed}{percent_meant(value) if allowed in (_SHARE, _OPEN_SHARE) else ''}",
-            value=value,
-        )

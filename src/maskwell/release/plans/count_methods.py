@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from maskwell.release.plans.given_methods import (
 )
 from maskwell.release.plans.method import (
     DEMANDS,
+    CountMethod,
     Method,
     OpenStates,
     above,
@@ -50,7 +51,7 @@ MOST_IN_A_PROGRAM = 3000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method1(Method):
+class Method1(CountMethod):
     """Every category sends out and receives the same expected number of records."""
 
     name: ClassVar[str] = "method1"
@@ -71,7 +72,7 @@ class Method1(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method2(Method):
+class Method2(CountMethod):
     """A first matrix, undone on average by a second one."""
 
     name: ClassVar[str] = "method2"
@@ -114,7 +115,7 @@ class Method2(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sequential(Method):
+class Sequential(CountMethod):
     """The smallest categories shared out equally."""
 
     name: ClassVar[str] = "sequential"
@@ -128,7 +129,7 @@ class Sequential(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InverseFrequency(Method):
+class InverseFrequency(CountMethod):
     """Every cell of a block sends out theta records on average."""
 
     name: ClassVar[str] = "inverse-frequency"
@@ -151,7 +152,7 @@ class InverseFrequency(Method):
         """``xi`` is the largest chance of a correct match."""
         return self.xi
 
-    def with_own_match(self, bound: Fraction) -> Method:
+    def with_own_match(self, bound: Fraction) -> Self:
         """With another ``xi``."""
         return replace(self, xi=bound)
 
@@ -198,7 +199,7 @@ def _alike(mean: Array) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lowered(Method):
+class Lowered(CountMethod):
     """Diagonals lowered until the chance of a correct match is small enough."""
 
     name: ClassVar[str] = "lowered"
@@ -268,7 +269,7 @@ def _check_program_size(states: OpenStates) -> None:
 
 # ---- exchanges
 
-COUNT_METHODS: tuple[type[Method], ...] = (Method1, Method2, Sequential, InverseFrequency, Optimal, Lowered)
+COUNT_METHODS: tuple[type[CountMethod], ...] = (Method1, Method2, Sequential, InverseFrequency, Optimal, Lowered)
 BASES = {method.name: method for method in COUNT_METHODS}
 """Methods whose flows a swap can carry out."""
 
@@ -282,7 +283,7 @@ class Swap(Method):
     by_counts: ClassVar[bool] = True
     exchanges: ClassVar[bool] = True
 
-    flows: Method
+    flows: CountMethod
 
     @classmethod
     def maker_of(cls, table: read.Entries) -> type[Method]:
@@ -295,7 +296,7 @@ class Swap(Method):
     @classmethod
     def around(cls, maker: Method) -> Method:
         """The swap that carries out its flows."""
-        return cls(flows=maker)
+        return cls(flows=cast(CountMethod, maker))  # one of BASES
 
     @property
     def maker(self) -> Method:
@@ -311,7 +312,7 @@ class Swap(Method):
         """The base, and what it writes."""
         return {"base": self.flows.name, **self.flows.contents()}
 
-    def located(self, folder: str) -> Method:
+    def located(self, folder: str) -> Self:
         """With the files of its base seen from a folder."""
         return replace(self, flows=self.flows.located(folder))
 
@@ -320,7 +321,7 @@ class Swap(Method):
         """That of the base."""
         return self.flows.own_match
 
-    def with_own_match(self, bound: Fraction) -> Method:
+    def with_own_match(self, bound: Fraction) -> Self:
         """With that of the base."""
         return replace(self, flows=self.flows.with_own_match(bound))
 
@@ -329,7 +330,7 @@ class Swap(Method):
         return self.flows.promises()
 
 
-def matrix_from_counts(method: Method, states: OpenStates) -> Sparse:
+def matrix_from_counts(method: CountMethod, states: OpenStates) -> Sparse:
     """The matrix of all states: cell by cell, those that are alone in their cell unchanged."""
     if method.at_once:
         return method.matrix_of(states)

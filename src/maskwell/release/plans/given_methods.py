@@ -25,7 +25,7 @@ from maskwell.designs.wire import load_design
 from maskwell.engines.handwritten_files import MatrixFile, read_matrix
 from maskwell.errors import MatrixError, PlanError, TooLargeError, UnknownCategoryError
 from maskwell.release.plans import plan_entries as read
-from maskwell.release.plans.method import DEMANDS, Method, demand_option, option
+from maskwell.release.plans.method import DEMANDS, GivenMethod, Method, demand_option, option
 from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.stages.stage import state_categories
 
@@ -200,13 +200,12 @@ def texts_of(label: Labels) -> list[tuple[str, ...]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fixed(Method):
+class Fixed(GivenMethod):
     """A matrix of one's own."""
 
     name: ClassVar[str] = "fixed"
     summary: ClassVar[str] = "a matrix of your own"
     needs: ClassVar[tuple[str, ...]] = ("matrix", "orientation")
-    derived: ClassVar[bool] = False
     moves: ClassVar[bool] = True
 
     matrix: Any = matrix_option()
@@ -265,13 +264,12 @@ def short_label(label: Labels) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DesignFile(Method):
+class DesignFile(GivenMethod):
     """A design file whose reports are single labels."""
 
     name: ClassVar[str] = "design"
     summary: ClassVar[str] = "a design file"
     needs: ClassVar[tuple[str, ...]] = ("file",)
-    derived: ClassVar[bool] = False
     moves: ClassVar[bool] = True
 
     file: str | None = option(read.text, names_files=True)
@@ -289,13 +287,12 @@ class DesignFile(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UniformByDemand(Method):
+class UniformByDemand(GivenMethod):
     """The truth with one chance, every other category with another, by a demand on privacy."""
 
     name: ClassVar[str] = "uniform"
     summary: ClassVar[str] = "the truth with one chance, every other category with another, by a demand on privacy"
     one_of: ClassVar[tuple[str, ...]] = tuple(DEMANDS)
-    derived: ClassVar[bool] = False
 
     gamma: Fraction | None = demand_option("gamma")
     epsilon: Fraction | None = demand_option("epsilon")

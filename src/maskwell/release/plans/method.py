@@ -8,6 +8,7 @@ that were fixed before in :mod:`maskwell.release.plans.given_methods`; ``RELEASE
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -213,7 +214,7 @@ class Method:
         writers = {one.name: one.metadata["write"] for one in fields(self) if "write" in one.metadata}
         return {name: writers[name](value) for name, value in self.options.items()}
 
-    def located(self, folder: str) -> Method:
+    def located(self, folder: str) -> Self:
         """With the names of its files seen from a folder."""
         named = [one.name for one in fields(self) if one.metadata.get("names_files") and one.name in self.options]
         return replace(self, **{name: located(getattr(self, name), folder) for name in named})
@@ -235,7 +236,7 @@ class Method:
         """A bound on a correct match among its options, from which the matrix follows."""
         return None
 
-    def with_own_match(self, bound: Fraction) -> Method:
+    def with_own_match(self, bound: Fraction) -> Self:
         """The same with another one."""
         return self
 
@@ -257,15 +258,23 @@ class Method:
                 return getattr(Demand, f"from_{name}")(*parts)  # type: ignore[no-any-return]
         return None
 
-    # ---- the matrix: one of the two
 
+class CountMethod(Method, ABC):
+    """A method whose matrix is worked out from the counts of a file."""
+
+    @abstractmethod
     def matrix_of(self, states: OpenStates) -> Sparse:
         """The matrix worked out from the records of some states: those of one cell, or all where it takes them so."""
-        raise NotImplementedError
 
+
+class GivenMethod(Method, ABC):
+    """A method whose matrix was fixed before the file was counted."""
+
+    derived: ClassVar[bool] = False
+
+    @abstractmethod
     def given_design(self, levels: Sequence[Sequence[Hashable]], where: str) -> CodedDesign:
-        """The matrix that was fixed before, for variables with these labels."""
-        raise NotImplementedError
+        """The matrix, for variables with these labels."""
 
 
 def located(value: Any, folder: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.exact import percent_meant, to_decimal
@@ -14,7 +14,7 @@ from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.count_methods import COUNT_METHODS, Swap
 from maskwell.release.plans.given_methods import GIVEN_METHODS
-from maskwell.release.plans.method import PROMISED, Method
+from maskwell.release.plans.method import PROMISED, CountMethod, GivenMethod, Method
 from maskwell.release.plans.plan_entries import Reader, unknown
 
 PUBLISHED = ("withheld", "included")
@@ -135,9 +135,9 @@ class Protection:
         return self.how.options
 
     @property
-    def base(self) -> Method:
+    def base(self) -> CountMethod | GivenMethod:
         """The method that makes the matrix: that of the flows, for a swap."""
-        return self.how.maker
+        return cast("CountMethod | GivenMethod", self.how.maker)
 
     @property
     def derived(self) -> bool:

@@ -19,6 +19,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError, UnknownCategoryError
 from maskwell.release.matrices.matrix_checks import is_invariant
 from maskwell.release.plans.given_methods import Fixed, short_label, text_of
+from maskwell.release.plans.method import GivenMethod
 from maskwell.release.plans.plan_entries import by_text, typed
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
@@ -30,12 +31,11 @@ EARLIER = "the matrix of {variables} is that of an earlier release"
 NOT_KEPT = f"{EARLIER}: it keeps the counts of that file on average, not those of this one"
 
 
-def given_stage(plan: ReleasePlan, protection: Protection, table: CellTable, where: str) -> Stage:
+def given_stage(plan: ReleasePlan, protection: Protection, how: GivenMethod, table: CellTable, where: str) -> Stage:
     """The stage of a protection whose matrix does not depend on the file.
 
     ``table`` has the columns of ``within`` first, then the variables.
     """
-    how = protection.how
     if isinstance(how, Fixed) and how.by_cell is not None:
         return _given_by_cell(plan, protection, how, table, where)
     levels = [plan.levels_of(table, name) for name in protection.variables]

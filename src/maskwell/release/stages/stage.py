@@ -25,6 +25,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.labels import texts
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Transitions
 from maskwell.designs.fingerprint import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.designs.sparse import Sparse
 
@@ -118,23 +119,9 @@ class Stage:
         return np.asarray(amounts, dtype=np.float64)
 
     @cached_property
-    def transitions(self) -> tuple[Array, Array, Real]:
+    def transitions(self) -> Transitions:
         """All transitions that can happen: released state, true state, probability; refused where they are too many."""
-        if isinstance(self.design, Sparse):
-            true = np.repeat(np.arange(self.design.k), np.diff(self.design.starts))
-            return self.design.rows, true, self.design.values
-        released, true = np.nonzero(P := self.design.matrix())
-        return released, true, P[released, true]
-
-    @cached_property
-    def by_truth(self) -> tuple[Array, Array, Real]:
-        """The transitions column by column: where each true state starts, released states, probabilities."""
-        released, true, p = self.transitions
-        starts = np.concatenate([[0], np.cumsum(np.bincount(true, minlength=len(self.states)))])
-        if (np.diff(true) < 0).any():
-            order = np.argsort(true, kind="stable")
-            return starts, released[order], p[order]
-        return starts, released, p
+        return self.design.transitions()
 
     @cached_property
     def own(self) -> Array:

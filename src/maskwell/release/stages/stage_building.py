@@ -30,7 +30,7 @@ from maskwell.release.plans.edit_rules import (
     check_swaps,
     forbidden_moves,
 )
-from maskwell.release.plans.method import OpenStates
+from maskwell.release.plans.method import CountMethod, GivenMethod, OpenStates
 from maskwell.release.plans.plan_entries import find_levels
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
@@ -85,10 +85,10 @@ def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
     within, variables = plan.columns_of(protection)
     table = tables[(*within, *variables)]
     linked = {name: _linked(tables[(*variables, name)], name, where) for name in protection.linked}
-    if not protection.base.derived:
-        stage = given_stage(plan, protection, table, where)
+    if isinstance(protection.base, GivenMethod):
+        stage = given_stage(plan, protection, protection.base, table, where)
     else:
-        stage = _derived_stage(plan, protection, *_with_external(table, external), within, where)
+        stage = _derived_stage(plan, protection, protection.base, *_with_external(table, external), within, where)
     if protection.again is not None:
         stage = _randomized_again(stage, protection, where)
     check_moves(plan, stage, table, where)
@@ -204,6 +204,7 @@ def _states(plan: ReleasePlan, table: CellTable, external: Array | None, within:
 def _derived_stage(
     plan: ReleasePlan,
     protection: Protection,
+    method: CountMethod,
     table: CellTable,
     external: Array | None,
     within: tuple[str, ...],
@@ -214,7 +215,7 @@ def _derived_stage(
     open_ = _open_states(protection, states, where)
     counts = states.of(table.counts)
     asked = _asked_of(plan, protection, states, open_, counts if external is None else states.mass, where)
-    design = matrix_from_counts(protection.base, asked)
+    design = matrix_from_counts(method, asked)
     _check_kept(design, protection, states, open_, where)
     notes = [*design.provenance.get("notes", ())]
     if protection.strength != 1:
