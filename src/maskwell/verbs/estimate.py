@@ -27,7 +27,16 @@ from maskwell.estimation.share_estimate import Combination, Estimate, Sample
 from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table
-from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, names_of, read_design, rows_of
+from maskwell.verbs.inputs import (
+    Designs,
+    Names,
+    assignments_of,
+    check_progress,
+    columns_of,
+    names_of,
+    read_design,
+    rows_of,
+)
 from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
 if TYPE_CHECKING:
@@ -305,51 +314,67 @@ def estimate(
     )
     domains = names_of(by, "by")
     _check_sources(receipt, columns, {"design": designs, "direct": direct, "counts": counts})
-    remarks: tuple[str, ...] = ()
+    reading = {"missing": missing, "counts": counts, "method": method, "by": domains, "progress": progress}
+    shown: dict[str, Any] = {"level": confidence, "interval": interval}
     if receipt is not None:
-        from maskwell.release.analysis.table_routes import survey_of_release
-        from maskwell.verbs.release_estimate import columns_of, estimate_with_receipt, receipt_of
-
-        told, names, used = receipt_of(receipt), columns_of(columns), dict(vars(plan))
-        rows = rows_of(data)
-        survey = (
-            survey_of_release(
-                rows, told, names, by=domains, target=target, missing=missing, sampling=used, method=method
-            )
-            if names
-            else None
-        )
-        if survey is None:
-            _check_moments(method)
-            return estimate_with_receipt(
-                rows,
-                told,
-                names,
-                sampling=used,
-                by=domains,
-                level=confidence,
-                interval=interval,
-                target=target,
-                missing=missing,
-                progress=progress,
-            )
-        designs, direct, missing, remarks = survey.assignments, survey.direct or None, survey.missing, survey.remarks
-        plan = replace(plan, weights=survey.weights)
+        return _from_receipt(rows_of(data), receipt, columns_of(columns), target, plan, reading, shown)
     counted = counted_reports(data, designs)
-    if counted is not None:
-        result = _from_counts(*counted, method)
-    else:
-        rows = rows_of(data)
-        randomized = () if isinstance(designs, Design) else assignments_of(designs)
-        _check_columns(randomized, direct, designs)
-        open_columns = [Assignment((name,), direct_design(rows, name)) for name in names_of(direct, "direct")]
-        question = _Question(
-            rows, tuple(randomized), tuple(open_columns), missing or "error", counts, method, domains, progress
+    if counted is None:
+        return _finished(_from_rows(rows_of(data), designs, direct, plan, reading), **shown)
+    _check_counted({"direct": direct, "counts": counts, "missing": missing, "by": domains, **plan.named})
+    return _finished(_from_counts(*counted, method), **shown)
+
+
+def _finished(result: EstimateResult, *, level: float, interval: str | None) -> EstimateResult:
+    """The result with its intervals, which are refused before anything is written."""
+    result.estimate.intervals(level, interval)
+    return replace(result, level=level, interval=interval)
+
+
+def _from_rows(
+    rows: str | MemoryTable, designs: Any, direct: Names, plan: SurveyPlan, reading: Mapping[str, Any]
+) -> EstimateResult:
+    randomized = () if isinstance(designs, Design) else assignments_of(designs)
+    _check_columns(randomized, direct, designs)
+    open_columns = [Assignment((name,), direct_design(rows, name)) for name in names_of(direct, "direct")]
+    how = {**reading, "missing": reading["missing"] or "error"}
+    return _answered(_Question(rows, tuple(randomized), tuple(open_columns), **how), plan)
+
+
+def _from_receipt(
+    rows: str | MemoryTable,
+    receipt: Receipt | str | os.PathLike[str],
+    columns: Sequence[str],
+    target: str,
+    plan: SurveyPlan,
+    reading: Mapping[str, Any],
+    shown: Mapping[str, Any],
+) -> EstimateResult | ReleaseEstimate:
+    """As a survey where the receipt holds the designs, else as the receipt allows."""
+    from maskwell.release.analysis.table_routes import survey_of_release
+    from maskwell.verbs.release_estimate import estimate_with_receipt, receipt_of
+
+    told, asked = receipt_of(receipt), {"by": reading["by"], "target": target, "missing": reading["missing"]}
+    sampling, method = vars(plan), reading["method"]
+    survey = survey_of_release(rows, told, columns, sampling=sampling, method=method, **asked) if columns else None
+    if survey is None:
+        _check_moments(method)
+        options = {**asked, **shown, "progress": reading["progress"]}
+        return estimate_with_receipt(rows, told, columns, sampling=sampling, **options)
+    weighted = replace(plan, weights=survey.weights)
+    how = {**reading, "missing": survey.missing}
+    result = _from_rows(rows, survey.assignments, survey.direct or None, weighted, how)
+    return _finished(result.with_remarks(survey.remarks), **shown)
+
+
+def _check_counted(others: Mapping[str, Any]) -> None:
+    """Raise for what belongs to rows, where counts are given."""
+    both = [name for name, value in others.items() if value]
+    if both:
+        raise ParameterError(
+            f"{option(both[0])} with counts, which have no rows",
+            hint="leave it out, or give the rows that were counted",
         )
-        result = _answered(question, plan)
-    result = replace(result.with_remarks(remarks), level=confidence, interval=interval)
-    result.estimate.intervals(confidence, interval)  # refused before anything is written
-    return result
 
 
 def _check_sources(receipt: Any, columns: Any, others: Mapping[str, Any]) -> None:

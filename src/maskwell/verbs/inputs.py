@@ -275,6 +275,17 @@ def names_of(names: Names, name: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def columns_of(columns: Names) -> list[str]:
+    """The columns of one table, each named once."""
+    names = list(names_of(columns, "columns"))
+    if not all(names) or len({*names}) < len(names):
+        shown = columns if isinstance(columns, str) else ",".join(names)
+        raise ParameterError(
+            f"{option('columns')} {shown}: a column is empty or named twice", hint="name each column once"
+        )
+    return names
+
+
 def check_progress(progress: Any) -> None:
     """Raise for something that cannot be told how far the work is."""
     if progress is not None and not callable(progress):

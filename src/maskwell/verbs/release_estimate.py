@@ -24,7 +24,6 @@ from maskwell.reports.pictures.estimate_picture import plot_learned
 from maskwell.reports.report import GAP, Notes, Report
 from maskwell.reports.text.estimate_report import after_analysis, analysis_report, analysis_table
 from maskwell.verbs.estimate import ShareValues
-from maskwell.verbs.inputs import Names, names_of
 
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import MemoryTable
@@ -131,17 +130,6 @@ def receipt_of(receipt: Receipt | str | os.PathLike[str]) -> Receipt:
         return receipt
     check_kind(str | os.PathLike, receipt=receipt)
     return load_receipt(os.fspath(receipt))
-
-
-def columns_of(columns: Names) -> list[str]:
-    """The columns of one table, each named once."""
-    names = list(names_of(columns, "columns"))
-    if not all(names) or len({*names}) < len(names):
-        shown = columns if isinstance(columns, str) else ",".join(names)
-        raise ParameterError(
-            f"{option('columns')} {shown}: a column is empty or named twice", hint="name each column once"
-        )
-    return names
 
 
 def estimate_with_receipt(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind
@@ -61,6 +61,11 @@ class SurveyPlan:
         columns = {name: getattr(self, name) for name in ("weights", "inclusion", "strata", "replicates")}
         check_kind(str | None, **columns)
         check_kind(Flag, poisson=self.poisson)
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What was said about the sampling."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
 
     def columns(self, by: Names = None) -> PlanColumns:
         """The columns that are named, with those of the domains."""

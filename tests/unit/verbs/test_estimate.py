@@ -142,3 +142,9 @@ def test_messages_speak_python() -> None:
 def test_a_word_that_means_nothing_is_not_passed_over(name: str, word: str) -> None:
     with pytest.raises(ParameterError, match=f"{name} = '{word}'"):
         mw.estimate(ROWS, {"answer": WARNER}, strata="s", **{name: word})
+
+
+@pytest.mark.parametrize("options", [{"by": "region"}, {"weights": "w"}, {"missing": "drop"}, {"direct": "region"}])
+def test_counts_have_no_rows(options: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="with counts, which have no rows"):
+        mw.estimate({"yes": 3, "no": 2}, WARNER, **options)
