@@ -30,9 +30,9 @@ from maskwell.privacy import Demand, audit, certify
 from maskwell.privacy.certificate_check import verify_text
 from maskwell.procedures.classical_cards import known_procedure
 from maskwell.release import load_plan, load_receipt
-from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.folder.receipt import receipt_from_dict
 from maskwell.release.plans.release_plan import read_plan
+from maskwell.release.stages.stage import acting, needed_columns
 from maskwell.reports.demand_words import explain
 from maskwell.reports.text.privacy_report import audit_report
 

@@ -12,40 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, combinations
-from typing import Protocol, TypeVar
+from typing import Protocol
+
+from maskwell.release.stages.stage import Randomization, cells_of, moved_by, needed_columns
 
 
-class Randomized(Protocol):
+class Randomized(Randomization, Protocol):
     """Columns that were randomized together: a stage of a release, or a group of its receipt."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Columns that were randomized."""
-
-    @property
-    def within(self) -> tuple[str, ...]:
-        """Columns within whose cells they were."""
-
-    @property
-    def linked(self) -> Collection[str]:
-        """Columns that follow the variables."""
 
     @property
     def invariance(self) -> str:
         """What the matrix by itself keeps on average."""
-
-
-R = TypeVar("R", bound=Randomized)
-
-
-def moved_by(group: Randomized) -> tuple[str, ...]:
-    """Columns whose values may have changed."""
-    return (*group.variables, *group.linked)
-
-
-def cells_of(group: Randomized) -> tuple[str, ...]:
-    """Columns that tell the states."""
-    return (*group.within, *group.variables)
 
 
 def keeps_alone(group: Randomized) -> bool:
@@ -71,35 +48,6 @@ def is_kept(groups: Sequence[Randomized], columns: Collection[str]) -> bool:
             needed = {*cells_of(group)}
             kinds.add(group.invariance)
     return len(kinds) < 2
-
-
-def acting(groups: Sequence[R], columns: Collection[str]) -> tuple[R, ...]:
-    """The groups that change what is released of some columns, in order: those that move one, and those they build on.
-
-    >>> from maskwell.release.folder.receipt import Group
-    >>> town = Group(variables=("town",), within=(), linked=(), method="pram", invariance="counts")
-    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
-    >>> len(acting([town, roof], ["roof"])), len(acting([town, roof], ["town"]))   # roofs move within released towns
-    (2, 1)
-    """
-    needed, chosen = {*columns}, []
-    for group in reversed(groups):
-        if needed & {*moved_by(group)}:
-            chosen.append(group)
-            needed |= {*cells_of(group)}
-    return tuple(chosen[::-1])
-
-
-def needed_columns(groups: Sequence[Randomized], columns: Collection[str]) -> tuple[str, ...]:
-    """Columns of the file that must be counted together to know what is released of some: first these themselves.
-
-    >>> from maskwell.release.folder.receipt import Group
-    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
-    >>> needed_columns([roof], ["roof", "sex"])   # how a roof is randomized depends on the town
-    ('roof', 'sex', 'town')
-    """
-    names = [name for group in acting(groups, columns) for name in cells_of(group)]
-    return tuple(dict.fromkeys([*columns, *names]))
 
 
 def unchanged_columns(groups: Sequence[Randomized], columns: Collection[str]) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from maskwell.core.cells import CellTable
 from maskwell.core.joint_keys import LARGEST_KEY, number_cells, possible_cells, renumber
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.release.analysis.kept_tables import acting, moved_by, needed_columns
 from maskwell.release.risk.binomial_sums import (
     ENTRIES,
     BinomialSums,
@@ -33,7 +32,7 @@ from maskwell.release.risk.binomial_sums import (
 from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.release.risk.match_chances import strict_risk, strict_when_highest
 from maskwell.release.risk.table_flow import CodedStage, TableFlow
-from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage import Stage, acting, moved_by, needed_columns
 
 _NEAR = 1 + 1e-9
 

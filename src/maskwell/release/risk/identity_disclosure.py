@@ -17,7 +17,6 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.survey_numbers import check_counts
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError
-from maskwell.release.analysis.kept_tables import acting
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals
 from maskwell.release.risk.binomial_sums import BinomialSums, highest_of, row_sums
 from maskwell.release.risk.match_chances import (
@@ -27,7 +26,7 @@ from maskwell.release.risk.match_chances import (
     strict_when_highest,
     target_risks,
 )
-from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage import Stage, acting
 
 SEARCHED = 2000
 """Cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`."""

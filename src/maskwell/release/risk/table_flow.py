@@ -21,8 +21,8 @@ from maskwell.core.cells import CellTable
 from maskwell.core.joint_keys import KeyFinder, distinct_rows, joint_keys
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.designs.design import Transitions
-from maskwell.release.analysis.kept_tables import Randomized, cells_of, needed_columns
-from maskwell.release.stages.stage import Stage
+from maskwell.release.analysis.kept_tables import Randomized
+from maskwell.release.stages.stage import Stage, cells_of, needed_columns
 
 Labels = tuple[Hashable, ...]
 Linked = Mapping[str, Mapping[Labels, Hashable]]

@@ -195,27 +195,44 @@ class Randomization(Protocol):
 R = TypeVar("R", bound=Randomization)
 
 
-def acting(steps: Sequence[R], columns: Iterable[str]) -> list[R]:
-    """The randomizations that matter for some released columns, in order.
+def moved_by(step: Randomization) -> tuple[str, ...]:
+    """Columns whose values may have changed."""
+    return (*step.variables, *step.linked)
 
-    They move one of the columns, or, before such a one, a column within which it works.
+
+def cells_of(step: Randomization) -> tuple[str, ...]:
+    """Columns that tell the states."""
+    return (*step.within, *step.variables)
+
+
+def acting(steps: Sequence[R], columns: Iterable[str]) -> tuple[R, ...]:
+    """The randomizations that matter for some released columns, in order: those that move one, and those they build on.
+
+    >>> from maskwell.release.folder.receipt import Group
+    >>> town = Group(variables=("town",), within=(), linked=(), method="pram", invariance="counts")
+    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
+    >>> len(acting([town, roof], ["roof"])), len(acting([town, roof], ["town"]))   # roofs move within released towns
+    (2, 1)
     """
-    needed, acting_steps = {*columns}, list[R]()
+    needed, chosen = {*columns}, list[R]()
     for step in reversed(steps):
-        if needed & {*step.variables, *step.linked}:
-            acting_steps.append(step)
-            needed |= {*step.within}
-    return acting_steps[::-1]
+        if needed & {*moved_by(step)}:
+            chosen.append(step)
+            needed |= {*cells_of(step)}
+    return tuple(chosen[::-1])
 
 
-def needed_columns(steps: Sequence[Randomization], columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns of the true file that tell, together, what some released columns are; first these themselves.
+def needed_columns(steps: Sequence[Randomization], columns: Iterable[str]) -> tuple[str, ...]:
+    """Columns of the file that must be counted together to know what is released of some: first these themselves.
 
-    >>> needed_columns((), ["sex", "age"])
-    ('sex', 'age')
+    >>> from maskwell.release.folder.receipt import Group
+    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
+    >>> needed_columns([roof], ["roof", "sex"])   # how a roof is randomized depends on the town
+    ('roof', 'sex', 'town')
     """
-    names = [name for step in acting(steps, columns) for name in (*step.within, *step.variables)]
-    return tuple(dict.fromkeys([*columns, *names]))
+    asked = (*columns,)
+    names = [name for step in acting(steps, asked) for name in cells_of(step)]
+    return tuple(dict.fromkeys([*asked, *names]))
 
 
 def _exact(design: CodedDesign) -> str:

@@ -15,9 +15,8 @@ from maskwell.core.cells import CellTable
 from maskwell.core.documents import json_form
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.risk.table_flow import CodedStage, expected_table
-from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage import Stage, acting, needed_columns
 from maskwell.release.stages.stage_building import expected_share
 from maskwell.release.utility.utility_measures import (
     WEAKENED,

@@ -14,14 +14,14 @@ from typing import Protocol
 from maskwell.core.escapes import one_line
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.engines.labelled_columns import Labels
-from maskwell.release.analysis.kept_tables import kept_columns, moved_by
+from maskwell.release.analysis.kept_tables import kept_columns
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import BoundKept, bounds_kept
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import Protection
 from maskwell.release.release_result import Release
 from maskwell.release.risk.risk_report import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
-from maskwell.release.stages.stage import AT_LEAST, Stage, bound_is_kept
+from maskwell.release.stages.stage import AT_LEAST, Stage, bound_is_kept, moved_by
 from maskwell.reports.plain_words import SPACE, as_decimal, percent_bound
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}
