@@ -108,7 +108,10 @@ function chooseSet(count, total, words) {
 // ---- the kinds of designs: k truths, m reports (none for sets), words of a row, a draw, the chance of a report
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0n);
-const runningSums = (numbers) => numbers.map((_, i) => sum(numbers.slice(0, i + 1)));
+function runningSums(numbers) {
+  let total = 0n;
+  return numbers.map((number) => (total += number));
+}
 const choices = (n, r) => (r < 0 || r > n ? 0n : r === 0 ? 1n : (choices(n - 1, r - 1) * BigInt(n)) / BigInt(r));
 const maskOf = (k, has) => Array.from({ length: k }, (_, j) => (has(j) ? "1" : "0")).join("");
 const times = ([a, b], [c, d]) => [a * c, b * d];

@@ -1,0 +1,100 @@
+"""The content of a submission as text, and the cells that are counted when it comes.
+
+The content holds one field for each question, in order: the report, or nothing where the question was not asked. A survey
+with few possible contents is counted as a whole; one with more by questions and pairs of questions, so that every share
+and every table of two questions can be estimated without reading the reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import prod
+from typing import Any
+
+from maskwell.collection.survey import Survey
+
+MOST_JOINT = 20_000
+"""Possible contents up to which the whole content is counted."""
+
+MOST_PAIRED = 20
+"""Questions up to which all pairs are counted."""
+
+MOST_CELLS = 10_000
+"""Cells of a pair, and of a set report that is counted as a whole."""
+
+
+def content_of(survey: Survey, reports: Mapping[str, Any]) -> str:
+    """One field for each question.
+
+    >>> from maskwell.collection.survey import Question, Survey
+    >>> two = tuple(Question(name, {}, {"a": {}, "b": {}}) for name in ("x", "y"))
+    >>> content_of(Survey({}, two, ("en",)), {"y": 1})
+    ',1'
+    """
+    return ",".join(str(reports.get(question.name, "")) for question in survey.questions)
+
+
+def cell_of(content: str, part: tuple[int, ...]) -> str:
+    """The fields of some questions.
+
+    >>> cell_of("0,,2", (0, 2))
+    '0,2'
+    """
+    fields = content.split(",")
+    return ",".join(fields[i] for i in part)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What is counted: groups of questions, and the bits of large set reports."""
+
+    groups: tuple[tuple[int, ...], ...]
+    bits: tuple[int, ...]
+
+    @classmethod
+    def of(cls, survey: Survey) -> Parts:
+        """The parts for a survey."""
+        sizes = {i: _size(question) for i, question in enumerate(survey.questions)}
+        whole = tuple(i for i, size in sizes.items() if size <= MOST_CELLS)
+        bits = tuple(i for i in sizes if i not in whole)
+        if prod(sizes[i] for i in whole) <= MOST_JOINT:
+            return cls((whole,) if whole else (), bits)
+        pairs = combinations(whole, 2) if len(whole) <= MOST_PAIRED else ()
+        return cls((*((i,) for i in whole), *((i, j) for i, j in pairs if sizes[i] * sizes[j] <= MOST_CELLS)), bits)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The parts as they are stored."""
+        return [*map(_name, self.groups), *(f"{i}:bits" for i in self.bits)]
+
+    def cells(self, content: str) -> Iterator[tuple[str, str]]:
+        """The parts and cells that one content adds one to."""
+        fields = content.split(",")
+        for name, group in zip(self.names, self.groups, strict=False):
+            yield name, ",".join([fields[i] for i in group])
+        for i in self.bits:
+            yield f"{i}:bits", "n" if fields[i] else ""
+            for j, bit in enumerate(fields[i]):
+                if bit == "1":
+                    yield f"{i}:bits", str(j)
+
+    def holding(self, wanted: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The smallest group that holds these questions; None where they are not counted together."""
+        return min((group for group in self.groups if set(wanted) <= set(group)), key=len, default=None)
+
+
+def _name(group: tuple[int, ...]) -> str:
+    return "+".join(map(str, group))
+
+
+def _size(question: Any) -> int:
+    """How many fields a question can have, with "not asked"."""
+    if question.reports is not None:
+        return int(question.reports) + 1
+    return 2 ** min(question.design.k, 40) + 1
+
+
+__all__ = ["Parts", "cell_of", "content_of"]

@@ -1,0 +1,118 @@
+"""Taking reports: a body is checked, then written to disk together with the others that came at the same time.
+
+One thread of each process writes. While it waits for the disk, further submissions gather, and the next transaction
+takes all of them: a durable write costs one turn of the disk for fifty reports as for one. An acknowledgement is sent
+only after the transaction has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import re
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission, Verdict, content_of, token_hash
+from maskwell.errors import ReportError
+
+MOST_AT_ONCE = 500
+_ID = re.compile(r"[0-9a-f]{32}")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_KEYS = {"id", "survey", "reports", "invitation"}
+
+
+def read_submission(stored: StoredSurvey, body: Any) -> Submission:
+    """A checked submission; ReportError where it is none of this survey. Messages hold no value that was sent."""
+    if not isinstance(body, Mapping) or not set(body) <= _KEYS or not {"id", "survey", "reports"} <= set(body):
+        raise _refused("a submission holds id, survey and reports, and an invitation where one is needed")
+    if body["survey"] != stored.survey.fingerprint:
+        raise _refused("the page was made for another version of this survey", "load the page again")
+    if not isinstance(body["id"], str) or not _ID.fullmatch(body["id"]):
+        raise _refused(f"id is not {2 * ID_BYTES} hexadecimal digits")
+    token = body.get("invitation")
+    if token is not None and not (isinstance(token, str) and _TOKEN.fullmatch(token)):
+        raise _refused("the invitation is no token of this service", "use the link as it was sent to you")
+    content = content_of(stored.survey, _checked_reports(stored, body["reports"]))
+    return Submission(stored.id, bytes.fromhex(body["id"]), content, None if token is None else token_hash(token))
+
+
+def _checked_reports(stored: StoredSurvey, reports: Any) -> Mapping[str, Any]:
+    if not isinstance(reports, Mapping):
+        raise _refused("reports is not a list of questions with a report each")
+    asked = {question.name: question for question in stored.survey.asked(reports)}
+    if set(reports) != set(asked):
+        raise _refused("the reports are not those of the questions that are asked after these open answers")
+    for name, question in asked.items():
+        if not question.check_report(reports[name]):
+            raise _refused(f"question {name!r}: this is no report of its design")
+    return reports
+
+
+def _refused(message: str, hint: str = "send what the respondent's page sends") -> ReportError:
+    return ReportError(message, hint=hint)
+
+
+class Intake:
+    """The thread that writes, and the queue before it."""
+
+    def __init__(self, store: Store, *, most_waiting: int = 20_000) -> None:
+        self._store = store
+        self._waiting: queue.Queue[tuple[Submission, asyncio.Future[Verdict], asyncio.AbstractEventLoop] | None]
+        self._waiting = queue.Queue(most_waiting)
+        self._thread = threading.Thread(target=self._run, name="maskwell-intake", daemon=True)
+        self.accepted = 0
+        self.batches = 0
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what is waiting, then end."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    async def submit(self, submission: Submission) -> Verdict:
+        """What became of a submission, once it is on disk; ``queue.Full`` where too many wait."""
+        loop = asyncio.get_running_loop()
+        verdict: asyncio.Future[Verdict] = loop.create_future()
+        self._waiting.put_nowait((submission, verdict, loop))
+        return await verdict
+
+    def _run(self) -> None:
+        running = True
+        while running:
+            first = self._waiting.get()
+            batch = [] if first is None else [first]
+            running = first is not None
+            while running and len(batch) < MOST_AT_ONCE and not self._waiting.empty():
+                following = self._waiting.get()
+                running = following is not None
+                batch += [] if following is None else [following]
+            if batch:
+                self._write(batch)
+
+    def _write(self, batch: list[tuple[Submission, asyncio.Future[Verdict], asyncio.AbstractEventLoop]]) -> None:
+        try:
+            verdicts: list[Any] = list(self._store.accept([submission for submission, _, _ in batch]))
+            self.accepted += verdicts.count("accepted")
+            self.batches += 1
+        except Exception as error:  # the database is away: everybody who waits must hear of it
+            verdicts = [error] * len(batch)
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Verdict], Any]]] = {}
+        for (_, future, loop), verdict in zip(batch, verdicts, strict=True):
+            by_loop.setdefault(loop, []).append((future, verdict))
+        for loop, settled in by_loop.items():
+            loop.call_soon_threadsafe(_settle, settled)
+
+
+def _settle(settled: list[tuple[asyncio.Future[Verdict], Any]]) -> None:
+    for future, verdict in settled:
+        if future.done():  # the respondent has gone away
+            continue
+        if isinstance(verdict, Exception):
+            future.set_exception(verdict)
+        else:
+            future.set_result(verdict)

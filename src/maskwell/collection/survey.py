@@ -1,0 +1,495 @@
+"""A survey: its questions, the design of each sensitive one, and what all reports of one person may reveal together.
+
+It is written as TOML and read once. From then on it is a document (JSON, with every design in full and a fingerprint
+over all of it) that the database keeps, the respondent's page draws from, and an auditor can check: what is audited,
+drawn and estimated is the same file, bit for bit.
+
+There is no type here for a true answer: the page randomizes, and only reports travel.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.categories import Categories
+from maskwell.core.documents import from_toml, read_document
+from maskwell.core.exact import Parity, to_text
+from maskwell.core.labels import texts
+from maskwell.core.phrases import fault_of, shorten
+from maskwell.designs.design import Design
+from maskwell.designs.fingerprint import fingerprint_of
+from maskwell.designs.set_reports import SetDesign
+from maskwell.designs.wire import design_from_dict
+from maskwell.errors import LabelError, MaskwellError, PlanError
+from maskwell.privacy.criteria import Demand
+from maskwell.release.plans.plan_entries import Entries, choice, flag, label, names, table, tables, text, unknown
+from maskwell.verbs.choose import choose
+from maskwell.verbs.inputs import DEMAND_WORDS, read_demand, read_design
+from maskwell.verbs.make_design import make_design
+
+VERSION = 1
+ACCESS = ("open", "invitations")
+MOST_QUESTIONS = 100
+MOST_ANSWERS = 200
+LARGEST = 4 << 20
+"""Bytes of a survey file."""
+
+DECLINED = "prefer not to say"
+"""The label of the category for those who do not want to answer; it is randomized like every other."""
+
+_HEAD = ("title", "introduction", "thanks", "contact", "languages", "access", "demand", "practice")
+_QUESTION = ("name", "ask", "help", "answers", "open", "design", "prefer_not_to_say", "show_if")
+Texts = Mapping[str, str]
+"""One text in each language of the survey."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question; ``design`` is None where the answer is open and sent as it is.
+
+    Attributes
+    ----------
+    name
+        The column of its reports in exports.
+    ask, help
+        What is asked, and a line below it, in each language.
+    answers
+        The labels of the answers, with their texts in each language.
+    show_if
+        Open questions by name, with the answers after which this question is asked.
+    """
+
+    name: str
+    ask: Texts
+    answers: Mapping[str, Texts]
+    design: Design | None = None
+    help: Texts = field(default_factory=dict)
+    show_if: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the answers, in order."""
+        return tuple(self.answers)
+
+    @cached_property
+    def reports(self) -> int | None:
+        """How many reports there can be, as codes from 0; None where a report is a text of 0 and 1."""
+        if self.design is None:
+            return len(self.answers)
+        return None if isinstance(self.design, SetDesign) else self.design.m
+
+    def check_report(self, report: Any) -> bool:
+        """Whether a value can be a report: a code, or for sets a text of 0 and 1 of the right length and size."""
+        if self.reports is not None:
+            return type(report) is int and 0 <= report < self.reports
+        assert isinstance(self.design, SetDesign)
+        bits = report if isinstance(report, str) else ""
+        size = self.design.outputs.size
+        return len(bits) == self.design.k and set(bits) <= {"0", "1"} and size in (None, bits.count("1"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; the design as its file, without how it came about."""
+        return {
+            "name": self.name,
+            "ask": dict(self.ask),
+            "help": dict(self.help),
+            "answers": [{"label": one, "text": dict(words)} for one, words in self.answers.items()],
+            "design": None if self.design is None else _design_file(self.design),
+            "show_if": {name: list(after) for name, after in self.show_if.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Questions that are asked together, and the demand that all reports of one person must keep.
+
+    >>> survey = Survey.from_toml('''
+    ... [survey]
+    ... title = "Working life"
+    ... demand = { epsilon = 1 }
+    ... [[question]]
+    ... name = "cash"
+    ... ask = "Were you paid in cash last month?"
+    ... answers = ["yes", "no"]
+    ... design = { gamma = 2 }
+    ... ''')
+    >>> survey.parity, survey.questions[0].design.kind
+    (Fraction(2, 1), 'uniform')
+    """
+
+    title: Texts
+    questions: tuple[Question, ...]
+    languages: tuple[str, ...]
+    access: str = "open"
+    demand: Mapping[str, str] = field(default_factory=dict)
+    introduction: Texts = field(default_factory=dict)
+    thanks: Texts = field(default_factory=dict)
+    contact: str = ""
+    practice: bool = True
+
+    @classmethod
+    def load(cls, path: str | Path) -> Survey:
+        """Read a survey file; designs that it names are looked for beside it."""
+        content = read_document(path, error=PlanError, hint="check the path of the survey file", largest=LARGEST)
+        return cls.from_toml(content, folder=Path(path).parent)
+
+    @classmethod
+    def from_toml(cls, content: str, *, folder: Path = Path()) -> Survey:
+        """A survey from the text of its file, or an error that names the table and the key."""
+        try:
+            given = from_toml(content)
+        except ValueError as error:
+            raise PlanError(f"the survey is not TOML: {fault_of(error)}", hint="see maskwell survey --help") from error
+        return _read_survey(given, folder)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Survey:
+        """A survey from its document, after checking its fingerprint and those of its designs."""
+        if content.get("maskwell") != "survey" or content.get("version") != VERSION:
+            raise PlanError("this is no survey document of this version", hint="make the survey again from its file")
+        covered = {key: value for key, value in content.items() if key != "fingerprint"}
+        survey = _from_document(content)
+        if not content.get("fingerprint") == survey.fingerprint == fingerprint_of(covered):
+            raise PlanError("the survey was changed after it was made", hint="make the survey again from its file")
+        return survey
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Question]:
+        """The questions by their names."""
+        return {question.name: question for question in self.questions}
+
+    @cached_property
+    def sensitive(self) -> tuple[Question, ...]:
+        """The questions whose answers are randomized."""
+        return tuple(question for question in self.questions if question.design is not None)
+
+    @cached_property
+    def parity(self) -> Parity:
+        """By what factor the reports of one person, all together, can change the odds of any two sets of answers.
+
+        Draws are independent, so that the parities of the questions are multiplied; a question that is not asked
+        reveals only what the open answers say.
+        """
+        product: Parity = Fraction(1)
+        for question in self.sensitive:
+            assert question.design is not None
+            product = product * question.design.parity_exact()
+        return product
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document: all that the page, the database and an auditor need."""
+        return {**self._covered(), "fingerprint": self.fingerprint}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names the survey: equal exactly when every word, answer and design is."""
+        return fingerprint_of(self._covered())
+
+    def _covered(self) -> dict[str, Any]:
+        return {
+            "maskwell": "survey",
+            "version": VERSION,
+            "languages": list(self.languages),
+            "title": dict(self.title),
+            "introduction": dict(self.introduction),
+            "thanks": dict(self.thanks),
+            "contact": self.contact,
+            "access": self.access,
+            "practice": self.practice,
+            "demand": dict(self.demand),
+            "joint": {"parity": to_text(self.parity)},
+            "questions": [question.to_dict() for question in self.questions],
+        }
+
+    def asked(self, answers: Mapping[str, Any]) -> list[Question]:
+        """The questions that are asked after these open answers (codes by name)."""
+        return [question for question in self.questions if self._is_asked(question, answers)]
+
+    def _is_asked(self, question: Question, answers: Mapping[str, Any]) -> bool:
+        def given(name: str) -> str | None:
+            code, labels = answers.get(name), self.by_name[name].labels
+            return labels[code] if type(code) is int and 0 <= code < len(labels) else None
+
+        return all(given(name) in after for name, after in question.show_if.items())
+
+
+def _design_file(design: Design) -> dict[str, Any]:
+    decimals = {"given": design.provenance["given"]} if "given" in design.provenance else {}
+    return {**design.identity(), "provenance": decimals, "fingerprint": design.fingerprint}
+
+
+def _from_document(content: Mapping[str, Any]) -> Survey:
+    try:
+        questions = tuple(
+            Question(
+                name=one["name"],
+                ask=one["ask"],
+                help=one["help"],
+                answers={answer["label"]: answer["text"] for answer in one["answers"]},
+                design=None if one["design"] is None else design_from_dict(one["design"]),
+                show_if={name: tuple(after) for name, after in one["show_if"].items()},
+            )
+            for one in content["questions"]
+        )
+        head = {key: content[key] for key in ("title", "introduction", "thanks", "contact", "access", "practice")}
+        return Survey(
+            questions=questions, languages=tuple(content["languages"]), demand=dict(content["demand"]), **head
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise PlanError("this survey document cannot be read", hint="make the survey again from its file") from error
+
+
+# ---- reading the file
+
+
+def _read_survey(given: Mapping[str, Any], folder: Path) -> Survey:
+    for key in given:
+        if key not in ("survey", "question", "wording"):
+            raise unknown(key, "there is no table", ["survey", "question", "wording"])
+    head = Entries(given.get("survey", {}), "[survey]")
+    languages = head.take("languages", names, ("en",))
+    words = _Wording(table(given.get("wording", {}), "wording"), languages)
+    listed = tables(given.get("question", []), "question")
+    if not 1 <= len(listed) <= MOST_QUESTIONS:
+        raise PlanError(
+            f"the survey has {len(listed)} questions", hint=f"write 1 to {MOST_QUESTIONS}, each under [[question]]"
+        )
+    questions: list[Question] = []
+    for number, entry in enumerate(listed, start=1):
+        questions.append(_read_question(Entries(entry, f"[[question]] number {number}"), questions, words, folder))
+    title = head.need("title", text, 'give title = "..."')
+    survey = Survey(
+        title=words.all("title", title),
+        introduction=words.all("introduction", head.take("introduction", text)),
+        thanks=words.all("thanks", head.take("thanks", text)),
+        contact=head.take("contact", text, ""),
+        languages=languages,
+        access=head.take("access", choice(*ACCESS), "open"),
+        practice=head.take("practice", flag, True),
+        demand=head.take("demand", _demand_words, {}),
+        questions=tuple(questions),
+    )
+    head.finish(_HEAD)
+    words.finish(survey)
+    _check_joint(survey)
+    return survey
+
+
+def _demand_words(value: Any, name: str) -> dict[str, str]:
+    """A demand as it was stated, in words that can be read again; texts, so that no reader rounds them."""
+    stated = {key: _as_text(one) for key, one in table(value, name).items()}
+    _read_demand(stated, name)
+    return stated
+
+
+def _as_text(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _read_demand(stated: Mapping[str, str], where: str) -> Demand | None:
+    try:
+        return read_demand(None, {key: value.split() if key == "rho" else value for key, value in stated.items()})
+    except MaskwellError as error:
+        raise PlanError(f"{where}: {error.message}", hint=error.hint) from error
+
+
+def _check_joint(survey: Survey) -> None:
+    """The promise of all questions together must be stated, and kept."""
+    if not survey.sensitive:
+        raise PlanError("no question of the survey is randomized", hint="give a sensitive question a design")
+    if survey.parity == float("inf"):
+        weak = next(q.name for q in survey.sensitive if q.design is not None and q.design.parity_exact() == float("inf"))
+        raise PlanError(
+            f"question {weak!r}: some report rules an answer out", hint="choose a design of finite parity for it"
+        )
+    demand = _read_demand(survey.demand, "[survey]: demand") if survey.demand else None
+    if demand is None:
+        raise PlanError(
+            "[survey] has no demand", hint="say what all questions together must keep, such as demand = { epsilon = 3 }"
+        )
+    if survey.parity > demand.gamma_exact:
+        raise PlanError(
+            f"all questions together have parity {_rounded(survey.parity)}, above the demand"
+            f" ({demand.text}: {_rounded(demand.gamma_exact)})",
+            hint="ask fewer sensitive questions, protect each more, or state a weaker demand",
+            parity=survey.parity,
+        )
+
+
+def _rounded(parity: Parity) -> str:
+    from maskwell.core.phrases import Printed
+
+    return f"{Printed(parity):.4g}"
+
+
+def _read_question(entries: Entries, before: Sequence[Question], words: _Wording, folder: Path) -> Question:
+    name = entries.need("name", text, "name the column of its reports")
+    where = f"question {name!r}"
+    if name in {question.name for question in before}:
+        raise PlanError(f"{where} stands twice", hint="give each question a name of its own")
+    ask = entries.need("ask", text, "write what is asked")
+    labels = entries.take("answers", _labels, ())
+    is_open = entries.take("open", flag, False)
+    declined = entries.take("prefer_not_to_say", flag, False)
+    asked = entries.take("design", _design_words)
+    if is_open == (asked is not None):
+        raise PlanError(
+            f"{where} is {'open and has a design' if is_open else 'neither open nor has a design'}",
+            hint="give a sensitive question a design = { ... }; write open = true for one that is sent as it is",
+        )
+    labels = (*labels, DECLINED) if declined and labels else labels
+    design = None if is_open else _make_design(asked, labels, folder, where)
+    labels = labels if design is None else tuple(texts(one)[0] for one in design.inputs.labels)
+    if not 2 <= len(labels) <= MOST_ANSWERS:
+        raise PlanError(f"{where} has {len(labels)} answers", hint=f"write 2 to {MOST_ANSWERS} in answers = [...]")
+    question = Question(
+        name=name,
+        ask=words.question(name, "ask", ask),
+        help=words.question(name, "help", entries.take("help", text)),
+        answers=words.answers(name, labels),
+        design=design,
+        show_if=entries.take("show_if", _show_if, {}),
+    )
+    entries.finish(_QUESTION)
+    _check_condition(question, before)
+    return question
+
+
+def _labels(value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise PlanError(f"{name} is not a list", hint='write answers = ["yes", "no"]')
+    labels = tuple(label(one, name) for one in value)
+    try:
+        Categories.of(labels)
+    except LabelError as error:
+        raise PlanError(f"{name}: {error.message}", hint=error.hint) from error
+    return labels
+
+
+def _design_words(value: Any, name: str) -> Mapping[str, Any]:
+    if isinstance(value, str):
+        return {"file": value}
+    return table(value, name)
+
+
+def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path, where: str) -> Design:
+    """From a file, from a family and its parameters, or the best for a demand."""
+    try:
+        if "file" in asked:
+            return _matching(read_design(folder / str(asked["file"])), labels, where)
+        words = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
+        if "family" in words:
+            family = str(words.pop("family"))
+            return make_design(family, categories=labels or None, **words)
+        unknown_words = [key for key in words if key not in DEMAND_WORDS]
+        if unknown_words:
+            raise unknown(unknown_words[0], f"{where}: a design has no", ["file", "family", *DEMAND_WORDS])
+        return choose(categories=labels, **words).design
+    except MaskwellError as error:
+        if isinstance(error, PlanError):
+            raise
+        raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+    except TypeError as error:
+        raise PlanError(f"{where}: {shorten(str(error), 60)}", hint="see: maskwell design --help") from error
+
+
+def _matching(design: Design, labels: Sequence[str], where: str) -> Design:
+    if labels and tuple(texts(one)[0] for one in design.inputs.labels) != tuple(labels):
+        raise PlanError(
+            f"{where}: the answers are not those of the design file",
+            hint="leave out answers, or make the design with these answers in this order",
+        )
+    return design
+
+
+def _show_if(value: Any, name: str) -> dict[str, tuple[str, ...]]:
+    return {
+        key: tuple(label(one, name) for one in (after if isinstance(after, list) else [after]))
+        for key, after in table(value, name).items()
+    }
+
+
+def _check_condition(question: Question, before: Iterable[Question]) -> None:
+    """Whether a question is asked may follow only from open answers: else not being asked would reveal a truth."""
+    earlier = {one.name: one for one in before}
+    for name, after in question.show_if.items():
+        where = f"question {question.name!r}: show_if"
+        if name not in earlier:
+            raise unknown(name, f"{where}: no earlier question is named", [*earlier] or ["(none)"])
+        if earlier[name].design is not None:
+            raise PlanError(
+                f"{where}: {name!r} is randomized, and its true answer must not decide what is asked",
+                hint="use an open question, or ask both questions of everyone",
+            )
+        for one in after:
+            if one not in earlier[name].labels:
+                raise unknown(one, f"{where}: {name!r} has no answer", earlier[name].labels)
+
+
+class _Wording:
+    """Texts of a survey in its languages: the file's own in the first, translations under ``[wording.xx]``."""
+
+    def __init__(self, given: Mapping[str, Any], languages: Sequence[str]) -> None:
+        self.languages = tuple(languages)
+        for key in given:
+            if key not in languages[1:]:
+                raise unknown(key, "[wording]: no further language of the survey is", [*languages[1:]] or ["(none)"])
+        self._by_language = {name: dict(table(given.get(name, {}), f"wording.{name}")) for name in languages[1:]}
+
+    def all(self, key: str, first: str | None) -> dict[str, str]:
+        """A text of the survey in every language; an error where a translation is missing."""
+        if first is None:
+            return {}
+        return self._in_languages(first, lambda language: self._by_language[language].get(key), key)
+
+    def question(self, name: str, key: str, first: str | None) -> dict[str, str]:
+        """A text of a question in every language."""
+        if first is None:
+            return {}
+        return self._in_languages(first, lambda language: self._of(language, name).get(key), f"{name}.{key}")
+
+    def answers(self, name: str, labels: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The texts of the answers: a list in their order, or by label."""
+        first = {one: {self.languages[0]: one} for one in labels}
+        for language in self.languages[1:]:
+            given = self._of(language, name).get("answers")
+            by_label = dict(zip(labels, given, strict=False)) if isinstance(given, list) else dict(given or {})
+            for one in labels:
+                if not isinstance(by_label.get(one), str) or (isinstance(given, list) and len(given) != len(labels)):
+                    raise PlanError(
+                        f"[wording.{language}] lacks the answer {one!r} of question {name!r}",
+                        hint="write answers = [...] in the order of the question, or { label = text }",
+                    )
+                first[one][language] = by_label[one]
+        return first
+
+    def finish(self, survey: Survey) -> None:
+        """Raise for translations of what is not there."""
+        for language, given in self._by_language.items():
+            for name in table(given.get("question", {}), f"wording.{language}.question"):
+                if name not in survey.by_name:
+                    raise unknown(name, f"[wording.{language}]: there is no question", [*survey.by_name])
+
+    def _of(self, language: str, name: str) -> Mapping[str, Any]:
+        given = table(self._by_language[language].get("question", {}), f"wording.{language}.question")
+        return table(given.get(name, {}), f"wording.{language}.question.{name}")
+
+    def _in_languages(self, first: str, look: Any, key: str) -> dict[str, str]:
+        in_each = {self.languages[0]: first}
+        for language in self.languages[1:]:
+            value = look(language)
+            if value is None:
+                raise PlanError(f"[wording.{language}] lacks {key!r}", hint="translate it, or leave out the language")
+            in_each[language] = text(value, f"wording.{language}: {key}")
+        return in_each
+
+
+def document_text(survey: Survey) -> str:
+    """The JSON text of a survey document."""
+    return json.dumps(survey.to_dict(), ensure_ascii=False, separators=(",", ":"))
