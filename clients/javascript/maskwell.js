@@ -105,7 +105,8 @@ function chooseSet(count, total, words) {
   return chosen;
 }
 
-// ---- the kinds of designs: k truths, m reports (none for sets), words of a row, a draw, the chance of a report
+// ---- the kinds of designs: k truths, m reports (none for sets), words of a row, a draw, the chance of a report,
+// ---- and the parity: by what factor a report can be likelier from one truth than from another
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0n);
 function runningSums(numbers) {
@@ -116,6 +117,30 @@ const choices = (n, r) => (r < 0 || r > n ? 0n : r === 0 ? 1n : (choices(n - 1, 
 const maskOf = (k, has) => Array.from({ length: k }, (_, j) => (has(j) ? "1" : "0")).join("");
 const times = ([a, b], [c, d]) => [a * c, b * d];
 const plus = ([a, b], [c, d]) => [a * d + c * b, b * d];
+const isLess = ([a, b], [c, d]) => a * d < c * b;
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+/** The largest ratio of two chances of one report, by trying all: [top, bottom], with bottom 0 where it is infinite. */
+function parityOfAll({ k, m, chance }) {
+  let worst = [1n, 1n];
+  for (let report = 0; report < m; report++) {
+    const row = range(k).map((truth) => chance(report, truth));
+    const high = row.reduce((a, b) => (isLess(a, b) ? b : a));
+    const low = row.reduce((a, b) => (isLess(b, a) ? b : a));
+    if (high[0] === 0n) continue; // this report never comes
+    const ratio = [high[0] * low[1], high[1] * low[0]];
+    if (ratio[1] === 0n) return [1n, 0n];
+    if (isLess(worst, ratio)) worst = ratio;
+  }
+  return worst;
+}
+
+/** A fraction in lowest terms. */
+function reduced([top, bottom]) {
+  let [a, b] = [top, bottom];
+  while (b) [a, b] = [b, a % b];
+  return [top / a, bottom / a];
+}
 
 function integer(text) {
   demand(typeof text === "string" && /^(0|[1-9][0-9]*)$/.test(text), "an exact number of the design is not a whole number");
@@ -180,6 +205,11 @@ function subset(k, size, top, bottom) {
     k,
     words: wordCount,
     isReport: (report) => report.split("1").length === size + 1,
+    parity: () => {
+      if (always || top === bottom) return size === k ? [1n, 1n] : [1n, 0n];
+      const [held, missed] = [top * BigInt(k - size), (bottom - top) * BigInt(size)]; // the sets that hold a truth, and not
+      return held < missed ? [missed, held] : [held, missed];
+    },
     draw(truth, row) {
       const words = row.part(wordCount);
       const held = always || settle(words.pair(), 64n, top, bottom, words);
@@ -202,6 +232,10 @@ function unary(k, keep, flip, bottom) {
     k,
     words: wordCount,
     isReport: () => true,
+    parity: () => {
+      const [one, other] = [keep * (bottom - flip), flip * (bottom - keep)];
+      return one < other ? [other, one] : [one, other];
+    },
     draw(truth, row) {
       const words = row.part(wordCount);
       const read = Array.from({ length: wordCount - 1 }, () => words.next());
@@ -227,6 +261,7 @@ function product(factors) {
     k: joined(truths.map((n) => n - 1), truths) + 1,
     m: joined(reports.map((n) => n - 1), reports) + 1,
     words: factors.reduce((count, { words }) => count + words, 0),
+    parity: () => factors.map(parityOf).reduce(times),
     draw: (truth, words) => joined(split(truth, truths).map((t, i) => factors[i].draw(t, words.part(factors[i].words))), reports),
     chance(report, truth) {
       const [r, t] = [split(report, reports), split(truth, truths)];
@@ -275,6 +310,8 @@ function patterns({ denominator, inside, outside, weights, sets }, k, m) {
   const column = (truth) => sets.map((set, i) => integer(weights[i]) * (set[truth] === "1" ? high : low));
   return byColumns(Array.from({ length: k }, (_, truth) => ({ rows: sets.map((_, i) => i), parts: column(truth), bottom })), m);
 }
+
+const parityOf = (mechanism) => (mechanism.parity ?? (() => parityOfAll(mechanism)))();
 
 /** One line for each kind of design file. */
 const KINDS = {
@@ -368,15 +405,15 @@ export class Design {
     return code;
   }
 
-  /** A report for a true code, from these words: the definition, for tests and other programs. */
-  draw(truth, words) {
+  /** A report for a true code, with the browser's own random words; tests and other programs give theirs. */
+  draw(truth, words = secureWords(this.wordsPerRow)) {
     demand(Number.isInteger(truth) && truth >= 0 && truth < this.k, `a code is a whole number from 0 to ${this.k - 1}`);
     return this.#mechanism.draw(truth, words);
   }
 
   /** A report for a true answer, with the browser's own random words. */
   randomize(label) {
-    return this.draw(this.code(label), secureWords(this.wordsPerRow));
+    return this.draw(this.code(label));
   }
 
   /** Whether a value can be a report of this design. */
@@ -396,6 +433,11 @@ export class Design {
   chance(report, truth) {
     demand(this.isReport(report), "this is no report of the design");
     return this.#mechanism.chance(report, truth);
+  }
+
+  /** By what factor a report can change the odds of any two answers: an exact fraction; over 0 where without bound. */
+  parity() {
+    return reduced(parityOf(this.#mechanism));
   }
 
   /** What anyone could believe about each answer after the report, from these beliefs before it. */

@@ -1,0 +1,93 @@
+"""How the service is set up: a TOML file, then the environment (``MASKWELL_PORT=8080``), then what was typed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.documents import from_toml, read_document
+from maskwell.core.phrases import fault_of, shorten
+from maskwell.errors import ParameterError, PlanError
+from maskwell.release.plans.plan_entries import unknown
+
+PREFIX = "MASKWELL_"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings with their defaults.
+
+    Attributes
+    ----------
+    database
+        Of SQLAlchemy; a file in the working folder by default.
+    host, port
+        Where the service listens: this machine only, unless another address is given.
+    workers
+        Processes that share the work.
+    public_url
+        The address that respondents type, where a reverse proxy stands before the service; https makes cookies secure.
+    session_hours
+        How long somebody stays signed in.
+    """
+
+    database: str = "sqlite:///maskwell-surveys.db"
+    host: str = "127.0.0.1"
+    port: int = 8750
+    workers: int = 1
+    public_url: str = ""
+    session_hours: int = 12
+
+    @classmethod
+    def load(cls, path: str | Path | None = None, *, environment: Mapping[str, str] = os.environ, **typed: Any) -> Settings:
+        """The settings of a file, overruled by the environment, overruled by what was typed."""
+        settings = cls()
+        if path is not None:
+            settings = settings._with(_read(path), str(path))
+        named = {key.removeprefix(PREFIX).lower(): value for key, value in environment.items() if key.startswith(PREFIX)}
+        known = {field.name for field in fields(cls)}
+        settings = settings._with({key: value for key, value in named.items() if key in known}, "the environment")
+        return settings._with({key: value for key, value in typed.items() if value is not None}, "the command")
+
+    def _with(self, given: Mapping[str, Any], where: str) -> Settings:
+        known = {field.name: field.type for field in fields(self)}
+        for key in given:
+            if key not in known:
+                raise unknown(key, f"{where}: there is no setting", list(known))
+        return replace(self, **{key: _value(key, value, str(known[key]), where) for key, value in given.items()})
+
+    @property
+    def address(self) -> str:
+        """The address to open."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.public_url.rstrip("/") or f"http://{host}:{self.port}"
+
+    @property
+    def is_https(self) -> bool:
+        """Whether respondents come over https."""
+        return self.address.startswith("https://")
+
+
+def _value(key: str, value: Any, kind: str, where: str) -> Any:
+    if kind == "str":
+        return str(value)
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1 or number > 65535:
+        raise ParameterError(
+            f"{where}: {key} = {shorten(str(value), 20)} is no whole number from 1 to 65535", hint=f"give {key} = 8"
+        )
+    return number
+
+
+def _read(path: str | Path) -> dict[str, Any]:
+    text = read_document(path, error=PlanError, hint="check the path of the settings", largest=1 << 20)
+    try:
+        return from_toml(text)
+    except ValueError as error:
+        raise PlanError(f"{path} is not TOML: {fault_of(error)}", hint="write lines such as port = 8750") from error

@@ -1,0 +1,379 @@
+/**
+ * The respondent's page: asks, draws reports on this device, shows what will be sent, and sends it.
+ *
+ * A true answer lives in the ticked radio button until the report is drawn, and then nowhere. What is kept in the
+ * browser's storage, under the survey's fingerprint, is the random id of the submission and the reports that were drawn,
+ * so that reloading, going back, a second tab or sending again never draw a second time.
+ */
+
+import { Design, MaskwellError, fingerprintOf, readDesign, textOf } from "./maskwell.js";
+
+const main = document.getElementById("page");
+const footer = document.getElementById("footer");
+const code = location.pathname.split("/")[2];
+const invitation = location.hash.slice(1);
+const PRACTICE = { kind: "uniform", inputs: { count: 3 }, outputs: { count: 3 }, exact: { denominator: "2", truth: "1" } };
+
+let wording;
+let survey;
+let designs;
+let language;
+let storageKey;
+let at = "start";
+
+// ---- small helpers
+
+/** An element with its properties and what is in it; texts are never read as HTML. */
+function make(tag, properties = {}, ...inside) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...inside.flat().filter((one) => one !== undefined && one !== null));
+  return element;
+}
+
+/** A text of the page in the language of the reader. */
+function say(key, values = {}) {
+  const text = (wording[language] ?? wording.en)[key] ?? wording.en[key];
+  return Object.entries(values).reduce((words, [name, value]) => words.replace(`{${name}}`, value), text);
+}
+
+const inWords = (texts) => texts?.[language] ?? texts?.[survey.languages[0]] ?? "";
+const answerText = (question, label) => inWords(question.answers.find((answer) => answer.label === label)?.text) || label;
+
+function rounded(number, digits = 2) {
+  return new Intl.NumberFormat(language, { maximumSignificantDigits: digits + 1 }).format(number);
+}
+
+const asNumber = ([top, bottom]) => (bottom === 0n ? Infinity : Number((top * 1000000n) / bottom) / 1e6);
+
+// ---- what is kept on this device
+
+function readKept() {
+  return JSON.parse(localStorage.getItem(storageKey) ?? "null") ?? { reports: {} };
+}
+
+/** Change what is kept, with no other tab in between; the changed state comes back. */
+async function keep(change) {
+  return navigator.locks.request(storageKey, () => {
+    const kept = readKept();
+    change(kept);
+    localStorage.setItem(storageKey, JSON.stringify(kept));
+    return kept;
+  });
+}
+
+function newId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The questions that are asked after the open answers so far. */
+function asked(reports) {
+  const labelOf = (name) => survey.questions.find((question) => question.name === name)?.answers[reports[name]]?.label;
+  return survey.questions.filter((question) => Object.entries(question.show_if).every(([name, after]) => after.includes(labelOf(name))));
+}
+
+// ---- the page
+
+function show(...content) {
+  main.replaceChildren(...content.flat().filter(Boolean));
+  main.focus();
+  window.scrollTo(0, 0);
+}
+
+function stop(message) {
+  show(make("h1", {}, survey ? inWords(survey.title) : ""), make("p", { class: "error", role: "alert" }, message));
+}
+
+function button(text, onclick, properties = {}) {
+  return make("button", { type: "button", onclick, ...properties }, text);
+}
+
+/** Go to a step; the browser's back button comes back to where one was. */
+function go(step) {
+  at = step;
+  history.pushState({ step }, "");
+  render();
+}
+
+function render() {
+  document.documentElement.lang = language;
+  document.title = inWords(survey.title);
+  renderFooter();
+  if (readKept().sent) return renderThanks();
+  if (at === "start") return renderStart();
+  if (at === "practice") return renderPractice();
+  const questions = asked(readKept().reports);
+  if (at >= questions.length) return renderReview(questions);
+  return questions[at].design ? renderSensitive(questions[at], questions.length) : renderOpen(questions[at], questions.length);
+}
+
+function renderFooter() {
+  const choose = survey.languages.length > 1 &&
+    make("label", {}, `${say("language")} `,
+      make("select", { onchange: (event) => { language = event.target.value; render(); } },
+        survey.languages.map((one) => make("option", { value: one, selected: one === language }, wording[one]?.name ?? one))));
+  footer.replaceChildren(...[
+    choose && make("p", {}, choose),
+    survey.contact && make("p", {}, say("contact", { contact: survey.contact })),
+    make("p", {}, make("a", { href: `/s/${code}/check` }, say("check")), " · ", make("code", {}, say("fingerprint", { fingerprint: survey.fingerprint.slice(7, 23) }))),
+  ].filter(Boolean));
+}
+
+function renderStart() {
+  const factor = rounded(asNumber(survey.joint.parity.split("/").length === 2 ? survey.joint.parity.split("/").map(BigInt) : [BigInt(survey.joint.parity), 1n]));
+  show(
+    make("h1", {}, inWords(survey.title)),
+    inWords(survey.introduction) && make("p", {}, inWords(survey.introduction)),
+    make("section", { class: "box" },
+      make("h2", {}, say("how_title")),
+      make("p", {}, say("how_draw")),
+      make("p", {}, say("how_sent")),
+      make("p", {}, say("how_all")),
+      make("p", { class: "note" }, say("promise_joint", { factor }))),
+    make("div", { class: "buttons" },
+      button(say("begin"), () => go(0)),
+      survey.practice && button(say("try"), () => go("practice"), { class: "plain" })),
+  );
+}
+
+/** Radio buttons, none ticked unless a code is given. */
+function answers(texts, ticked) {
+  return texts.map((text, code) =>
+    make("label", { class: "answer" }, make("input", { type: "radio", name: "answer", value: code, checked: code === ticked, autocomplete: "off" }), make("span", {}, text)));
+}
+
+const tickedCode = () => { const input = main.querySelector("input:checked"); return input ? Number(input.value) : undefined; };
+
+function bars(rows) {
+  return make("ul", { class: "bars" }, rows.map(([label, share, number]) => {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("viewBox", "0 0 100 10");
+    svg.setAttribute("preserveAspectRatio", "none");
+    svg.setAttribute("aria-hidden", "true");
+    for (const [name, width] of [["room", 100], ["part", 100 * share]]) {
+      const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      for (const [key, value] of Object.entries({ class: name, x: 0, y: 0, height: 10, width })) rect.setAttribute(key, value);
+      svg.append(rect);
+    }
+    return make("li", {}, make("span", { class: "label" }, label), svg, make("span", { class: "number" }, number));
+  }));
+}
+
+function renderPractice() {
+  const design = new Design(PRACTICE);
+  const texts = say("practice_answers");
+  const counts = texts.map(() => texts.map(() => 0));
+  const outcome = make("div", { "aria-live": "polite" });
+  const draw = () => {
+    const truth = tickedCode();
+    if (truth === undefined) return outcome.replaceChildren(make("p", {}, say("choose")));
+    counts[truth][design.randomize(truth)] += 1;
+    const total = counts[truth].reduce((a, b) => a + b, 0);
+    return outcome.replaceChildren(
+      make("p", {}, say("practice_so_far", { answer: texts[truth] })),
+      bars(texts.map((text, i) => [text, counts[truth][i] / total, String(counts[truth][i])])));
+  };
+  show(
+    make("fieldset", {}, make("legend", {}, say("practice_ask")), answers(texts)),
+    make("p", { class: "note" }, say("practice_note")),
+    make("div", { class: "buttons" }, button(say("practice_draw"), draw), button(say("begin"), () => go(0), { class: "plain" })),
+    outcome,
+  );
+}
+
+function stepLine(total) {
+  return make("p", { class: "step" }, say("step", { n: at + 1, total }));
+}
+
+function backButton() {
+  return button(say("back"), () => go(at === 0 ? "start" : at - 1), { class: "plain" });
+}
+
+function renderOpen(question, total) {
+  const message = make("p", { role: "status" });
+  const answer = async () => {
+    const ticked = tickedCode();
+    if (ticked === undefined) return message.replaceChildren(say("choose"));
+    await keep((kept) => { kept.reports[question.name] = ticked; });
+    return go(at + 1);
+  };
+  show(
+    stepLine(total),
+    make("fieldset", {}, make("legend", {}, inWords(question.ask)), inWords(question.help) && make("p", { class: "note" }, inWords(question.help)),
+      answers(question.answers.map(({ label }) => answerText(question, label)), readKept().reports[question.name])),
+    make("p", { class: "note" }, say("open_note")),
+    message,
+    make("div", { class: "buttons" }, button(say("next"), answer), backButton()),
+  );
+}
+
+function renderSensitive(question, total) {
+  const kept = readKept().reports[question.name];
+  if (kept !== undefined) return renderDrawn(question, total, kept);
+  const message = make("p", { role: "status" });
+  const draw = async () => {
+    const ticked = tickedCode();
+    if (ticked === undefined) return message.replaceChildren(say("choose"));
+    await keep((state) => { // drawn here, and only if no other tab has drawn before
+      state.reports[question.name] ??= designs.get(question.name).draw(ticked);
+    });
+    return render();
+  };
+  return show(
+    stepLine(total),
+    make("fieldset", {}, make("legend", {}, inWords(question.ask)), inWords(question.help) && make("p", { class: "note" }, inWords(question.help)),
+      answers(question.answers.map(({ label }) => answerText(question, label)))),
+    make("p", { class: "note" }, say("sensitive_note")),
+    message,
+    make("div", { class: "buttons" }, button(say("draw"), draw), backButton()),
+  );
+}
+
+/** A report in the words of the survey: reports that are answers in the reader's language, others by their label. */
+function reportText(question, report) {
+  const design = designs.get(question.name);
+  if (!design) return answerText(question, question.answers[report].label);
+  if (design.outputs) return answerText(question, textOf(design.outputs[report]));
+  return question.answers.filter((_, j) => report[j] === "1").map(({ label }) => answerText(question, label)).join(", ") || "–";
+}
+
+function renderDrawn(question, total, report) {
+  const design = designs.get(question.name);
+  const rows = question.answers.map(({ label }, truth) => {
+    const [top, bottom] = design.chance(report, truth);
+    const share = Number((top * 10000n) / bottom) / 10000;
+    return [answerText(question, label), share, rounded(100 * share, 1)];
+  });
+  show(
+    stepLine(total),
+    make("h1", {}, inWords(question.ask)),
+    make("h2", {}, say("drawn_title")),
+    make("p", { class: "report" }, reportText(question, report)),
+    make("p", { class: "note" }, say("drawn_note")),
+    make("h2", {}, say("reveals_title")),
+    make("p", {}, say("reveals")),
+    bars(rows),
+    make("p", {}, say("reveals_factor", { factor: rounded(asNumber(design.parity())) })),
+    make("div", { class: "buttons" }, button(say("next"), () => go(at + 1)), backButton()),
+  );
+}
+
+function renderReview(questions) {
+  const kept = readKept();
+  const missing = questions.findIndex((question) => kept.reports[question.name] === undefined);
+  if (missing >= 0) { at = missing; return render(); }
+  const message = make("p", { role: "status" });
+  const send = button(say("send"), async () => {
+    send.disabled = true;
+    message.replaceChildren(say("sending"));
+    const outcome = await deliver(questions);
+    if (outcome === true) return render();
+    send.disabled = false;
+    send.replaceChildren(say("again"));
+    return message.replaceChildren(make("span", { class: "error" }, outcome ?? say("failed")));
+  });
+  return show(
+    make("h1", {}, say("review_title")),
+    make("dl", { class: "sent" }, questions.flatMap((question) => [
+      make("dt", {}, inWords(question.ask)),
+      make("dd", { class: question.design ? "drawn" : "" }, `${reportText(question, kept.reports[question.name])} (${say(question.design ? "as_drawn" : "as_given")})`)])),
+    make("p", { class: "note" }, say("review_note"), survey.access === "invitations" ? ` ${say("review_invitation")}` : ""),
+    message,
+    make("div", { class: "buttons" }, send, button(say("back"), () => go(questions.length - 1), { class: "plain" })),
+  );
+}
+
+/** True once the reports are stored; else what to tell. The same id goes with every try. */
+async function deliver(questions) {
+  const kept = await keep((state) => { state.id ??= newId(); });
+  const reports = Object.fromEntries(questions.map((question) => [question.name, kept.reports[question.name]]));
+  const body = { id: kept.id, survey: survey.fingerprint, reports, ...(survey.access === "invitations" ? { invitation } : {}) };
+  let answer;
+  try {
+    answer = await fetch(`/api/surveys/${code}/reports`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  } catch {
+    return undefined;
+  }
+  if (answer.ok) {
+    await keep((state) => { state.sent = true; });
+    return true;
+  }
+  if (answer.status === 403) return say("used");
+  if (answer.status === 409) return say("closed");
+  return undefined;
+}
+
+function renderThanks() {
+  show(make("h1", {}, say("thanks_title")), make("p", {}, inWords(survey.thanks) || say("thanks")));
+}
+
+// ---- beginning
+
+/** Designs that were read and checked; a survey that states a better promise than they keep is refused. */
+async function readDesigns() {
+  const sensitive = survey.questions.filter((question) => question.design);
+  const read = new Map(await Promise.all(sensitive.map(async (question) => [question.name, await readDesign(question.design)])));
+  const [top, bottom] = [...read.values()].map((design) => design.parity()).reduce(([a, b], [c, d]) => [a * c, b * d], [1n, 1n]);
+  const [stated, over = "1"] = survey.joint.parity.split("/");
+  if (bottom === 0n || top * BigInt(over) > BigInt(stated) * bottom) throw new MaskwellError("weak");
+  return read;
+}
+
+async function sha256(text) {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function canKeep() {
+  try {
+    localStorage.setItem("maskwell:try", "1");
+    localStorage.removeItem("maskwell:try");
+    return Boolean(navigator.locks);
+  } catch {
+    return false;
+  }
+}
+
+async function begin() {
+  wording = await (await fetch("/static/wording.json")).json();
+  language = (navigator.languages ?? []).map((one) => one.split("-")[0]).find((one) => wording[one]) ?? "en";
+  if (!globalThis.crypto?.subtle) return stop(say("not_safe"));
+  const answer = await fetch(`/s/${code}/survey.json`);
+  if (!answer.ok) return stop(say("not_there"));
+  const document = await answer.json();
+  survey = document.survey;
+  language = (navigator.languages ?? []).map((one) => one.split("-")[0]).find((one) => survey.languages.includes(one)) ?? survey.languages[0];
+  if ((await fingerprintOf(survey)) !== survey.fingerprint) return stop(say("changed"));
+  try {
+    designs = await readDesigns();
+  } catch (error) {
+    return stop(say(error.message === "weak" ? "weak" : "changed"));
+  }
+  if (!canKeep()) return stop(say("no_storage"));
+  storageKey = `maskwell:${survey.fingerprint}:${code}:${invitation && (await sha256(invitation)).slice(0, 32)}`;
+  if (readKept().sent) return render();
+  if (document.state !== "open") return stop(say("closed"));
+  if (survey.access === "invitations" && !(await isInvited())) return stop(say(invitation ? "used" : "needs_invitation"));
+  history.replaceState({ step: at }, "");
+  return render();
+}
+
+async function isInvited() {
+  if (!invitation) return false;
+  if (readKept().id) return true; // it was sent, and perhaps the answer was lost: sending again tells
+  const body = JSON.stringify({ invitation });
+  const answer = await fetch(`/api/surveys/${code}/invitation`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  return answer.ok && (await answer.json()).usable;
+}
+
+window.addEventListener("popstate", (event) => {
+  at = event.state?.step ?? "start";
+  if (survey) render();
+});
+window.addEventListener("storage", (event) => {
+  if (survey && event.key === storageKey) render(); // another tab has drawn or sent
+});
+begin();
