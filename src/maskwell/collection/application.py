@@ -66,6 +66,10 @@ class Service:
             self._known[code] = stored  # frozen once it was opened
         return stored
 
+    def forget(self, code: str) -> None:
+        """A survey was deleted."""
+        self._known.pop(code, None)
+
 
 def create_app(settings: Settings, *, shard: int = 0, more: Callable[[Service], list[BaseRoute]] | None = None) -> Starlette:
     """The application."""

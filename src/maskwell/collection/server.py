@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from maskwell.collection.application import create_app
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
+from maskwell.collection.studio import studio_routes
 
 SHARDS = 8
 """Sets of counts that are added up when they are read: processes that count in different ones do not wait for each other."""
@@ -33,7 +34,7 @@ def serve(settings: Settings) -> None:
         "timeout_graceful_shutdown": 10,
     }
     if settings.workers == 1:
-        uvicorn.run(create_app(settings), **common)  # type: ignore[arg-type]
+        uvicorn.run(create_app(settings, more=studio_routes), **common)  # type: ignore[arg-type]
         return
     os.environ[_SETTINGS] = json.dumps(asdict(settings))
     uvicorn.run("maskwell.collection.server:worker", factory=True, workers=settings.workers, **common)  # type: ignore[arg-type]
@@ -41,4 +42,4 @@ def serve(settings: Settings) -> None:
 
 def worker() -> Starlette:
     """The application of one of several processes; each counts in a shard of its own."""
-    return create_app(Settings(**json.loads(os.environ[_SETTINGS])), shard=os.getpid() % SHARDS)
+    return create_app(Settings(**json.loads(os.environ[_SETTINGS])), shard=os.getpid() % SHARDS, more=studio_routes)

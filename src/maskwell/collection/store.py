@@ -53,6 +53,7 @@ sessions = sa.Table(
     sa.Column("csrf", sa.String(64), nullable=False),
     sa.Column("expires", sa.BigInteger, nullable=False),
 )
+setup_keys = sa.Table("setup_keys", metadata, sa.Column("token", sa.LargeBinary(32), primary_key=True))
 surveys = sa.Table(
     "surveys",
     metadata,
@@ -161,7 +162,7 @@ class Store:
         self.url = url
         self.shard = shard
         self.engine = sa.create_engine(url, **_engine_options(url))
-        self._reader = self.engine.execution_options(readonly=True)
+        self.reader = self.engine.execution_options(readonly=True)
         self._surveys: dict[int, Survey] = {}
         if self.is_sqlite:
             event.listen(self.engine, "connect", _set_up_sqlite)
@@ -184,7 +185,7 @@ class Store:
 
     def check(self) -> None:
         """Raise where the database does not answer."""
-        with self._reader.connect() as connection:
+        with self.reader.connect() as connection:
             connection.execute(sa.select(sa.literal(1)))
 
     # ---- surveys
@@ -211,7 +212,7 @@ class Store:
 
     def survey(self, code: str) -> StoredSurvey:
         """The survey of a code."""
-        with self._reader.connect() as connection:
+        with self.reader.connect() as connection:
             return self._read(connection, code)
 
     def surveys(self, account: int | None = None) -> list[StoredSurvey]:
@@ -219,7 +220,7 @@ class Store:
         chosen = sa.select(surveys).order_by(surveys.c.id.desc())
         if account is not None:
             chosen = chosen.join(members, members.c.survey == surveys.c.id).where(members.c.account == account)
-        with self._reader.connect() as connection:
+        with self.reader.connect() as connection:
             return [self._stored(row) for row in connection.execute(chosen)]
 
     def open(self, code: str) -> StoredSurvey:
@@ -293,14 +294,14 @@ class Store:
 
     def unused_invitations(self, code: str) -> int:
         """How many invitations have brought no report yet."""
-        with self._reader.connect() as connection:
+        with self.reader.connect() as connection:
             stored = self._read(connection, code)
             chosen = sa.select(sa.func.count()).select_from(invitations).where(invitations.c.survey == stored.id)
             return int(connection.execute(chosen).scalar_one())
 
     def is_invited(self, stored: StoredSurvey, token: str) -> bool:
         """Whether an invitation is there and unused."""
-        with self._reader.connect() as connection:
+        with self.reader.connect() as connection:
             key = (invitations.c.survey == stored.id) & (invitations.c.token == token_hash(token))
             return connection.execute(sa.select(invitations.c.survey).where(key)).first() is not None
 
@@ -391,6 +392,12 @@ class Store:
 
     # ---- what was collected
 
+    def size(self, stored: StoredSurvey) -> int:
+        """How many people have sent their reports."""
+        names = stored.parts.names
+        counted = self.tally(stored, names[0])
+        return sum(counted.get(key, 0) for key in ("n", "")) if names[0].endswith("bits") else sum(counted.values())
+
     def tally(self, stored: StoredSurvey, part: str) -> dict[str, int]:
         """The counts of one part: how often each of its cells was reported."""
         total = sa.func.sum(tallies.c.count)
@@ -399,13 +406,13 @@ class Store:
             .where(tallies.c.survey == stored.id, tallies.c.part == part)
             .group_by(tallies.c.cell)
         )
-        with self._reader.connect() as connection:
+        with self.reader.connect() as connection:
             return {cell: int(count) for cell, count in connection.execute(chosen)}
 
     def contents(self, stored: StoredSurvey) -> Iterator[str]:
         """The contents of all reports, in the order of their random ids."""
         chosen = sa.select(reports.c.content).where(reports.c.survey == stored.id).order_by(reports.c.id)
-        with self._reader.connect().execution_options(stream_results=True) as connection:
+        with self.reader.connect().execution_options(stream_results=True) as connection:
             for rows in connection.execute(chosen).partitions(EXPORT_ROWS):
                 yield from (row[0] for row in rows)
 
@@ -420,7 +427,7 @@ class Store:
     @contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
         """One state of the database for several reads."""
-        with self._reader.connect() as connection, connection.begin():
+        with self.reader.connect() as connection, connection.begin():
             yield connection
 
 

@@ -1,0 +1,192 @@
+"""People who run surveys: passwords, sessions, and who may do what with which survey.
+
+Passwords are kept as argon2 hashes, sessions as hashes of random tokens. Every form carries the token of its session,
+so that another site cannot send it; repeated wrong passwords have to wait.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import sqlalchemy as sa
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+
+from maskwell.collection.store import Store, StoredSurvey, accounts, members, sessions, setup_keys, surveys, token_hash
+from maskwell.errors import InputError
+
+Role: TypeAlias = Literal["owner", "analyst"]
+SHORTEST_PASSWORD = 10
+TRIES, MINUTES = 10, 15
+"""Wrong passwords for one name that are allowed within these minutes."""
+
+
+class AccessError(InputError):
+    """Somebody may not do this."""
+
+    code = "not-allowed"
+
+
+@dataclass(frozen=True)
+class Session:
+    """Somebody who is signed in."""
+
+    account: int
+    name: str
+    csrf: str
+
+
+class Accounts:
+    """Accounts and sessions in the database of the service."""
+
+    def __init__(self, store: Store, *, hours: int = 12) -> None:
+        self._store = store
+        self._hours = hours
+        self._hasher = PasswordHasher()
+        self._limit = _Limit(TRIES, MINUTES * 60)
+        self._absent = self._hasher.hash(secrets.token_hex(16))
+
+    def setup_link(self) -> str | None:
+        """A token that lets its bearer make the first account, once; None where there is an account already."""
+        token = secrets.token_urlsafe(24)
+        with self._store.engine.begin() as connection:
+            if connection.execute(sa.select(accounts.c.id)).first() is not None:
+                return None
+            connection.execute(sa.delete(setup_keys))
+            connection.execute(sa.insert(setup_keys).values(token=token_hash(token)))
+        return token
+
+    def set_up(self, token: str, name: str, password: str) -> int:
+        """Make the first account with the one-time token."""
+        with self._store.engine.begin() as connection:
+            spent = connection.execute(sa.delete(setup_keys).where(setup_keys.c.token == token_hash(token))).rowcount
+            if spent != 1:
+                raise AccessError("this link is not valid any more", hint="restart the service for a new one")
+            return self._add(connection, name, password)
+
+    def add(self, name: str, password: str) -> int:
+        """Make an account."""
+        with self._store.engine.begin() as connection:
+            return self._add(connection, name, password)
+
+    def _add(self, connection: sa.Connection, name: str, password: str) -> int:
+        name = name.strip()
+        if not 1 <= len(name) <= 200:
+            raise AccessError("a name has 1 to 200 characters", hint="choose another name")
+        if len(password) < SHORTEST_PASSWORD or len(password) > 1000:
+            raise AccessError(
+                f"a password has {SHORTEST_PASSWORD} to 1000 characters", hint="take a sentence you can remember"
+            )
+        if connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name)).first() is not None:
+            raise AccessError("this name is taken", hint="choose another name")
+        row = sa.insert(accounts).values(name=name, password=self._hasher.hash(password))
+        key = connection.execute(row).inserted_primary_key
+        assert key is not None
+        return int(key[0])
+
+    def sign_in(self, name: str, password: str) -> str:
+        """The token of a new session; AccessError for a wrong name or password, and after too many of them."""
+        if not self._limit.allows(name):
+            raise AccessError(
+                "there were too many wrong passwords for this name", hint=f"wait {MINUTES} minutes", status=429
+            )
+        with self._store.engine.connect() as connection:
+            row = connection.execute(sa.select(accounts).where(accounts.c.name == name.strip())).one_or_none()
+        if not self._is_right(row.password if row is not None else self._absent, password) or row is None:
+            self._limit.count(name)
+            raise AccessError("name or password is wrong", hint="try again", status=403)
+        return self.begin_session(row.id)
+
+    def _is_right(self, kept: str, password: str) -> bool:
+        try:
+            return self._hasher.verify(kept, password)
+        except (Argon2Error, InvalidHashError):
+            return False
+
+    def begin_session(self, account: int, *, hours: int | None = None) -> str:
+        """The token of a new session; only its hash is kept."""
+        token, now = secrets.token_urlsafe(32), int(time.time())
+        expires = now + 3600 * (self._hours if hours is None else hours)
+        row = {"token": token_hash(token), "account": account, "csrf": secrets.token_urlsafe(24), "expires": expires}
+        with self._store.engine.begin() as connection:
+            connection.execute(sa.delete(sessions).where(sessions.c.expires < now))
+            connection.execute(sa.insert(sessions).values(**row))
+        return token
+
+    def session(self, token: str | None) -> Session | None:
+        """Who is signed in with this token."""
+        if not token:
+            return None
+        chosen = (
+            sa.select(sessions.c.account, sessions.c.csrf, accounts.c.name)
+            .join(accounts, accounts.c.id == sessions.c.account)
+            .where(sessions.c.token == token_hash(token), sessions.c.expires >= int(time.time()))
+        )
+        with self._store.reader.connect() as connection:
+            row = connection.execute(chosen).one_or_none()
+        return None if row is None else Session(row.account, row.name, row.csrf)
+
+    def sign_out(self, token: str) -> None:
+        """End a session."""
+        with self._store.engine.begin() as connection:
+            connection.execute(sa.delete(sessions).where(sessions.c.token == token_hash(token)))
+
+    # ---- who may do what
+
+    def role(self, session: Session, stored: StoredSurvey) -> Role | None:
+        """What somebody is for a survey."""
+        key = (members.c.survey == stored.id) & (members.c.account == session.account)
+        with self._store.reader.connect() as connection:
+            role: Role | None = connection.execute(sa.select(members.c.role).where(key)).scalar_one_or_none()
+        return role
+
+    def share(self, stored: StoredSurvey, name: str, role: Role) -> None:
+        """Let somebody see a survey, as its owner or as an analyst."""
+        with self._store.engine.begin() as connection:
+            account = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name.strip())).scalar()
+            if account is None:
+                raise AccessError("there is no account of this name", hint="ask for the name as it is written at sign-in")
+            key = (members.c.survey == stored.id) & (members.c.account == account)
+            connection.execute(sa.delete(members).where(key))
+            connection.execute(sa.insert(members).values(survey=stored.id, account=account, role=role))
+
+    def names(self, stored: StoredSurvey) -> list[tuple[str, str]]:
+        """Who sees a survey, with the role of each."""
+        chosen = (
+            sa.select(accounts.c.name, members.c.role)
+            .join(members, members.c.account == accounts.c.id)
+            .join(surveys, surveys.c.id == members.c.survey)
+            .where(surveys.c.id == stored.id)
+            .order_by(accounts.c.name)
+        )
+        with self._store.reader.connect() as connection:
+            return [(row.name, row.role) for row in connection.execute(chosen)]
+
+
+class _Limit:
+    """So many events of a name within a time; kept in memory, forgotten when the process ends."""
+
+    def __init__(self, most: int, seconds: int) -> None:
+        self._most, self._seconds = most, seconds
+        self._events: dict[str, list[float]] = {}
+        self._lock = threading.Lock()
+
+    def allows(self, name: str) -> bool:
+        """Whether one more is allowed now."""
+        with self._lock:
+            return len(self._recent(name)) < self._most
+
+    def count(self, name: str) -> None:
+        """One more."""
+        with self._lock:
+            self._events[name] = [*self._recent(name), time.monotonic()]
+            if len(self._events) > 10_000:
+                self._events = {key: self._recent(key) for key in self._events if self._recent(key)}
+
+    def _recent(self, name: str) -> list[float]:
+        now = time.monotonic()
+        return [at for at in self._events.get(name, []) if now - at < self._seconds]

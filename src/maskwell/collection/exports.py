@@ -1,0 +1,97 @@
+"""What a survey collected, as files: the reports with labels, the designs, the survey, and how to estimate.
+
+Rows stand in the order of their random ids, which tells nothing; ids are not written.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from maskwell.collection.results import report_label
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.survey import Question
+from maskwell.core.documents import version_text
+from maskwell.core.labels import texts
+from maskwell.designs.wire import dumps
+from maskwell.engines.arrow_arrays import require
+from maskwell.engines.row_sources import open_sink
+
+EXPORTS = ("csv", "parquet", "sav", "dta")
+_ROWS = 50_000
+
+
+def export_bytes(store: Store, stored: StoredSurvey, kind: str) -> bytes:
+    """An archive with everything."""
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory(prefix="maskwell-") as folder:
+        export_folder(store, stored, kind, Path(folder))
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(Path(folder).iterdir()):
+                archive.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+def export_folder(store: Store, stored: StoredSurvey, kind: str, folder: Path) -> list[str]:
+    """Write the files into a folder; their names."""
+    data = f"reports.{kind}"
+    _write_rows(store, stored, folder / data)
+    for question in stored.survey.sensitive:
+        assert question.design is not None
+        (folder / f"design-{question.name}.json").write_text(dumps(question.design), encoding="utf-8")
+    document = json.dumps(stored.survey.to_dict(), indent=1, ensure_ascii=False)
+    (folder / "survey.json").write_text(document + "\n", encoding="utf-8")
+    (folder / "README.txt").write_text(_readme(stored, data), encoding="utf-8")
+    return sorted(path.name for path in folder.iterdir())
+
+
+def _write_rows(store: Store, stored: StoredSurvey, path: Path) -> None:
+    arrow: Any = require("pyarrow")
+    schema = arrow.schema([(question.name, arrow.string()) for question in stored.survey.questions])
+    with path.open("wb") as file, open_sink(file, str(path), schema) as sink:
+        for columns in _batches(store, stored):
+            sink.write(arrow.record_batch(columns, schema=schema))
+
+
+def _batches(store: Store, stored: StoredSurvey) -> Iterator[list[list[str | None]]]:
+    rows = store.contents(stored)
+    tables = [_Texts(question) for question in stored.survey.questions]
+    while block := list(islice(rows, _ROWS)):
+        columns = zip(*(content.split(",") for content in block), strict=True)
+        yield [[table[report] for report in column] for table, column in zip(tables, columns, strict=True)]
+
+
+class _Texts(dict[str, "str | None"]):
+    """The text of each report in an export, worked out once for each."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__({"": None})
+        self._question = question
+
+    def __missing__(self, report: str) -> str:
+        text = self[report] = str(texts(report_label(self._question, report))[0])
+        return text
+
+
+def _readme(stored: StoredSurvey, data: str) -> str:
+    survey = stored.survey
+    lines = [
+        survey.title[survey.languages[0]],
+        "",
+        f"Survey {stored.code}, fingerprint {survey.fingerprint}, {stored.state}.",
+        f"Exported by {version_text()}.",
+        "",
+        f"{data}: one row for each respondent, one column for each question. The columns of sensitive questions hold",
+        "reports that were drawn by chance on the device of the respondent; the true answers were never collected.",
+        "An empty field: the question was not asked. Rows are in no meaningful order.",
+        "",
+        "Shares of true answers:",
+    ]
+    lines += [f"  maskwell estimate {data} --design {q.name}=design-{q.name}.json" for q in survey.sensitive]
+    return "\n".join(lines) + "\n"

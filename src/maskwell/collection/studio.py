@@ -1,0 +1,335 @@
+"""The studio: pages for the people who run surveys, rendered here; a script of our own only redraws live figures.
+
+Everybody sees only the surveys that are theirs or were shared with them; for others a survey does not exist. Every
+change is a form with the token of the session.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from maskwell.collection.accounts import AccessError, Accounts, Role, Session
+from maskwell.collection.application import Service, read_body, service_of
+from maskwell.collection.drafts import consequences, survey_text
+from maskwell.collection.exports import EXPORTS, export_bytes
+from maskwell.collection.results import question_result, table_result
+from maskwell.collection.store import NoSurveyError, StoredSurvey
+from maskwell.collection.survey import Survey
+from maskwell.core.documents import json_form, version_text
+from maskwell.core.phrases import Printed
+from maskwell.errors import MaskwellError
+from maskwell.procedures.realisation import make_device
+from maskwell.reports.device.device_sheets import SheetOptions, device_page
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+SHEET_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+MOST_INVITATIONS = 100_000
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Studio:
+    """Pages and what they need."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.accounts = Accounts(service.store, hours=service.settings.session_hours)
+        self._pages = Environment(
+            loader=PackageLoader("maskwell.collection", "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._pages.filters["percent"] = lambda share: f"{Printed(100 * share):.1f}"
+        self._pages.filters["thousands"] = lambda number: f"{number:,}"
+
+    def routes(self) -> list[BaseRoute]:
+        """All addresses of the studio."""
+        form = ["GET", "POST"]
+        return [
+            Route("/", lambda _: RedirectResponse("/studio", 303)),
+            Route("/s/{code}/check", self.check),
+            Route("/studio", self.signed_in(self.list)),
+            Route("/studio/setup", self.set_up, methods=form),
+            Route("/studio/login", self.login, methods=form),
+            Route("/studio/logout", self.signed_in(self.logout), methods=["POST"]),
+            Route("/studio/new", self.signed_in(self.edit), methods=form),
+            Route("/studio/consequences", self.signed_in(self.consequences), methods=["POST"]),
+            Route("/studio/s/{code}", self.signed_in(self.survey)),
+            Route("/studio/s/{code}/edit", self.signed_in(self.edit), methods=form),
+            Route("/studio/s/{code}/results.json", self.signed_in(self.results)),
+            Route("/studio/s/{code}/table.json", self.signed_in(self.table)),
+            Route("/studio/s/{code}/device/{name}", self.signed_in(self.device)),
+            Route("/studio/s/{code}/export.{kind}", self.signed_in(self.export)),
+            Route("/studio/s/{code}/{change}", self.signed_in(self.change), methods=["POST"]),
+        ]
+
+    # ---- who is there
+
+    @property
+    def _cookie(self) -> str:
+        return "__Host-maskwell" if self.service.settings.is_https else "maskwell"
+
+    def signed_in(self, handler: Callable[[Request, Session], Awaitable[Response]]) -> Handler:
+        """Only for somebody with a session; a change also needs the token of the session."""
+
+        async def guarded(request: Request) -> Response:
+            session = await run_in_threadpool(self.accounts.session, self._token(request))
+            if session is None:
+                if request.method == "GET" and "application/json" not in request.headers.get("accept", ""):
+                    return RedirectResponse("/studio/login", 303)
+                raise AccessError("nobody is signed in", hint="sign in at /studio/login", status=401)
+            if request.method == "POST":
+                await self._check_form(request, session)
+            try:
+                return await handler(request, session)
+            except MaskwellError as error:
+                if "text/html" not in request.headers.get("accept", ""):
+                    raise
+                status = 404 if isinstance(error, NoSurveyError) else error.objects.get("status", 422)
+                return self.page("problem.html", session, status=status, error=error)
+
+        return guarded
+
+    def _token(self, request: Request) -> str | None:
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        return bearer if scheme.lower() == "bearer" else request.cookies.get(self._cookie)
+
+    async def _check_form(self, request: Request, session: Session) -> None:
+        if request.headers.get("authorization"):
+            return  # a program with a key of its own: no browser sends that header by itself
+        sent = request.headers.get("x-csrf-token") or str((await request.form()).get("csrf", ""))
+        if not secrets.compare_digest(sent.encode(), session.csrf.encode()):
+            raise AccessError("this form is not from your session", hint="load the page again", status=403)
+
+    def page(self, name: str, session: Session | None, *, status: int = 200, **values: Any) -> Response:
+        """A page from its template."""
+        html = self._pages.get_template(name).render(session=session, version=version_text(), **values)
+        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+        return HTMLResponse(html, status, headers)
+
+    def _entered(self, token: str) -> Response:
+        response = RedirectResponse("/studio", 303)
+        response.set_cookie(
+            self._cookie,
+            token,
+            max_age=3600 * self.service.settings.session_hours,
+            httponly=True,
+            samesite="strict",
+            secure=self.service.settings.is_https,
+        )
+        return response
+
+    async def set_up(self, request: Request) -> Response:
+        """The first account, with the link that the service printed when it started."""
+        form = await request.form() if request.method == "POST" else request.query_params
+        token, error = str(form.get("token", "")), None
+        if request.method == "POST":
+            try:
+                name, password = str(form.get("name", "")), str(form.get("password", ""))
+                account = await run_in_threadpool(self.accounts.set_up, token, name, password)
+                return self._entered(await run_in_threadpool(self.accounts.begin_session, account))
+            except AccessError as refused:
+                error = refused
+        return self.page("setup.html", None, token=token, error=error, status=422 if error else 200)
+
+    async def login(self, request: Request) -> Response:
+        """Sign in, by name and password, or by a link that the service printed on this machine."""
+        error = None
+        if request.method == "POST":
+            form = await request.form()
+            try:
+                sign_in = self.accounts.sign_in
+                token = await run_in_threadpool(sign_in, str(form.get("name", "")), str(form.get("password", "")))
+                return self._entered(token)
+            except AccessError as refused:
+                error = refused
+        return self.page("login.html", None, error=error, status=error.objects.get("status", 422) if error else 200)
+
+    async def logout(self, request: Request, _: Session) -> Response:
+        """Sign out."""
+        await run_in_threadpool(self.accounts.sign_out, self._token(request) or "")
+        response = RedirectResponse("/studio/login", 303)
+        response.delete_cookie(self._cookie)
+        return response
+
+    def _seen(self, request: Request, session: Session, *roles: Role) -> tuple[StoredSurvey, Role]:
+        """A survey, where somebody has one of these roles; for others it does not exist."""
+        stored = self.service.store.survey(request.path_params["code"])
+        role = self.accounts.role(session, stored)
+        if role is None:
+            raise NoSurveyError("there is no survey of this code", hint="see your surveys at /studio")
+        if roles and role not in roles:
+            raise AccessError("only the owner of the survey may do this", hint="ask the owner", status=403)
+        return stored, role
+
+    # ---- pages
+
+    async def list(self, _: Request, session: Session) -> Response:
+        """All surveys of somebody."""
+
+        def read() -> list[dict[str, Any]]:
+            store = self.service.store
+            return [{"stored": one, "reports": store.size(one)} for one in store.surveys(session.account)]
+
+        return self.page("surveys.html", session, surveys=await run_in_threadpool(read))
+
+    async def survey(self, request: Request, session: Session) -> Response:
+        """One survey: its state, what to do next, and what its reports say."""
+
+        def read() -> dict[str, Any]:
+            stored, role = self._seen(request, session)
+            return {
+                "stored": stored,
+                "role": role,
+                "reports": self.service.store.size(stored),
+                "names": self.accounts.names(stored),
+                "unused": self.service.store.unused_invitations(stored.code),
+                "address": f"{self.service.settings.address}/s/{stored.code}",
+                "exports": EXPORTS,
+                "factor": f"{Printed(stored.survey.parity):.3g}",
+            }
+
+        return self.page("survey.html", session, **await run_in_threadpool(read))
+
+    async def edit(self, request: Request, session: Session) -> Response:
+        """The builder: questions and a demand, with what follows from them; a draft is replaced, never added to."""
+        code = request.path_params.get("code")
+        stored = None
+        if code is not None:
+            stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
+        if request.method == "GET":
+            text = stored.source if stored is not None else ""
+            return self.page("edit.html", session, code=code, text=text, error=None)
+        text = str((await request.form()).get("text", "")).replace("\r\n", "\n")
+        try:
+            survey = await run_in_threadpool(Survey.from_toml, text)
+            store = self.service.store
+            if code is None:
+                code = await run_in_threadpool(lambda: store.add_survey(survey, text, owner=session.account))
+            else:
+                await run_in_threadpool(store.replace_survey, code, survey, text)
+        except MaskwellError as error:
+            return self.page("edit.html", session, code=code, text=text, error=error, status=422)
+        return RedirectResponse(f"/studio/s/{code}", 303)
+
+    async def consequences(self, request: Request, _: Session) -> Response:
+        """What follows from a draft, as JSON: for the builder while somebody types."""
+        body = await read_body(request)
+        if not isinstance(body, dict):
+            raise AccessError("a draft is an object", hint="send what the builder sends", status=400)
+        text = body.get("text") if isinstance(body.get("text"), str) else await run_in_threadpool(survey_text, body)
+        return JSONResponse(await run_in_threadpool(consequences, text, body.get("n")))
+
+    async def change(self, request: Request, session: Session) -> Response:
+        """Open, close, delete, invite, share."""
+        form, name = await request.form(), request.path_params["change"]
+        stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
+        store, code = self.service.store, stored.code
+        if name == "open":
+            await run_in_threadpool(store.open, code)
+        elif name == "close":
+            await run_in_threadpool(store.close_survey, code)
+        elif name == "delete":
+            if str(form.get("title", "")).strip() != stored.survey.title[stored.survey.languages[0]].strip():
+                raise AccessError("the title does not match", hint="type the title of the survey to delete it")
+            await run_in_threadpool(store.delete, code)
+            self.service.forget(code)
+            return RedirectResponse("/studio", 303)
+        elif name == "invite":
+            return await self._invite(form, stored)
+        elif name == "share":
+            role: Role = "owner" if form.get("role") == "owner" else "analyst"
+            await run_in_threadpool(self.accounts.share, stored, str(form.get("name", "")), role)
+        else:
+            raise NoSurveyError("there is nothing here", hint="check the address")
+        return RedirectResponse(f"/studio/s/{code}", 303)
+
+    async def _invite(self, form: Any, stored: StoredSurvey) -> Response:
+        try:
+            count = int(str(form.get("count", "")))
+        except ValueError:
+            count = 0
+        if not 1 <= count <= MOST_INVITATIONS:
+            raise AccessError("this is no number of invitations", hint=f"give a number from 1 to {MOST_INVITATIONS}")
+        tokens = await run_in_threadpool(self.service.store.invite, stored.code, count)
+        lines = [f"{self.service.settings.address}/s/{stored.code}#{token}" for token in tokens]
+        headers = {"Content-Disposition": f'attachment; filename="invitations-{stored.code}.txt"'}
+        return Response("\n".join(lines) + "\n", media_type="text/plain", headers=headers)
+
+    # ---- what was collected
+
+    async def results(self, request: Request, session: Session) -> Response:
+        """The live shares of all questions."""
+
+        def read() -> dict[str, Any]:
+            stored, _ = self._seen(request, session)
+            questions = [question_result(self.service.store, stored, one.name) for one in stored.survey.questions]
+            return {"state": stored.state, "reports": self.service.store.size(stored), "questions": json_form([q.to_dict() for q in questions])}
+
+        return JSONResponse(await run_in_threadpool(read), headers={"Cache-Control": "no-store"})
+
+    async def table(self, request: Request, session: Session) -> Response:
+        """The live table of two questions."""
+
+        def read() -> Any:
+            stored, _ = self._seen(request, session)
+            first, second = (request.query_params.get(key, "") for key in ("first", "second"))
+            table = table_result(self.service.store, stored, first, second)
+            return None if table is None else json_form(table.to_dict())
+
+        return JSONResponse(await run_in_threadpool(read), headers={"Cache-Control": "no-store"})
+
+    async def device(self, request: Request, session: Session) -> Response:
+        """The sheets to print for one question, for those who are asked on paper."""
+
+        def read() -> str:
+            stored, _ = self._seen(request, session)
+            question = stored.survey.by_name.get(request.path_params["name"])
+            if question is None or question.design is None:
+                raise NoSurveyError("there is no sensitive question of this name", hint="see the survey")
+            ask = question.ask[stored.survey.languages[0]]
+            return device_page(make_device(question.design), SheetOptions(question=ask))
+
+        html = await run_in_threadpool(read)
+        return HTMLResponse(html, headers={"Content-Security-Policy": SHEET_POLICY, "Cache-Control": "no-store"})
+
+    async def export(self, request: Request, session: Session) -> Response:
+        """All reports, with the survey and its designs, in one archive."""
+
+        def read() -> tuple[str, bytes]:
+            stored, _ = self._seen(request, session)
+            kind = request.path_params["kind"]
+            if kind not in EXPORTS:
+                raise NoSurveyError("there is no export of this kind", hint=f"one of {', '.join(EXPORTS)}")
+            return f"survey-{stored.code}-{kind}.zip", export_bytes(self.service.store, stored, kind)
+
+        name, content = await run_in_threadpool(read)
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+        return Response(content, media_type="application/zip", headers=headers)
+
+    async def check(self, request: Request) -> Response:
+        """What a sceptic can check, and how."""
+        stored = await run_in_threadpool(self.service.open_survey, request.path_params["code"])
+        files = [self.service.assets[name] for name in ("respond.html", "respond.js", "maskwell.js")]
+        return self.page("check.html", None, stored=stored, files=files, address=self.service.settings.address)
+
+
+def studio_routes(service: Service) -> list[BaseRoute]:
+    """The routes of the studio, with the studio in the service's reach."""
+    return Studio(service).routes()
+
+
+__all__ = ["Studio", "json", "service_of", "studio_routes"]
