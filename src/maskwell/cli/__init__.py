@@ -86,6 +86,18 @@ def _risk() -> click.Command:
     return risk
 
 
+def _serve() -> click.Command:
+    from maskwell.cli.serve_command import serve
+
+    return serve
+
+
+def _survey() -> click.Command:
+    from maskwell.cli.survey_command import survey
+
+    return survey
+
+
 def _demo() -> click.Command:
     from maskwell.cli.demo_command import demo
 
@@ -112,6 +124,8 @@ COMMANDS = {
     "regress": (_regress, "Regression where the outcome or a predictor was randomized."),
     "release": (_release, "Post-randomize a microdata file: plan, assess, apply, document."),
     "risk": (_risk, "Say how easily records of a file are found, before and after a release."),
+    "serve": (_serve, "Run the collection service: answers are randomized in the browser."),
+    "survey": (_survey, "Make, open, close and export surveys of the service."),
     "demo": (_demo, "The whole story on made-up data, in a few seconds."),
     "completion": (_completion, "Print the script for completion in a shell."),
 }

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from maskwell.collection.store import Store, StoredSurvey, accounts, members, sessions, setup_keys, surveys, token_hash
+from maskwell.collection.store import Store, StoredSurvey, accounts, links, members, sessions, surveys, token_hash
 from maskwell.errors import InputError
 
 Role: TypeAlias = Literal["owner", "analyst"]
@@ -52,19 +52,31 @@ class Accounts:
 
     def setup_link(self) -> str | None:
         """A token that lets its bearer make the first account, once; None where there is an account already."""
-        token = secrets.token_urlsafe(24)
         with self._store.engine.begin() as connection:
             if connection.execute(sa.select(accounts.c.id)).first() is not None:
                 return None
-            connection.execute(sa.delete(setup_keys))
-            connection.execute(sa.insert(setup_keys).values(token=token_hash(token)))
-        return token
+            connection.execute(sa.delete(links).where(links.c.account.is_(None)))
+            return _new_link(connection, None)
+
+    def entry_link(self, account: int) -> str:
+        """A token that signs its bearer in, once: for the screen of whoever starts the service."""
+        with self._store.engine.begin() as connection:
+            return _new_link(connection, account)
+
+    def enter(self, token: str) -> str:
+        """The token of a new session, for a link that signs in."""
+        with self._store.engine.begin() as connection:
+            key = (links.c.token == token_hash(token)) & links.c.account.is_not(None)
+            account = connection.execute(sa.select(links.c.account).where(key)).scalar()
+            if account is None or connection.execute(sa.delete(links).where(key)).rowcount != 1:
+                raise AccessError("this link is not valid any more", hint="restart the service for a new one", status=403)
+        return self.begin_session(account)
 
     def set_up(self, token: str, name: str, password: str) -> int:
         """Make the first account with the one-time token."""
         with self._store.engine.begin() as connection:
-            spent = connection.execute(sa.delete(setup_keys).where(setup_keys.c.token == token_hash(token))).rowcount
-            if spent != 1:
+            key = (links.c.token == token_hash(token)) & links.c.account.is_(None)
+            if connection.execute(sa.delete(links).where(key)).rowcount != 1:
                 raise AccessError("this link is not valid any more", hint="restart the service for a new one")
             return self._add(connection, name, password)
 
@@ -87,6 +99,12 @@ class Accounts:
         key = connection.execute(row).inserted_primary_key
         assert key is not None
         return int(key[0])
+
+    def find(self, name: str) -> int | None:
+        """The account of a name."""
+        with self._store.reader.connect() as connection:
+            account: int | None = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name)).scalar()
+        return account
 
     def sign_in(self, name: str, password: str) -> str:
         """The token of a new session; AccessError for a wrong name or password, and after too many of them."""
@@ -165,6 +183,12 @@ class Accounts:
         )
         with self._store.reader.connect() as connection:
             return [(row.name, row.role) for row in connection.execute(chosen)]
+
+
+def _new_link(connection: sa.Connection, account: int | None) -> str:
+    token = secrets.token_urlsafe(24)
+    connection.execute(sa.insert(links).values(token=token_hash(token), account=account))
+    return token
 
 
 class _Limit:

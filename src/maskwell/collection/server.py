@@ -4,27 +4,113 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+import secrets
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Any
 
+import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 
+from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import Store
+from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission, content_of
 from maskwell.collection.studio import studio_routes
+from maskwell.collection.survey import Survey
+from maskwell.core.report_data import Reports
 
 SHARDS = 8
 """Sets of counts that are added up when they are read: processes that count in different ones do not wait for each other."""
 
+MADE_UP = 400
+"""Respondents that the example begins with."""
+
 _SETTINGS = "MASKWELL_SERVICE_SETTINGS"
+_SHARES = {"hours": [0.7, 0.3], "cash": [0.62, 0.2, 0.12, 0.06], "declared": [0.25, 0.75]}
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What whoever starts the service is told: addresses, and the link for the first account.
+
+    Attributes
+    ----------
+    address
+        Of the service.
+    setup
+        The one-time link to make the first account; None where there is one.
+    respond, watch
+        The example survey as a respondent sees it, and its live results, signed in once; None without the example.
+    """
+
+    address: str
+    database: str
+    setup: str | None = None
+    respond: str | None = None
+    watch: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """In JSON."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """For people."""
+        lines = [f"maskwell is ready: {self.address}"]
+        if self.respond is not None:
+            lines += ["", f"  answer the example survey   {self.respond}", f"  watch its estimates move    {self.watch}"]
+            lines += ["", "The second link signs you in, once. Answer in another window, and see what arrives: reports only."]
+        if self.setup is not None:
+            lines += ["", f"Make the first account, with this link, which works once:  {self.setup}"]
+        return [*lines, "", f"Data: {self.database}. Stop with Ctrl-C."]
+
+
+def prepare(settings: Settings, *, with_example: bool = False) -> Ready:
+    """Bring the database up to date, and make the links that are shown once."""
+    store = Store(settings.database)
+    store.create()
+    accounts = Accounts(store)
+    respond = watch = None
+    if with_example:
+        stored, account = _example(store, accounts)
+        respond = f"{settings.address}/s/{stored.code}"
+        watch = f"{settings.address}/studio/enter?key={accounts.entry_link(account)}"
+    token = None if with_example else accounts.setup_link()
+    store.close()
+    setup = None if token is None else f"{settings.address}/studio/setup?token={token}"
+    return Ready(settings.address, settings.database, setup, respond, watch)
+
+
+def _example(store: Store, accounts: Accounts) -> tuple[StoredSurvey, int]:
+    """The example survey, open, with made-up respondents; the one that is there where it was made before."""
+    source = files("maskwell.collection").joinpath("example.toml").read_text(encoding="utf-8")
+    survey = Survey.from_toml(source)
+    account = accounts.find("example")
+    account = accounts.add("example", secrets.token_urlsafe(24)) if account is None else account
+    for stored in store.surveys(account):
+        if stored.survey.fingerprint == survey.fingerprint and stored.state == "open":
+            return stored, account
+    code = store.add_survey(survey, source, owner=account)
+    stored = store.open(code)
+    store.accept(_made_up(stored))
+    return stored, account
+
+
+def _made_up(stored: StoredSurvey) -> list[Submission]:
+    """Reports of people who do not exist, drawn as their browsers would."""
+    chance = np.random.default_rng(1)
+    columns: dict[str, list[Any]] = {}
+    for question in stored.survey.questions:
+        truths = chance.choice(len(question.labels), MADE_UP, p=_SHARES[question.name])
+        drawn: Reports | None = None if question.design is None else question.design.sample(truths)
+        columns[question.name] = (truths if drawn is None else drawn.data).tolist()
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return [Submission(stored.id, secrets.token_bytes(ID_BYTES), content_of(stored.survey, row)) for row in rows]
 
 
 def serve(settings: Settings) -> None:
     """Serve until a signal ends it; reports on their way are written first."""
-    store = Store(settings.database)
-    store.create()
-    store.close()
     common = {
         "host": settings.host,
         "port": settings.port,
@@ -42,4 +128,5 @@ def serve(settings: Settings) -> None:
 
 def worker() -> Starlette:
     """The application of one of several processes; each counts in a shard of its own."""
-    return create_app(Settings(**json.loads(os.environ[_SETTINGS])), shard=os.getpid() % SHARDS, more=studio_routes)
+    settings = Settings(**json.loads(os.environ[_SETTINGS]))
+    return create_app(settings, shard=os.getpid() % SHARDS, more=studio_routes)

@@ -53,7 +53,12 @@ sessions = sa.Table(
     sa.Column("csrf", sa.String(64), nullable=False),
     sa.Column("expires", sa.BigInteger, nullable=False),
 )
-setup_keys = sa.Table("setup_keys", metadata, sa.Column("token", sa.LargeBinary(32), primary_key=True))
+links = sa.Table(
+    "links",
+    metadata,
+    sa.Column("token", sa.LargeBinary(32), primary_key=True),
+    sa.Column("account", sa.Integer, sa.ForeignKey("accounts.id", ondelete="CASCADE")),
+)
 surveys = sa.Table(
     "surveys",
     metadata,

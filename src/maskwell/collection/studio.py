@@ -63,6 +63,7 @@ class Studio:
             Route("/s/{code}/check", self.check),
             Route("/studio", self.signed_in(self.list)),
             Route("/studio/setup", self.set_up, methods=form),
+            Route("/studio/enter", self.enter),
             Route("/studio/login", self.login, methods=form),
             Route("/studio/logout", self.signed_in(self.logout), methods=["POST"]),
             Route("/studio/new", self.signed_in(self.edit), methods=form),
@@ -144,6 +145,13 @@ class Studio:
             except AccessError as refused:
                 error = refused
         return self.page("setup.html", None, token=token, error=error, status=422 if error else 200)
+
+    async def enter(self, request: Request) -> Response:
+        """Sign in with a link that the service printed on the screen of whoever started it; it works once."""
+        try:
+            return self._entered(await run_in_threadpool(self.accounts.enter, request.query_params.get("key", "")))
+        except AccessError as error:
+            return self.page("problem.html", None, status=403, error=error)
 
     async def login(self, request: Request) -> Response:
         """Sign in, by name and password, or by a link that the service printed on this machine."""

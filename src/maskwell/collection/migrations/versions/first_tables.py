@@ -24,7 +24,11 @@ def upgrade() -> None:
         sa.Column("csrf", sa.String(64), nullable=False),
         sa.Column("expires", sa.BigInteger, nullable=False),
     )
-    op.create_table("setup_keys", sa.Column("token", sa.LargeBinary(32), primary_key=True))
+    op.create_table(
+        "links",
+        sa.Column("token", sa.LargeBinary(32), primary_key=True),
+        sa.Column("account", sa.Integer, sa.ForeignKey("accounts.id", ondelete="CASCADE")),
+    )
     op.create_table(
         "surveys",
         sa.Column("id", sa.Integer, primary_key=True),
@@ -67,5 +71,5 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Remove all tables, with all that was collected."""
-    for name in ("tallies", "reports", "invitations", "members", "surveys", "setup_keys", "sessions", "accounts"):
+    for name in ("tallies", "reports", "invitations", "members", "surveys", "links", "sessions", "accounts"):
         op.drop_table(name)
