@@ -13,7 +13,9 @@ from maskwell.cli.output import print_json, print_lines
 @click.option("--port", metavar="P", help="Port; 8750 by default.")
 @click.option("--database", metavar="URL", help="SQLite or PostgreSQL, as SQLAlchemy writes it.")
 @click.option("--workers", metavar="N", help="Processes that share the work; 1 by default.")
-@click.option("--public-url", metavar="URL", help="The address respondents type, where a proxy stands before the service.")
+@click.option(
+    "--public-url", metavar="URL", help="The address respondents type, where a proxy stands before the service."
+)
 @click.option("--settings", "file", metavar="FILE", help="A TOML file with these settings.")
 @click.option("--example", "with_example", is_flag=True, help="Begin with an example survey, open to be answered.")
 @json_option
@@ -35,9 +37,7 @@ def serve(
     from maskwell.collection.server import prepare, serve
     from maskwell.collection.settings import Settings
 
-    settings = Settings.load(
-        file, host=host, port=port, database=database, workers=workers, public_url=public_url
-    )
+    settings = Settings.load(file, host=host, port=port, database=database, workers=workers, public_url=public_url)
     ready = prepare(settings, with_example=with_example)
     if as_json:
         print_json(ready.to_dict())

@@ -31,11 +31,11 @@ def _desk(database: str | None) -> Desk:
     return Desk.open(database)
 
 
-def _command(name: str, help_: str, *examples: str) -> Callable[[F], click.Command]:
+def _command(name: str, *examples: str) -> Callable[[F], click.Command]:
     """A command with the options that all of them have."""
 
     def register(function: F) -> click.Command:
-        command = survey.command(name, help=help_, epilog=example(*examples))
+        command = survey.command(name, epilog=example(*examples))
         return command(database_option(json_option(function)))
 
     return register
@@ -48,89 +48,107 @@ def _say(content: dict[str, Any], lines: list[str], *, as_json: bool) -> None:
         print_lines(lines)
 
 
-@_command("add", "Keep a survey file as a draft; it is not open yet.", "maskwell survey add survey.toml")
+@_command("add", "maskwell survey add survey.toml")
 @click.argument("file", type=FilePath())
 def add(file: str, database: str | None, *, as_json: bool) -> None:
+    """Keep a survey file as a draft; it is not open yet."""
     content = _desk(database).add(file)
-    _say(content, [f"draft {content['code']}: {content['title']}", f"next: maskwell survey open {content['code']}"], as_json=as_json)
+    _say(
+        content,
+        [f"draft {content['code']}: {content['title']}", f"next: maskwell survey open {content['code']}"],
+        as_json=as_json,
+    )
 
 
-@_command("list", "List all surveys.", "maskwell survey list")
+@_command("list", "maskwell survey list")
 def list_(database: str | None, *, as_json: bool) -> None:
+    """List all surveys."""
     rows = _desk(database).surveys()
     lines = [f"{row['code']}  {row['state']:<6}  {row['reports']:>9,} reports  {row['title']}" for row in rows]
     _say({"surveys": rows}, lines or ["no survey yet", "next: maskwell survey add survey.toml"], as_json=as_json)
 
 
-@_command("open", "Take reports from now on; the survey is frozen.", "maskwell survey open 3f0c2a91d4")
+@_command("open", "maskwell survey open 3f0c2a91d4")
 @click.argument("code")
 def open_(code: str, database: str | None, *, as_json: bool) -> None:
+    """Take reports from now on; the survey is frozen."""
     content = _desk(database).open_survey(code)
-    _say(content, [f"open: {content['title']}", f"fingerprint {content['fingerprint']}", f"respondents: {content['path']}"], as_json=as_json)
+    _say(
+        content,
+        [f"open: {content['title']}", f"fingerprint {content['fingerprint']}", f"respondents: {content['path']}"],
+        as_json=as_json,
+    )
 
 
-@_command("close", "Take no more reports.", "maskwell survey close 3f0c2a91d4")
+@_command("close", "maskwell survey close 3f0c2a91d4")
 @click.argument("code")
 def close(code: str, database: str | None, *, as_json: bool) -> None:
+    """Take no more reports."""
     content = _desk(database).close_survey(code)
     _say(content, [f"closed: {content['title']}, {content['reports']:,} reports"], as_json=as_json)
 
 
-@_command("invite", "Make single-use links; they are written to a file and told nowhere else.",
-          "maskwell survey invite 3f0c2a91d4 --count 500 -o links.txt")
+@_command("invite", "maskwell survey invite 3f0c2a91d4 --count 500 -o links.txt")
 @click.argument("code")
 @click.option("--count", metavar="N", required=True, help="How many.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="Where the links go, one a line.")
 @click.option("--address", metavar="URL", default="", help="Of the service, such as https://survey.example.org.")
 def invite(code: str, count: str, output: str, address: str, database: str | None, *, as_json: bool) -> None:
+    """Make single-use links; they are written to a file and told nowhere else."""
     content = _desk(database).invite(code, count, output, address)
     _say(content, [f"{content['invitations']:,} links in {output}"], as_json=as_json)
 
 
-@_command("results", "What the reports say so far.", "maskwell survey results 3f0c2a91d4")
+@_command("results", "maskwell survey results 3f0c2a91d4")
 @click.argument("code")
 def results(code: str, database: str | None, *, as_json: bool) -> None:
+    """What the reports say so far."""
     desk = _desk(database)
     content = desk.results(code)
     _say(content, desk.result_lines(content), as_json=as_json)
 
 
-@_command("import", "Take reports from paper or interviews: a table with a column of reports for each question.",
-          "maskwell survey import 3f0c2a91d4 interviews.csv")
+@_command("import", "maskwell survey import 3f0c2a91d4 interviews.csv")
 @click.argument("code")
 @click.argument("file", type=FilePath())
 def import_(code: str, file: str, database: str | None, *, as_json: bool) -> None:
+    """Take reports from paper or interviews: a table with a column of reports for each question."""
     content = _desk(database).import_file(code, file)
     _say(content, [f"{content['imported']:,} rows imported"], as_json=as_json)
 
 
-@_command("export", "Write reports, designs and codebook into a new folder, ready for maskwell estimate.",
-          "maskwell survey export 3f0c2a91d4 -o collected")
+@_command("export", "maskwell survey export 3f0c2a91d4 -o collected")
 @click.argument("code")
 @click.option("-o", "--output", metavar="FOLDER", required=True, help="A folder that does not exist yet.")
-@click.option("--format", "kind", type=click.Choice(["csv", "parquet", "sav", "dta"]), default="csv", help="Of the reports.")
+@click.option(
+    "--format", "kind", type=click.Choice(["csv", "parquet", "sav", "dta"]), default="csv", help="Of the reports."
+)
 def export(code: str, output: str, kind: str, database: str | None, *, as_json: bool) -> None:
+    """Write reports, designs and codebook into a new folder, ready for maskwell estimate."""
     content = _desk(database).export(code, output, kind)
     _say(content, [f"{content['rows']:,} rows in {output}", *content["next"]], as_json=as_json)
 
 
-@_command("delete", "Delete a survey with all its reports, for good.", "maskwell survey delete 3f0c2a91d4 --yes")
+@_command("delete", "maskwell survey delete 3f0c2a91d4 --yes")
 @click.argument("code")
 @click.option("--yes", is_flag=True, help="Without this nothing is deleted.")
 def delete(code: str, database: str | None, *, yes: bool, as_json: bool) -> None:
+    """Delete a survey with all its reports, for good."""
     content = _desk(database).delete(code, sure=yes)
     _say(content, [f"deleted: {content['title']}, {content['reports']:,} reports"], as_json=as_json)
 
 
-@_command("backup", "Write a copy of the whole database, while the service runs.", "maskwell survey backup -o backup.db")
+@_command("backup", "maskwell survey backup -o backup.db")
 @click.option("-o", "--output", metavar="FILE", required=True, help="The copy; it must not exist yet.")
 def backup(output: str, database: str | None, *, as_json: bool) -> None:
+    """Write a copy of the whole database, while the service runs."""
     content = _desk(database).backup(output)
     _say(content, [f"{content['surveys']:,} surveys and {content['reports']:,} reports in {output}"], as_json=as_json)
 
 
-@_command("restore", "Put a copy back into a database that has no surveys.", "maskwell survey restore backup.db")
+@_command("restore", "maskwell survey restore backup.db")
 @click.argument("file", type=FilePath())
 def restore(file: str, database: str | None, *, as_json: bool) -> None:
+    """Put a copy back into a database that has no surveys."""
     content = _desk(database).restore(file)
     _say(content, [f"{content['surveys']:,} surveys and {content['reports']:,} reports restored"], as_json=as_json)

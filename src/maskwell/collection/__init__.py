@@ -1,1 +1,1 @@
-"""Collecting: surveys whose answers are randomized in the respondent's browser, and the service that keeps the reports."""
+"""Collecting: answers are randomized in the respondent's browser, and the service keeps the reports."""

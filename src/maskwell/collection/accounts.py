@@ -16,7 +16,17 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from maskwell.collection.store import Store, StoredSurvey, accounts, links, members, sessions, surveys, token_hash
+from maskwell.collection.store import (
+    NoSurveyError,
+    Store,
+    StoredSurvey,
+    accounts,
+    links,
+    members,
+    sessions,
+    surveys,
+    token_hash,
+)
 from maskwell.errors import InputError
 
 Role: TypeAlias = Literal["owner", "analyst"]
@@ -69,7 +79,9 @@ class Accounts:
             key = (links.c.token == token_hash(token)) & links.c.account.is_not(None)
             account = connection.execute(sa.select(links.c.account).where(key)).scalar()
             if account is None or connection.execute(sa.delete(links).where(key)).rowcount != 1:
-                raise AccessError("this link is not valid any more", hint="restart the service for a new one", status=403)
+                raise AccessError(
+                    "this link is not valid any more", hint="restart the service for a new one", status=403
+                )
         return self.begin_session(account)
 
     def set_up(self, token: str, name: str, password: str) -> int:
@@ -162,12 +174,24 @@ class Accounts:
             role: Role | None = connection.execute(sa.select(members.c.role).where(key)).scalar_one_or_none()
         return role
 
+    def visible(self, session: Session, code: str, *roles: Role) -> tuple[StoredSurvey, Role]:
+        """A survey, where somebody has one of these roles; for others it does not exist."""
+        stored = self._store.survey(code)
+        role = self.role(session, stored)
+        if role is None:
+            raise NoSurveyError("there is no survey of this code", hint="see your surveys at /studio")
+        if roles and role not in roles:
+            raise AccessError("only the owner of the survey may do this", hint="ask the owner", status=403)
+        return stored, role
+
     def share(self, stored: StoredSurvey, name: str, role: Role) -> None:
         """Let somebody see a survey, as its owner or as an analyst."""
         with self._store.engine.begin() as connection:
             account = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name.strip())).scalar()
             if account is None:
-                raise AccessError("there is no account of this name", hint="ask for the name as it is written at sign-in")
+                raise AccessError(
+                    "there is no account of this name", hint="ask for the name as it is written at sign-in"
+                )
             key = (members.c.survey == stored.id) & (members.c.account == account)
             connection.execute(sa.delete(members).where(key))
             connection.execute(sa.insert(members).values(survey=stored.id, account=account, role=role))

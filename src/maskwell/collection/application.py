@@ -66,12 +66,18 @@ class Service:
             self._known[code] = stored  # frozen once it was opened
         return stored
 
+    def known(self, code: str) -> StoredSurvey | None:
+        """A survey that was asked for before: no need to look into the database."""
+        return self._known.get(code)
+
     def forget(self, code: str) -> None:
         """A survey was deleted."""
         self._known.pop(code, None)
 
 
-def create_app(settings: Settings, *, shard: int = 0, more: Callable[[Service], list[BaseRoute]] | None = None) -> Starlette:
+def create_app(
+    settings: Settings, *, shard: int = 0, more: Callable[[Service], list[BaseRoute]] | None = None
+) -> Starlette:
     """The application."""
     service = Service(settings, shard=shard)
 
@@ -151,7 +157,11 @@ async def _document(request: Request) -> Response:
 
 async def _static(request: Request) -> Response:
     asset = service_of(request).assets.get(request.path_params["name"])
-    return _error(404, "not-found", "there is nothing here", "check the address") if asset is None else asset.response(request)
+    return (
+        _error(404, "not-found", "there is nothing here", "check the address")
+        if asset is None
+        else asset.response(request)
+    )
 
 
 # ---- what respondents send
@@ -161,9 +171,9 @@ async def _take(request: Request) -> Response:
     """Reports of one person: acknowledged when they are on disk; the same ones sent again are acknowledged again."""
     service = service_of(request)
     body = await read_body(request)
-    stored = service._known.get(request.path_params["code"]) or await run_in_threadpool(
-        service.open_survey, request.path_params["code"]
-    )
+    stored = service.known(request.path_params["code"])
+    if stored is None:
+        stored = await run_in_threadpool(service.open_survey, request.path_params["code"])
     try:
         verdict = await service.intake.submit(read_submission(stored, body))
     except queue.Full:
@@ -185,15 +195,15 @@ async def _invitation(request: Request) -> Response:
     return JSONResponse({"usable": await run_in_threadpool(service.store.is_invited, stored, token)})
 
 
-async def read_body(request: Request) -> Any:
+async def read_body(request: Request, largest: int = LARGEST_BODY) -> Any:
     """The JSON of a request, no larger than allowed; ReportError otherwise."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise _BodyError("the body is not application/json", hint="set the header Content-Type", status=415)
     content = b""
     async for chunk in request.stream():
         content += chunk
-        if len(content) > LARGEST_BODY:
-            raise _BodyError(f"the body has more than {LARGEST_BODY >> 10} kB", hint="send one report", status=413)
+        if len(content) > largest:
+            raise _BodyError(f"the body has more than {largest >> 10} kB", hint="send one report", status=413)
     try:
         return from_json(content.decode())
     except (ValueError, RecursionError) as error:
@@ -210,7 +220,7 @@ class _BodyError(ReportError):
 async def _health(request: Request) -> Response:
     try:
         await run_in_threadpool(service_of(request).store.check)
-    except Exception:
+    except Exception:  # noqa: BLE001 (whatever it is, the answer is: not well)
         return _error(503, "database", "the database does not answer", "look at the log of the database")
     return JSONResponse({"status": "ok"})
 
@@ -238,10 +248,16 @@ def _error(status: int, code: str, message: str, hint: str) -> Response:
     )
 
 
+def status_of(error: MaskwellError) -> int:
+    """The status that an answer with this error has."""
+    status = 404 if isinstance(error, NoSurveyError) else error.objects.get("status", 422)
+    assert isinstance(status, int)
+    return status
+
+
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, MaskwellError)
-    status = 404 if isinstance(error, NoSurveyError) else error.objects.get("status", 422)
-    return _error(status, error.code, error.message, error.hint or "")
+    return _error(status_of(error), error.code, error.message, error.hint or "")
 
 
 async def _not_found(_: Request, __: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""A copy of the whole database in a file that any database of the service can take back: SQLite, whatever it came from."""
+"""A copy of the whole database in one SQLite file, which a database of either kind can take back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from maskwell.collection.store import Store, metadata, reports, sessions, links, surveys
+from maskwell.collection.store import Store, links, metadata, reports, sessions, surveys
 from maskwell.errors import DataFileError
 
 _ROWS = 10_000
@@ -63,5 +63,8 @@ def _copy(source: sa.Connection, target: sa.Connection) -> None:
 
 
 def _summary(connection: sa.Connection) -> dict[str, Any]:
-    count = {table: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in (surveys, reports)}
+    count = {
+        table: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+        for table in (surveys, reports)
+    }
     return {"surveys": count[surveys], "reports": count[reports]}

@@ -1,8 +1,8 @@
 """The content of a submission as text, and the cells that are counted when it comes.
 
-The content holds one field for each question, in order: the report, or nothing where the question was not asked. A survey
-with few possible contents is counted as a whole; one with more by questions and pairs of questions, so that every share
-and every table of two questions can be estimated without reading the reports.
+The content holds one field for each question, in order: the report, or nothing where the question was not asked. A
+survey with few possible contents is counted as a whole; one with more by questions and pairs of questions, so that
+every share and every table of two questions can be estimated without reading the reports.
 """
 
 from __future__ import annotations
@@ -35,16 +35,6 @@ def content_of(survey: Survey, reports: Mapping[str, Any]) -> str:
     ',1'
     """
     return ",".join(str(reports.get(question.name, "")) for question in survey.questions)
-
-
-def cell_of(content: str, part: tuple[int, ...]) -> str:
-    """The fields of some questions.
-
-    >>> cell_of("0,,2", (0, 2))
-    '0,2'
-    """
-    fields = content.split(",")
-    return ",".join(fields[i] for i in part)
 
 
 @dataclass(frozen=True)
@@ -94,7 +84,4 @@ def _size(question: Any) -> int:
     """How many fields a question can have, with "not asked"."""
     if question.reports is not None:
         return int(question.reports) + 1
-    return 2 ** min(question.design.k, 40) + 1
-
-
-__all__ = ["Parts", "cell_of", "content_of"]
+    return int(2 ** min(question.design.k, 40)) + 1

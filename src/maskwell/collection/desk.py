@@ -6,7 +6,6 @@ its owner.
 
 from __future__ import annotations
 
-import json
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -14,16 +13,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from maskwell.collection.cells import content_of
 from maskwell.collection.exports import export_folder
 from maskwell.collection.results import question_result, report_label
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission, content_of
+from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission
 from maskwell.collection.survey import LARGEST, Question, Survey
 from maskwell.core.arguments import as_count
 from maskwell.core.atomic import atomic_file
 from maskwell.core.documents import json_form, read_document
 from maskwell.core.labels import texts
 from maskwell.core.phrases import Printed
+from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, ParameterError, PlanError, ReportError
 
 MOST_INVITATIONS = 1_000_000
@@ -121,7 +122,9 @@ class Desk:
         if stored.state != "open":
             raise ReportError(f"the survey is {stored.state}", hint=f"open it: maskwell survey open {code}")
         if stored.survey.access != "open":
-            raise ReportError("this survey needs an invitation for each report", hint="import into one with an open link")
+            raise ReportError(
+                "this survey needs an invitation for each report", hint="import into one with an open link"
+            )
         contents = list(_rows_of(stored, path))
         rows = iter(contents)
         while block := list(islice(rows, _BATCH)):
@@ -154,9 +157,7 @@ class Desk:
 
 def _rows_of(stored: StoredSurvey, path: str | Path) -> Iterator[str]:
     """The contents of the rows of a table, checked; ReportError names the row and the column."""
-    from maskwell.verbs.inputs import rows_of
-
-    table = _columns(path, [question.name for question in stored.survey.questions], rows_of)
+    table = _columns(path, [question.name for question in stored.survey.questions])
     codes = [_codes(question) for question in stored.survey.questions]
     for number, row in enumerate(zip(*table, strict=True), start=1):
         reports: dict[str, Any] = {}
@@ -184,9 +185,7 @@ def _codes(question: Question) -> dict[str, int]:
     return {texts(report_label(question, str(code)))[0]: code for code in range(question.reports)}
 
 
-def _columns(path: str | Path, names: list[str], _: Any) -> list[list[Any]]:
-    from maskwell.engines.row_sources import open_source
-
+def _columns(path: str | Path, names: list[str]) -> list[list[Any]]:
     columns: list[list[Any]] = [[] for _ in names]
     with open_source(str(path)) as source:
         missing = [name for name in names if name not in source.schema.names]
@@ -196,6 +195,3 @@ def _columns(path: str | Path, names: list[str], _: Any) -> list[list[Any]]:
             for column, name in zip(columns, names, strict=True):
                 column.extend(batch.column(source.schema.names.index(name)).to_pylist())
     return columns
-
-
-__all__ = ["Desk", "json"]

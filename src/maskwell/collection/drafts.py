@@ -61,8 +61,7 @@ def survey_text(form: Mapping[str, Any]) -> str:
     ]
     names: list[str] = []
     parts = ["\n".join(head) + "\n"]
-    for question in questions:
-        parts.append("\n".join(_question_lines(question, gamma, names)) + "\n")
+    parts += ["\n".join(_question_lines(question, gamma, names)) + "\n" for question in questions]
     return "\n".join(parts)
 
 

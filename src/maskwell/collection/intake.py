@@ -14,7 +14,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission, Verdict, content_of, token_hash
+from maskwell.collection.cells import content_of
+from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission, Verdict, token_hash
 from maskwell.errors import ReportError
 
 MOST_AT_ONCE = 500
@@ -99,7 +100,7 @@ class Intake:
             verdicts: list[Any] = list(self._store.accept([submission for submission, _, _ in batch]))
             self.accepted += verdicts.count("accepted")
             self.batches += 1
-        except Exception as error:  # the database is away: everybody who waits must hear of it
+        except Exception as error:  # noqa: BLE001 (the database is away: everybody who waits must hear of it)
             verdicts = [error] * len(batch)
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Verdict], Any]]] = {}
         for (_, future, loop), verdict in zip(batch, verdicts, strict=True):

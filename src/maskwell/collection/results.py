@@ -69,14 +69,14 @@ def question_result(store: Store, stored: StoredSurvey, name: str) -> QuestionRe
         counted = store.tally(stored, f"{at}:bits")
         n = counted.get("n", 0)
         counts = Counts(np.array([counted.get(str(j), 0) for j in range(design.k)]), n, design.fingerprint)
-        return QuestionResult(question, n, estimate(counts, design) if n > 1 else None)
+        return QuestionResult(question, n, _estimate(counts, design) if n > 1 else None)
     cells = _cells(store, stored, (at,))
     n = sum(cells.values())
     if n < 2:
         return QuestionResult(question, n, None)
     reports = {_label(question, report): count for (report,), count in cells.items()}
     table = {name: list(reports), "count": list(reports.values())}
-    return QuestionResult(question, n, estimate(table, {name: design}, counts="count"))
+    return QuestionResult(question, n, _estimate(table, {name: design}, counts="count"))
 
 
 def table_result(store: Store, stored: StoredSurvey, first: str, second: str) -> EstimateResult | None:
@@ -92,7 +92,7 @@ def table_result(store: Store, stored: StoredSurvey, first: str, second: str) ->
         second: [_label(two, b) for _, b in cells],
         "count": list(cells.values()),
     }
-    return estimate(table, {first: design_of(one), second: design_of(two)}, counts="count")
+    return _estimate(table, {first: design_of(one), second: design_of(two)}, counts="count")
 
 
 def design_of(question: Question) -> Design:
@@ -101,6 +101,12 @@ def design_of(question: Question) -> Design:
         return question.design
     k = len(question.labels)
     return Dense.of(np.eye(k, dtype=int).tolist(), Categories.of(question.labels))
+
+
+def _estimate(data: Any, designs: Any, **words: Any) -> EstimateResult:
+    result = estimate(data, designs, **words)
+    assert isinstance(result, EstimateResult)
+    return result
 
 
 def _question(stored: StoredSurvey, name: str) -> tuple[Question, int]:

@@ -15,14 +15,15 @@ from starlette.applications import Starlette
 
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
+from maskwell.collection.cells import content_of
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission, content_of
+from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission
 from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.core.report_data import Reports
 
 SHARDS = 8
-"""Sets of counts that are added up when they are read: processes that count in different ones do not wait for each other."""
+"""Sets of counts, added up when they are read: processes that count in different ones need not wait."""
 
 MADE_UP = 400
 """Respondents that the example begins with."""
@@ -59,8 +60,15 @@ class Ready:
         """For people."""
         lines = [f"maskwell is ready: {self.address}"]
         if self.respond is not None:
-            lines += ["", f"  answer the example survey   {self.respond}", f"  watch its estimates move    {self.watch}"]
-            lines += ["", "The second link signs you in, once. Answer in another window, and see what arrives: reports only."]
+            lines += [
+                "",
+                f"  answer the example survey   {self.respond}",
+                f"  watch its estimates move    {self.watch}",
+            ]
+            lines += [
+                "",
+                "The second link signs you in, once. Answer in another window, and see what arrives: reports only.",
+            ]
         if self.setup is not None:
             lines += ["", f"Make the first account, with this link, which works once:  {self.setup}"]
         return [*lines, "", f"Data: {self.database}. Stop with Ctrl-C."]

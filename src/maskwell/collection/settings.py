@@ -42,17 +42,22 @@ class Settings:
     session_hours: int = 12
 
     @classmethod
-    def load(cls, path: str | Path | None = None, *, environment: Mapping[str, str] = os.environ, **typed: Any) -> Settings:
+    def load(
+        cls, path: str | Path | None = None, *, environment: Mapping[str, str] = os.environ, **typed: Any
+    ) -> Settings:
         """The settings of a file, overruled by the environment, overruled by what was typed."""
         settings = cls()
         if path is not None:
-            settings = settings._with(_read(path), str(path))
-        named = {key.removeprefix(PREFIX).lower(): value for key, value in environment.items() if key.startswith(PREFIX)}
+            settings = settings.changed(_read(path), str(path))
+        named = {
+            key.removeprefix(PREFIX).lower(): value for key, value in environment.items() if key.startswith(PREFIX)
+        }
         known = {field.name for field in fields(cls)}
-        settings = settings._with({key: value for key, value in named.items() if key in known}, "the environment")
-        return settings._with({key: value for key, value in typed.items() if value is not None}, "the command")
+        settings = settings.changed({key: value for key, value in named.items() if key in known}, "the environment")
+        return settings.changed({key: value for key, value in typed.items() if value is not None}, "the command")
 
-    def _with(self, given: Mapping[str, Any], where: str) -> Settings:
+    def changed(self, given: Mapping[str, Any], where: str) -> Settings:
+        """A copy with other values; an error that says where an unknown or wrong one stands."""
         known = {field.name: field.type for field in fields(self)}
         for key in given:
             if key not in known:

@@ -1,7 +1,7 @@
 """Where surveys and reports are kept: SQLite or PostgreSQL, through SQLAlchemy.
 
-What is kept about a respondent is the report and nothing else: no time, no address, no invitation. A report's key is the
-random id that the respondent's page made; tables with such keys are stored in the order of the key (SQLite) or have
+What is kept about a respondent is the report and nothing else: no time, no address, no invitation. A report's key is
+the random id that the respondent's page made; tables with such keys are stored in the order of the key (SQLite) or have
 no column that tells an order (PostgreSQL). An invitation is kept as a hash and deleted by the transaction that takes
 its report, so that afterwards no row says which report it was used for. docs/reference/threat-model.md says what
 somebody who watches the running database could still see.
@@ -26,7 +26,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 
-from maskwell.collection.cells import Parts, cell_of, content_of
+from maskwell.collection.cells import Parts
 from maskwell.collection.survey import Survey, document_text
 from maskwell.errors import InputError
 
@@ -291,8 +291,7 @@ class Store:
                 raise StateError(
                     "this survey has an open link", hint='write access = "invitations" in its file before opening it'
                 )
-            rows = [{"survey": stored.id, "token": token_hash(token)} for token in tokens]
-            rows.sort(key=lambda row: row["token"])
+            rows = [{"survey": stored.id, "token": hashed} for hashed in sorted(map(token_hash, tokens))]
             for at in range(0, count, EXPORT_ROWS):
                 connection.execute(sa.insert(invitations), rows[at : at + EXPORT_ROWS])
         return tokens
@@ -367,9 +366,7 @@ class Store:
         spent.add((one.survey, one.invitation))
         return True
 
-    def _insert(
-        self, connection: sa.Connection, fresh: list[Submission], stored: Mapping[int, StoredSurvey]
-    ) -> None:
+    def _insert(self, connection: sa.Connection, fresh: list[Submission], stored: Mapping[int, StoredSurvey]) -> None:
         if not fresh:
             return
         fresh.sort(key=lambda one: (one.survey, one.id))  # by the random id: not in the order in which they came
@@ -466,6 +463,3 @@ def _begin_at_once(connection: sa.Connection) -> None:
     """Readers do not wait; a transaction that may write takes the lock when it begins, so that none fails half way."""
     mode = "DEFERRED" if connection.get_execution_options().get("readonly") else "IMMEDIATE"
     connection.exec_driver_sql(f"BEGIN {mode}")
-
-
-__all__ = ["Store", "StoredSurvey", "Submission", "cell_of", "content_of", "metadata", "token_hash"]

@@ -6,7 +6,6 @@ change is a form with the token of the session.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -18,9 +17,10 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import BaseRoute, Route
 
 from maskwell.collection.accounts import AccessError, Accounts, Role, Session
-from maskwell.collection.application import Service, read_body, service_of
+from maskwell.collection.application import Service, read_body, status_of
 from maskwell.collection.drafts import consequences, survey_text
 from maskwell.collection.exports import EXPORTS, export_bytes
+from maskwell.collection.programs import Programs
 from maskwell.collection.results import question_result, table_result
 from maskwell.collection.store import NoSurveyError, StoredSurvey
 from maskwell.collection.survey import Survey
@@ -34,8 +34,11 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-SHEET_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+SHEET_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 MOST_INVITATIONS = 100_000
+KEY_HOURS = 24 * 365
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -99,8 +102,7 @@ class Studio:
             except MaskwellError as error:
                 if "text/html" not in request.headers.get("accept", ""):
                     raise
-                status = 404 if isinstance(error, NoSurveyError) else error.objects.get("status", 422)
-                return self.page("problem.html", session, status=status, error=error)
+                return self.page("problem.html", session, status=status_of(error), error=error)
 
         return guarded
 
@@ -164,7 +166,7 @@ class Studio:
                 return self._entered(token)
             except AccessError as refused:
                 error = refused
-        return self.page("login.html", None, error=error, status=error.objects.get("status", 422) if error else 200)
+        return self.page("login.html", None, error=error, status=status_of(error) if error else 200)
 
     async def logout(self, request: Request, _: Session) -> Response:
         """Sign out."""
@@ -174,14 +176,7 @@ class Studio:
         return response
 
     def _seen(self, request: Request, session: Session, *roles: Role) -> tuple[StoredSurvey, Role]:
-        """A survey, where somebody has one of these roles; for others it does not exist."""
-        stored = self.service.store.survey(request.path_params["code"])
-        role = self.accounts.role(session, stored)
-        if role is None:
-            raise NoSurveyError("there is no survey of this code", hint="see your surveys at /studio")
-        if roles and role not in roles:
-            raise AccessError("only the owner of the survey may do this", hint="ask the owner", status=403)
-        return stored, role
+        return self.accounts.visible(session, request.path_params["code"], *roles)
 
     # ---- pages
 
@@ -238,7 +233,8 @@ class Studio:
         body = await read_body(request)
         if not isinstance(body, dict):
             raise AccessError("a draft is an object", hint="send what the builder sends", status=400)
-        text = body.get("text") if isinstance(body.get("text"), str) else await run_in_threadpool(survey_text, body)
+        typed = body.get("text")
+        text = typed if isinstance(typed, str) else await run_in_threadpool(survey_text, body)
         return JSONResponse(await run_in_threadpool(consequences, text, body.get("n")))
 
     async def change(self, request: Request, session: Session) -> Response:
@@ -258,6 +254,9 @@ class Studio:
             return RedirectResponse("/studio", 303)
         elif name == "invite":
             return await self._invite(form, stored)
+        elif name == "key":
+            key = await run_in_threadpool(lambda: self.accounts.begin_session(session.account, hours=KEY_HOURS))
+            return self.page("key.html", session, key=key)
         elif name == "share":
             role: Role = "owner" if form.get("role") == "owner" else "analyst"
             await run_in_threadpool(self.accounts.share, stored, str(form.get("name", "")), role)
@@ -285,7 +284,11 @@ class Studio:
         def read() -> dict[str, Any]:
             stored, _ = self._seen(request, session)
             questions = [question_result(self.service.store, stored, one.name) for one in stored.survey.questions]
-            return {"state": stored.state, "reports": self.service.store.size(stored), "questions": json_form([q.to_dict() for q in questions])}
+            return {
+                "state": stored.state,
+                "reports": self.service.store.size(stored),
+                "questions": json_form([q.to_dict() for q in questions]),
+            }
 
         return JSONResponse(await run_in_threadpool(read), headers={"Cache-Control": "no-store"})
 
@@ -336,8 +339,6 @@ class Studio:
 
 
 def studio_routes(service: Service) -> list[BaseRoute]:
-    """The routes of the studio, with the studio in the service's reach."""
-    return Studio(service).routes()
-
-
-__all__ = ["Studio", "json", "service_of", "studio_routes"]
+    """The routes of the studio, and those for programs."""
+    studio = Studio(service)
+    return [*Programs(service, studio.accounts).routes(), *studio.routes()]

@@ -304,7 +304,9 @@ def _check_joint(survey: Survey) -> None:
     if not survey.sensitive:
         raise PlanError("no question of the survey is randomized", hint="give a sensitive question a design")
     if survey.parity == float("inf"):
-        weak = next(q.name for q in survey.sensitive if q.design is not None and q.design.parity_exact() == float("inf"))
+        weak = next(
+            q.name for q in survey.sensitive if q.design is not None and q.design.parity_exact() == float("inf")
+        )
         raise PlanError(
             f"question {weak!r}: some report rules an answer out", hint="choose a design of finite parity for it"
         )
@@ -383,7 +385,9 @@ def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path, 
     try:
         if "file" in asked:
             return _matching(read_design(folder / str(asked["file"])), labels, where)
-        words = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
+        words: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()
+        }
         if "family" in words:
             family = str(words.pop("family"))
             return make_design(family, categories=labels or None, **words)

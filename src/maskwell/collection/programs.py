@@ -1,0 +1,184 @@
+"""What programs ask of the service: surveys and results as JSON, with a key, and the OpenAPI document.
+
+A key is a session without a browser: ``Authorization: Bearer KEY``. Cookies are not taken here, so that no other site
+can make a browser call these addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from maskwell.collection.accounts import AccessError, Accounts, Role, Session
+from maskwell.collection.application import Service, read_body
+from maskwell.collection.exports import EXPORTS, export_bytes
+from maskwell.collection.openapi import document
+from maskwell.collection.results import question_result, table_result
+from maskwell.collection.store import StoredSurvey
+from maskwell.collection.survey import LARGEST, Survey
+from maskwell.core.documents import json_form
+from maskwell.errors import ParameterError
+
+MOST_INVITATIONS = 100_000
+
+
+class Programs:
+    """Handlers of ``/api``, for those who hold a key."""
+
+    def __init__(self, service: Service, accounts: Accounts) -> None:
+        self.service = service
+        self.accounts = accounts
+
+    def routes(self) -> list[BaseRoute]:
+        """All addresses."""
+        one = "/api/admin/surveys/{code}"
+        return [
+            Route("/openapi.json", self.openapi),
+            Route("/api/admin/surveys", self.with_key(self.list), methods=["GET"]),
+            Route("/api/admin/surveys", self.with_key(self.add), methods=["POST"]),
+            Route(one, self.with_key(self.show), methods=["GET"]),
+            Route(one, self.with_key(self.delete), methods=["DELETE"]),
+            Route(f"{one}/state", self.with_key(self.move), methods=["PUT"]),
+            Route(f"{one}/invitations", self.with_key(self.invite), methods=["POST"]),
+            Route(f"{one}/results", self.with_key(self.results), methods=["GET"]),
+            Route(f"{one}/table", self.with_key(self.table), methods=["GET"]),
+            Route(f"{one}/export", self.with_key(self.export), methods=["GET"]),
+        ]
+
+    def with_key(
+        self, handler: Callable[[Request, Session], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Only for who holds a key."""
+
+        async def guarded(request: Request) -> Response:
+            scheme, _, key = request.headers.get("authorization", "").partition(" ")
+            session = await run_in_threadpool(self.accounts.session, key if scheme.lower() == "bearer" else None)
+            if session is None:
+                raise AccessError(
+                    "a key is needed", hint="send Authorization: Bearer KEY; make one in the studio", status=401
+                )
+            return await handler(request, session)
+
+        return guarded
+
+    async def openapi(self, _: Request) -> Response:
+        """What can be asked."""
+        return JSONResponse(document(self.service.settings.address))
+
+    async def list(self, _: Request, session: Session) -> Response:
+        """The surveys of the key's account."""
+
+        def read() -> Any:
+            return [self._about(stored) for stored in self.service.store.surveys(session.account)]
+
+        return _json({"surveys": await run_in_threadpool(read)})
+
+    async def add(self, request: Request, session: Session) -> Response:
+        """A draft from the text of a survey file."""
+        body = await read_body(request, LARGEST)
+        source = body.get("survey") if isinstance(body, dict) else None
+        if not isinstance(source, str):
+            raise ParameterError("survey is not the text of a survey file", hint='send {"survey": "[survey] ..."}')
+
+        def make() -> Any:
+            store, survey = self.service.store, Survey.from_toml(source)
+            return self._about(store.survey(store.add_survey(survey, source, owner=session.account)))
+
+        return _json(await run_in_threadpool(make), 201)
+
+    async def show(self, request: Request, session: Session) -> Response:
+        """One survey."""
+        return await self._answer(request, session, self._about)
+
+    async def delete(self, request: Request, session: Session) -> Response:
+        """Delete for good."""
+
+        def remove(stored: StoredSurvey) -> Any:
+            about = self._about(stored)
+            self.service.store.delete(stored.code)
+            self.service.forget(stored.code)
+            return about
+
+        return await self._answer(request, session, remove, "owner")
+
+    async def move(self, request: Request, session: Session) -> Response:
+        """Open or close."""
+        body = await read_body(request)
+        state = body.get("state") if isinstance(body, dict) else None
+        if state not in ("open", "closed"):
+            raise ParameterError("state is neither open nor closed", hint='send {"state": "open"}')
+        store = self.service.store
+        change = store.open if state == "open" else store.close_survey
+        return await self._answer(request, session, lambda stored: self._about(change(stored.code)), "owner")
+
+    async def invite(self, request: Request, session: Session) -> Response:
+        """Single-use tokens, told once."""
+        body = await read_body(request)
+        count = body.get("count") if isinstance(body, dict) else None
+        if type(count) is not int or not 1 <= count <= MOST_INVITATIONS:
+            raise ParameterError(
+                f"count is not a whole number from 1 to {MOST_INVITATIONS}", hint='send {"count": 100}'
+            )
+        store = self.service.store
+        return await self._answer(
+            request, session, lambda stored: {"invitations": store.invite(stored.code, count)}, "owner"
+        )
+
+    async def results(self, request: Request, session: Session) -> Response:
+        """The shares of all questions so far."""
+
+        def read(stored: StoredSurvey) -> Any:
+            store = self.service.store
+            questions = [question_result(store, stored, one.name).to_dict() for one in stored.survey.questions]
+            return {**self._about(stored), "questions": questions}
+
+        return await self._answer(request, session, read)
+
+    async def table(self, request: Request, session: Session) -> Response:
+        """Two questions together."""
+
+        def read(stored: StoredSurvey) -> Any:
+            names = [request.query_params.get(key, "") for key in ("first", "second")]
+            table = table_result(self.service.store, stored, *names)
+            return {"table": None if table is None else table.to_dict()}
+
+        return await self._answer(request, session, read)
+
+    async def export(self, request: Request, session: Session) -> Response:
+        """Everything as an archive."""
+        kind = request.query_params.get("format", "csv")
+        if kind not in EXPORTS:
+            raise ParameterError("there is no export of this format", hint=f"one of {', '.join(EXPORTS)}")
+
+        def read() -> bytes:
+            return export_bytes(self.service.store, self._seen(request, session), kind)
+
+        return Response(await run_in_threadpool(read), media_type="application/zip")
+
+    async def _answer(
+        self, request: Request, session: Session, read: Callable[[StoredSurvey], Any], *roles: Role
+    ) -> Response:
+        return _json(await run_in_threadpool(lambda: read(self._seen(request, session, *roles))))
+
+    def _seen(self, request: Request, session: Session, *roles: Role) -> StoredSurvey:
+        return self.accounts.visible(session, request.path_params["code"], *roles)[0]
+
+    def _about(self, stored: StoredSurvey) -> dict[str, Any]:
+        survey = stored.survey
+        return {
+            "code": stored.code,
+            "title": survey.title[survey.languages[0]],
+            "state": stored.state,
+            "reports": self.service.store.size(stored),
+            "fingerprint": survey.fingerprint,
+            "address": f"{self.service.settings.address}/s/{stored.code}",
+        }
+
+
+def _json(content: Any, status: int = 200) -> Response:
+    return JSONResponse(json_form(content), status, headers={"Cache-Control": "no-store"})
