@@ -77,6 +77,7 @@ class Studio:
             Route("/studio/s/{code}/table.json", self.signed_in(self.table)),
             Route("/studio/s/{code}/device/{name}", self.signed_in(self.device)),
             Route("/studio/s/{code}/export.{kind}", self.signed_in(self.export)),
+            Route("/studio/key", self.signed_in(self.key), methods=["POST"]),
             Route("/studio/s/{code}/{change}", self.signed_in(self.change), methods=["POST"]),
         ]
 
@@ -237,6 +238,11 @@ class Studio:
         text = typed if isinstance(typed, str) else await run_in_threadpool(survey_text, body)
         return JSONResponse(await run_in_threadpool(consequences, text, body.get("n")))
 
+    async def key(self, _: Request, session: Session) -> Response:
+        """A key for programs, shown once."""
+        key = await run_in_threadpool(lambda: self.accounts.begin_session(session.account, hours=KEY_HOURS))
+        return self.page("key.html", session, key=key)
+
     async def change(self, request: Request, session: Session) -> Response:
         """Open, close, delete, invite, share."""
         form, name = await request.form(), request.path_params["change"]
@@ -254,9 +260,6 @@ class Studio:
             return RedirectResponse("/studio", 303)
         elif name == "invite":
             return await self._invite(form, stored)
-        elif name == "key":
-            key = await run_in_threadpool(lambda: self.accounts.begin_session(session.account, hours=KEY_HOURS))
-            return self.page("key.html", session, key=key)
         elif name == "share":
             role: Role = "owner" if form.get("role") == "owner" else "analyst"
             await run_in_threadpool(self.accounts.share, stored, str(form.get("name", "")), role)

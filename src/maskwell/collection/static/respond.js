@@ -12,6 +12,24 @@ const main = document.getElementById("page");
 const footer = document.getElementById("footer");
 const code = location.pathname.split("/")[2];
 const invitation = location.hash.slice(1);
+
+/** Where the survey comes from and where reports go: the service, unless the page is one file without a network. */
+const place = globalThis.maskwellPlace ?? {
+  wording: async () => (await fetch("/static/wording.json")).json(),
+  survey: async () => {
+    const answer = await fetch(`/s/${code}/survey.json`);
+    return answer.ok ? answer.json() : undefined;
+  },
+  send: (body) => post(`/api/surveys/${code}/reports`, body),
+  isInvited: async () => {
+    const answer = await post(`/api/surveys/${code}/invitation`, { invitation });
+    return answer.ok && (await answer.json()).usable;
+  },
+};
+
+function post(address, body) {
+  return fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+}
 const PRACTICE = { kind: "uniform", inputs: { count: 3 }, outputs: { count: 3 }, exact: { denominator: "2", truth: "1" } };
 
 let wording;
@@ -118,7 +136,7 @@ function renderFooter() {
   footer.replaceChildren(...[
     choose && make("p", {}, choose),
     survey.contact && make("p", {}, say("contact", { contact: survey.contact })),
-    make("p", {}, make("a", { href: `/s/${code}/check` }, say("check")), " · ", make("code", {}, say("fingerprint", { fingerprint: survey.fingerprint.slice(7, 23) }))),
+    make("p", {}, globalThis.maskwellPlace ? "" : [make("a", { href: `/s/${code}/check` }, say("check")), " · "], make("code", {}, say("fingerprint", { fingerprint: survey.fingerprint.slice(7, 23) }))),
   ].filter(Boolean));
 }
 
@@ -293,7 +311,7 @@ async function deliver(questions) {
   const body = { id: kept.id, survey: survey.fingerprint, reports, ...(survey.access === "invitations" ? { invitation } : {}) };
   let answer;
   try {
-    answer = await fetch(`/api/surveys/${code}/reports`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    answer = await place.send(body);
   } catch {
     return undefined;
   }
@@ -307,7 +325,14 @@ async function deliver(questions) {
 }
 
 function renderThanks() {
-  show(make("h1", {}, say("thanks_title")), make("p", {}, inWords(survey.thanks) || say("thanks")));
+  show(make("h1", {}, say("thanks_title")), make("p", {}, inWords(survey.thanks) || say("thanks")), place.afterwards?.({ make, say, again }));
+}
+
+/** The next person on the same device: what was kept of the last one is removed. */
+async function again() {
+  await navigator.locks.request(storageKey, () => localStorage.removeItem(storageKey));
+  at = "start";
+  render();
 }
 
 // ---- beginning
@@ -338,13 +363,12 @@ function canKeep() {
 }
 
 async function begin() {
-  wording = await (await fetch("/static/wording.json")).json();
+  wording = await place.wording();
   language = (navigator.languages ?? []).map((one) => one.split("-")[0]).find((one) => wording[one]) ?? "en";
   if (!globalThis.crypto?.subtle) return stop(say("not_safe"));
-  const answer = await fetch(`/s/${code}/survey.json`);
-  if (!answer.ok) return stop(say("not_there"));
-  const document = await answer.json();
-  survey = document.survey;
+  const content = await place.survey();
+  if (!content) return stop(say("not_there"));
+  survey = content.survey;
   language = (navigator.languages ?? []).map((one) => one.split("-")[0]).find((one) => survey.languages.includes(one)) ?? survey.languages[0];
   if ((await fingerprintOf(survey)) !== survey.fingerprint) return stop(say("changed"));
   try {
@@ -355,7 +379,7 @@ async function begin() {
   if (!canKeep()) return stop(say("no_storage"));
   storageKey = `maskwell:${survey.fingerprint}:${code}:${invitation && (await sha256(invitation)).slice(0, 32)}`;
   if (readKept().sent) return render();
-  if (document.state !== "open") return stop(say("closed"));
+  if (content.state !== "open") return stop(say("closed"));
   if (survey.access === "invitations" && !(await isInvited())) return stop(say(invitation ? "used" : "needs_invitation"));
   history.replaceState({ step: at }, "");
   return render();
@@ -364,9 +388,7 @@ async function begin() {
 async function isInvited() {
   if (!invitation) return false;
   if (readKept().id) return true; // it was sent, and perhaps the answer was lost: sending again tells
-  const body = JSON.stringify({ invitation });
-  const answer = await fetch(`/api/surveys/${code}/invitation`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
-  return answer.ok && (await answer.json()).usable;
+  return place.isInvited();
 }
 
 window.addEventListener("popstate", (event) => {
