@@ -178,10 +178,10 @@ def read_text(label: object, kind: str) -> Any:
 
 
 def to_json(label: Any) -> Any:
-    """JSON form of a label: text, numbers and booleans as they are, the rest as an object with one tag.
+    """JSON form of a label: text, integers and booleans as they are, the rest as an object with one tag.
 
-    >>> to_json("yes"), to_json((1, "a")), to_json(date(2024, 5, 1))
-    ('yes', {'tuple': [1, 'a']}, {'date': '2024-05-01'})
+    >>> to_json("yes"), to_json((1, 2.0)), to_json(date(2024, 5, 1))
+    ('yes', {'tuple': [1, {'float': '2.0'}]}, {'date': '2024-05-01'})
     """
     if isinstance(label, bool):
         return label
@@ -190,7 +190,7 @@ def to_json(label: Any) -> Any:
     if isinstance(label, int):
         return int(label) if abs(label) <= LARGEST_SAFE_INTEGER else {"integer": str(int(label))}
     if isinstance(label, float):
-        return float(label) if math.isfinite(label) else {"float": str(float(label))}
+        return {"float": repr(float(label))}  # one text in every language: browsers write 1.0 as 1, and 1e16 in full
     if isinstance(label, tuple):
         return {"tuple": [to_json(part) for part in label]}
     if isinstance(label, date):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +155,20 @@ def _notes(content: Content) -> dict[str, Any]:
     return notes
 
 
+def _names_of(covered: Content, computed: str) -> Iterator[str]:
+    """The fingerprint of a content; then of the same with float labels as text, as early versions did not write them."""
+    yield computed
+    yield fingerprint_of(_floats_as_text(covered))
+
+
+def _floats_as_text(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _floats_as_text(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_floats_as_text(one) for one in value]
+    return {"float": repr(value)} if isinstance(value, float) else value
+
+
 def design_from_dict(content: Any) -> Design:
     """A design from the content of a design file, after checking its fingerprint."""
     if not isinstance(content, Mapping) or content.get("maskwell") != "design":
@@ -171,7 +185,8 @@ def design_from_dict(content: Any) -> Design:
         _check_size(content)
         with many_objects():
             design = _read(content).with_provenance(**_notes(content))
-            genuine = content.get("fingerprint") == design.fingerprint == fingerprint_of(covered)
+            computed = fingerprint_of(covered)
+            genuine = content.get("fingerprint") == computed and design.fingerprint in _names_of(covered, computed)
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
         raise DesignFileError(
