@@ -15,6 +15,7 @@ import numpy as np
 
 from maskwell.collection.store import Store, StoredSurvey
 from maskwell.collection.survey import Question
+from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.report_data import Counts
 from maskwell.designs.dense import Dense
@@ -48,17 +49,25 @@ class QuestionResult:
         content: dict[str, Any] = {"name": self.question.name, "open": self.question.design is None, "n": self.n}
         if self.shares is None:
             return {**content, "estimates": [], "flags": []}
-        widest = float(np.max(np.diff(self.shares.confidence_interval(), axis=1))) / 2
-        whole = float(np.sum(self.shares.standard_error**2))
-        chance = float(np.sum(np.clip(self.shares.to_dict()["randomization_variance"], 0, None))) if whole else 0.0
+        told = self.shares.to_dict()
+        half_widths = np.diff(self.shares.confidence_interval(), axis=1) / 2
+        margin = float(np.max(half_widths)) if np.isfinite(half_widths).all() else None
         return {
             **content,
-            **{key: self.shares.to_dict()[key] for key in ("estimates", "method", "level", "flags")},
-            "margin": widest,
-            "due_to_randomization": min(1.0, chance / whole) if whole else 0.0,
-            "needed": max(0, math.ceil(self.n * (widest / MARGIN) ** 2) - self.n),
+            **{key: told[key] for key in ("estimates", "method", "level", "flags")},
+            "margin": margin,
+            "due_to_randomization": _randomization_share(self.shares.standard_error, told["randomization_variance"]),
+            "needed": None if margin is None else max(0, math.ceil(self.n * (margin / MARGIN) ** 2) - self.n),
             "needed_margin": MARGIN,
         }
+
+
+def _randomization_share(standard_error: Real, randomization: Any) -> float | None:
+    """The part of the variance of all shares together that is due to the draws; None where it is not defined."""
+    whole = float(np.sum(standard_error**2))
+    if not np.isfinite(whole) or whole == 0:
+        return None
+    return float(np.clip(np.sum(np.asarray(randomization, dtype=float)) / whole, 0, 1))
 
 
 def question_result(store: Store, stored: StoredSurvey, name: str) -> QuestionResult:

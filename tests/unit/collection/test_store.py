@@ -1,0 +1,184 @@
+"""Reports are kept once, counted as they come, and cannot be traced to an invitation or an order."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened, submission
+
+from maskwell.collection.cells import Parts
+from maskwell.collection.store import NoSurveyError, StateError, Store, StoredSurvey, invitations, reports, token_hash
+from maskwell.collection.survey import Survey
+
+
+def counts_of(store: Store, stored: StoredSurvey) -> dict[str, dict[str, int]]:
+    return {part: store.tally(stored, part) for part in stored.parts.names}
+
+
+def check_counts(store: Store, stored: StoredSurvey) -> None:
+    assert counts_of(store, stored) == {part: dict(cells) for part, cells in store.recount(stored).items()}
+
+
+def test_the_tables_are_those_of_the_last_migration(store: Store) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    from maskwell.collection.store import metadata
+
+    with store.engine.connect() as connection:
+        changes = compare_metadata(MigrationContext.configure(connection), metadata)
+    assert [change for change in changes if "alembic_version" not in str(change)] == []
+
+
+def test_a_report_sent_twice_is_kept_once(store: Store) -> None:
+    stored = opened(store)
+    one = submission(stored)
+    assert store.accept([one]) == ["accepted"]
+    assert store.accept([one, one]) == ["accepted", "accepted"]
+    assert store.size(stored) == 1
+    check_counts(store, stored)
+
+
+def test_another_content_under_the_same_id_is_a_conflict(store: Store) -> None:
+    stored = opened(store)
+    one = submission(stored)
+    other = submission(stored, {**REPORTS, "tax": 0}, id=one.id)
+    assert store.accept([one, other]) == ["accepted", "conflict"]
+    assert store.accept([other]) == ["conflict"]
+    assert list(store.contents(stored)) == [one.content]
+
+
+def test_running_counts_equal_a_recount(store: Store) -> None:
+    stored, second = opened(store), opened(store)
+    for _ in range(5):
+        batch = [
+            submission(survey, {"region": 1, "tax": secrets.randbelow(2), "sources": "0110"})
+            if secrets.randbelow(2)
+            else submission(survey, {**REPORTS, "cash": secrets.randbelow(4)})
+            for survey in (stored, second)
+            for _ in range(20)
+        ]
+        store.accept(batch)
+    assert store.size(stored) == 100
+    check_counts(store, stored)
+    check_counts(store, second)
+
+
+def test_large_surveys_are_counted_by_pairs_and_bits() -> None:
+    questions = "".join(
+        f'[[question]]\nname = "q{i}"\nask = "?"\nanswers = ["a", "b", "c"]\ndesign = {{ gamma = "1.1" }}\n'
+        for i in range(12)
+    )
+    many = ", ".join(f'"{i}"' for i in range(30))
+    sets = (
+        f'[[question]]\nname = "sets"\nask = "?"\nanswers = [{many}]\ndesign = {{ family = "rappor", epsilon = 1 }}\n'
+    )
+    survey = Survey.from_toml(f'[survey]\ntitle = "x"\ndemand = {{ epsilon = 9 }}\n{questions}{sets}')
+    parts = Parts.of(survey)
+    assert len(parts.groups) == 12 + 66
+    assert parts.bits == (12,)
+    cells = Counter(parts.cells(",".join(["1"] * 12 + ["1" + "0" * 28 + "1"])))
+    assert cells["12:bits", "0"] == cells["12:bits", "29"] == cells["12:bits", "n"] == 1
+    assert parts.holding((3, 5)) == (3, 5)
+    assert parts.holding((3, 12)) is None
+
+
+def test_only_an_open_survey_takes_reports(store: Store) -> None:
+    code = store.add_survey(Survey.from_toml(SURVEY))
+    draft = store.survey(code)
+    assert store.accept([submission(draft)]) == ["closed"]
+    store.open(code)
+    one = submission(draft)
+    assert store.accept([one]) == ["accepted"]
+    store.close_survey(code)
+    assert store.accept([submission(draft), one]) == ["closed", "accepted"]  # a retry is still acknowledged
+    assert store.size(draft) == 1
+
+
+def test_an_opened_survey_is_frozen(store: Store) -> None:
+    stored = opened(store)
+    with pytest.raises(StateError, match="the survey is open"):
+        store.replace_survey(stored.code, stored.survey)
+    store.close_survey(stored.code)
+    with pytest.raises(StateError, match="the survey is closed"):
+        store.replace_survey(stored.code, stored.survey)
+
+
+def test_an_invitation_works_once_and_leaves_no_trace(store: Store) -> None:
+    stored = opened(store, BY_INVITATION)
+    first, second = store.invite(stored.code, 2)
+    one = submission(stored, invitation=token_hash(first))
+    assert store.accept([one, submission(stored, invitation=token_hash(first))]) == ["accepted", "invitation"]
+    assert store.accept([one]) == ["accepted"]  # lost on the way back, sent again
+    assert store.accept([submission(stored, invitation=token_hash(first))]) == ["invitation"]
+    assert store.accept([submission(stored)]) == ["invitation"]
+    assert store.accept([submission(stored, invitation=token_hash("guess"))]) == ["invitation"]
+    assert not store.is_invited(stored, first)
+    assert store.is_invited(stored, second)
+    with store.engine.connect() as connection:
+        kept = connection.execute(sa.select(invitations.c.token)).scalars().all()
+    assert [bytes(token) for token in kept] == [token_hash(second)]
+
+
+def test_an_invitation_of_another_survey_does_not_work(store: Store) -> None:
+    stored, other = opened(store, BY_INVITATION), opened(store, BY_INVITATION)
+    (token,) = store.invite(other.code, 1)
+    assert store.accept([submission(stored, invitation=token_hash(token))]) == ["invitation"]
+    assert store.unused_invitations(other.code) == 1
+
+
+def test_nothing_is_kept_besides_the_report() -> None:
+    assert {column.name for column in reports.columns} == {"survey", "id", "content"}
+    assert {column.name for column in invitations.columns} == {"survey", "token"}
+
+
+def test_rows_come_in_the_order_of_random_ids(store: Store) -> None:
+    stored = opened(store)
+    made = [submission(stored, {**REPORTS, "cash": code % 4}) for code in range(50)]
+    for one in made:
+        store.accept([one])
+    by_id = [one.content for one in sorted(made, key=lambda one: one.id)]
+    assert list(store.contents(stored)) == by_id
+
+
+def test_a_deleted_survey_is_gone_from_the_file(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
+    store.create()
+    stored = opened(store, SURVEY.replace("Working life", "Zebra crossing"))
+    made = [submission(stored) for _ in range(200)]
+    store.accept(made)
+    assert any(one.id in (tmp_path / "surveys.db-wal").read_bytes() for one in made)
+    store.delete(stored.code)
+    for path in tmp_path.iterdir():
+        content = path.read_bytes()
+        assert b"Zebra crossing" not in content
+        assert not any(one.id in content for one in made)
+    with pytest.raises(NoSurveyError):
+        store.survey(stored.code)
+
+
+def test_the_same_report_from_two_processes_is_counted_once(store: Store) -> None:
+    """Two stores on one database, sending the same ids in turn: what the two workers of a service do with a retry."""
+    stored = opened(store)
+    other = Store(store.url, shard=1)
+    made = [submission(stored) for _ in range(40)]
+    verdicts: list[str] = []
+
+    def send(target: Store) -> None:
+        for one in made:
+            verdicts.extend(target.accept([one]))
+
+    threads = [threading.Thread(target=send, args=[target]) for target in (store, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    other.close()
+    assert verdicts == ["accepted"] * 80
+    assert store.size(stored) == 40
+    check_counts(store, stored)
