@@ -195,7 +195,7 @@ function renderPractice() {
       bars(texts.map((text, i) => [text, counts[truth][i] / total, String(counts[truth][i])])));
   };
   show(
-    make("fieldset", {}, make("legend", {}, say("practice_ask")), answers(texts)),
+    make("fieldset", {}, make("legend", {}, make("h1", {}, say("practice_ask"))), answers(texts)),
     make("p", { class: "note" }, say("practice_note")),
     make("div", { class: "buttons" }, button(say("practice_draw"), draw), button(say("begin"), () => go(0), { class: "plain" })),
     outcome,
@@ -220,7 +220,7 @@ function renderOpen(question, total) {
   };
   show(
     stepLine(total),
-    make("fieldset", {}, make("legend", {}, inWords(question.ask)), inWords(question.help) && make("p", { class: "note" }, inWords(question.help)),
+    make("fieldset", {}, make("legend", {}, make("h1", {}, inWords(question.ask))), inWords(question.help) && make("p", { class: "note" }, inWords(question.help)),
       answers(question.answers.map(({ label }) => answerText(question, label)), readKept().reports[question.name])),
     make("p", { class: "note" }, say("open_note")),
     message,
@@ -242,7 +242,7 @@ function renderSensitive(question, total) {
   };
   return show(
     stepLine(total),
-    make("fieldset", {}, make("legend", {}, inWords(question.ask)), inWords(question.help) && make("p", { class: "note" }, inWords(question.help)),
+    make("fieldset", {}, make("legend", {}, make("h1", {}, inWords(question.ask))), inWords(question.help) && make("p", { class: "note" }, inWords(question.help)),
       answers(question.answers.map(({ label }) => answerText(question, label)))),
     make("p", { class: "note" }, say("sensitive_note")),
     message,

@@ -1,0 +1,374 @@
+"""A respondent in a real browser: what is sent is the report, drawn once, and the truth is nowhere else."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
+
+from tests.support.collecting import BY_INVITATION, SURVEY
+from tests.support.running_service import RunningService, chromium, running
+
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.survey import Survey
+
+FALSE_ALARM = 1e-6
+
+ANSWERS = ["aardvark", "bumblebee", "cormorant"]
+MANY = 60
+RUNS = 34
+"""60 questions in each of 34 runs: 2,040 random answers."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("service")
+
+
+@pytest.fixture(scope="module")
+def store(folder: Path) -> Iterator[Store]:
+    made = Store(f"sqlite:///{folder / 'surveys.db'}")
+    made.create()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def service(store: Store, folder: Path) -> Iterator[RunningService]:
+    with running(store.url, folder) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started
+
+
+def opened(store: Store, text: str) -> StoredSurvey:
+    return store.open(store.add_survey(Survey.from_toml(text), text))
+
+
+def many_questions(folder: Path) -> str:
+    """Sensitive questions whose answers are words that no report has: if such a word is seen, a truth was seen."""
+    from maskwell.core import Categories
+    from maskwell.designs import Dense
+
+    design = Dense.of(
+        [["5/10", "3/10", "2/10"], ["3/10", "4/10", "3/10"], ["1/10", "2/10", "3/10"], ["1/10", "1/10", "2/10"]],
+        Categories.of(ANSWERS),
+        Categories.of(["red", "green", "blue", "black"]),
+    )
+    (folder / "design.json").unlink(missing_ok=True)
+    design.save(folder / "design.json")
+    one = '[[question]]\nname = "q{}"\nask = "Question {}"\ndesign = "design.json"\n'
+    return '[survey]\ntitle = "Many"\npractice = false\ndemand = { epsilon = 700 }\n' + "".join(
+        one.format(i, i) for i in range(MANY)
+    )
+
+
+ANSWER_ALL = """async (truths) => {
+  const wait = () => new Promise((done) => setTimeout(done, 0));
+  const until = async (ready) => { while (!ready()) await wait(); };
+  const button = (text) => [...document.querySelectorAll("button")].find((one) => one.textContent === text);
+  button("Begin").click();
+  for (let i = 0; i < truths.length; i++) {
+    const step = `Question ${i + 1} of ${truths.length}`;
+    await until(() => document.querySelector(".step")?.textContent === step && button("Draw my report"));
+    document.querySelectorAll("input[type=radio]")[truths[i]].click();
+    button("Draw my report").click();
+    await until(() => document.querySelector(".report"));
+    button("Next").click();
+  }
+  await until(() => button("Send"));
+  const session = { ...sessionStorage };
+  const kept = JSON.stringify({ ...localStorage, session, cookie: document.cookie, url: location.href });
+  button("Send").click();
+  await until(() => document.querySelector("h1")?.textContent === "Thank you");
+  return kept + JSON.stringify({ ...localStorage, page: document.body.innerText });
+}"""
+
+
+def test_the_truth_is_nowhere_but_on_the_screen(
+    browser: Any, service: RunningService, store: Store, folder: Path
+) -> None:
+    text = many_questions(folder)
+    stored = store.open(store.add_survey(Survey.from_toml(text, folder=folder), text))
+    chance = random.Random(20261116)
+    seen: list[str] = []
+    bodies: list[dict[str, Any]] = []
+    pairs: Counter[tuple[int, int]] = Counter()
+    for _ in range(RUNS):
+        truths = [chance.randrange(3) for _ in range(MANY)]
+        context = browser.new_context()
+        page = context.new_page()
+        page.on("request", lambda request: seen.append(f"{request.url} {json.dumps(request.headers)}"))
+        page.on("request", lambda request: bodies.append(request.post_data_json) if request.post_data else None)
+        page.goto(f"{service.address}/s/{stored.code}")
+        page.get_by_role("button", name="Begin").wait_for()
+        seen.append(page.evaluate(ANSWER_ALL, truths))
+        pairs.update((bodies[-1]["reports"][f"q{i}"], truth) for i, truth in enumerate(truths))
+        context.close()
+    store.compact()
+    everything = "\n".join([*seen, json.dumps(bodies), service.log.read_text()])
+    kept = b"".join(path.read_bytes() for path in folder.glob("surveys.db*"))
+    document = json.dumps(stored.survey.to_dict()).encode()
+    assert len(bodies) == RUNS
+    assert all(set(body) == {"id", "survey", "reports"} for body in bodies)
+    for word in ANSWERS:
+        assert word not in everything
+        assert kept.count(word.encode()) == document.count(word.encode())  # in the survey itself, and nowhere else
+    assert sum(pairs.values()) == MANY * RUNS
+    check_fit(pairs, stored.survey.questions[0].design.matrix())  # type: ignore[union-attr]
+
+
+def check_fit(pairs: Counter[tuple[int, int]], P: np.ndarray) -> None:
+    """Reports follow the design, given the truth: a request tells what the design lets it tell, and no more."""
+    n = np.array([[pairs[i, j] for j in range(P.shape[1])] for i in range(P.shape[0])])
+    expected = P * n.sum(axis=0)
+    statistic = float(((n - expected) ** 2 / expected).sum())
+    assert statistic < chi2.isf(FALSE_ALARM, P.shape[1] * (P.shape[0] - 1))
+
+
+def first_report(page: Any) -> str:
+    """Answer up to the first sensitive question and draw."""
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("north").check()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_label("once").check()
+    page.get_by_role("button", name="Draw my report").click()
+    return str(page.locator(".report").inner_text())
+
+
+def kept_reports(page: Any) -> dict[str, Any]:
+    """What the browser keeps of the survey."""
+    states = page.evaluate("Object.values({...localStorage}).map((text) => JSON.parse(text).reports)")
+    assert len(states) == 1
+    kept: dict[str, Any] = states[0]
+    return kept
+
+
+@pytest.fixture
+def page(browser: Any, service: RunningService, store: Store) -> Iterator[Any]:
+    stored = opened(store, SURVEY)
+    context = browser.new_context(locale="en-GB")
+    made = context.new_page()
+    made.set_default_timeout(20_000)
+    made.goto(f"{service.address}/s/{stored.code}")
+    made.get_by_role("button", name="Begin").wait_for()
+    yield made
+    context.close()
+
+
+def test_loading_again_and_going_back_draw_no_second_report(page: Any) -> None:
+    report = first_report(page)
+    before = kept_reports(page)
+    for _ in range(5):
+        page.reload()
+        page.get_by_role("button", name="Begin").click()
+        page.get_by_role("button", name="Next").click()
+        assert page.locator(".report").inner_text() == report
+        assert page.get_by_role("button", name="Draw my report").count() == 0
+    page.go_back()
+    page.go_forward()
+    assert page.locator(".report").inner_text() == report
+    assert kept_reports(page) == before
+
+
+def test_a_double_click_draws_once(page: Any) -> None:
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("north").check()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_label("once").check()
+    drawn = page.evaluate("""async () => {
+      const button = [...document.querySelectorAll("button")].find((one) => one.textContent === "Draw my report");
+      const states = [];
+      const write = Storage.prototype.setItem;
+      Storage.prototype.setItem = function (key, text) {
+        states.push(JSON.parse(text).reports.cash);
+        return write.call(this, key, text);
+      };
+      for (let i = 0; i < 20; i++) button.click();
+      await new Promise((done) => setTimeout(done, 300));
+      Storage.prototype.setItem = write;
+      return states;
+    }""")
+    assert len(drawn) >= 1
+    assert len(set(drawn)) == 1
+
+
+def test_two_tabs_share_one_draw(page: Any) -> None:
+    other = page.context.new_page()
+    other.goto(page.url)
+    for tab in (page, other):
+        tab.get_by_role("button", name="Begin").click()
+        tab.get_by_label("north").check()
+        tab.get_by_role("button", name="Next").click()
+    page.get_by_label("once").check()
+    page.get_by_role("button", name="Draw my report").click()
+    report = page.locator(".report").inner_text()
+    other.locator(".report").wait_for()  # the other tab has heard of it
+    assert other.locator(".report").inner_text() == report
+
+
+def finish(page: Any) -> None:
+    """Answer the rest, up to what will be sent."""
+    page.get_by_role("button", name="Next").click()
+    for answer in ("yes", "rent"):
+        page.get_by_label(answer, exact=True).check()
+        page.get_by_role("button", name="Draw my report").click()
+        page.locator(".report").wait_for()
+        page.get_by_role("button", name="Next").click()
+    page.get_by_role("button", name="Send").wait_for()
+
+
+def test_a_lost_connection_loses_and_doubles_nothing(page: Any, store: Store) -> None:
+    """The first request does not arrive, the second arrives and its answer is lost, the third is answered."""
+    first_report(page)
+    finish(page)
+    code = page.url.rsplit("/", 1)[1]
+    tries: list[Any] = []
+
+    def lose(route: Any) -> None:
+        tries.append(route.request.post_data_json)
+        if len(tries) == 1:
+            route.abort()
+        elif len(tries) == 2:
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/reports", lose)
+    for name in ("Send", "Send again", "Send again"):
+        page.get_by_role("button", name=name, exact=True).click()
+        if len(tries) < 3:
+            page.get_by_text("did not arrive").wait_for()
+    page.get_by_text("Thank you").wait_for()
+    assert tries[0] == tries[1] == tries[2]
+    assert store.size(store.survey(code)) == 1
+    page.reload()
+    page.get_by_text("Thank you").wait_for()
+
+
+def test_what_is_shown_before_sending_is_what_is_sent(page: Any) -> None:
+    first_report(page)
+    finish(page)
+    shown = page.locator("dl.sent dd").all_inner_texts()
+    with page.expect_request("**/reports") as sent:
+        page.get_by_role("button", name="Send").click()
+    body = sent.value.post_data_json["reports"]
+    cash = ["never", "once", "often", "prefer not to say"][body["cash"]]
+    names = [name for name, bit in zip(["job", "trade", "rent", "other"], body["sources"], strict=True) if bit == "1"]
+    assert shown == [
+        "north (as you gave it)",
+        f"{cash} (drawn by chance)",
+        f"{['yes', 'no'][body['tax']]} (drawn by chance)",
+        f"{', '.join(names)} (drawn by chance)",
+    ]
+
+
+def test_an_invitation_can_be_used_once(browser: Any, service: RunningService, store: Store) -> None:
+    stored = opened(store, BY_INVITATION)
+    (token,) = store.invite(stored.code, 1)
+    requests: list[str] = []
+    for expected in ("Thank you", "was used already"):
+        context = browser.new_context(locale="en-GB")
+        page = context.new_page()
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(f"{service.address}/s/{stored.code}#{token}")
+        if expected == "Thank you":
+            first_report(page)
+            finish(page)
+            page.get_by_role("button", name="Send").click()
+        page.get_by_text(expected).wait_for()
+        context.close()
+    assert not any(token in url for url in requests)  # it travels in a body, never in an address
+
+
+def test_the_page_asks_only_its_own_server(page: Any) -> None:
+    hosts: set[str] = set()
+    page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+    page.reload()
+    first_report(page)
+    assert hosts == {page.url.split("/")[2]}
+
+
+def test_a_survey_that_promises_more_than_it_keeps_is_refused(page: Any) -> None:
+    def weaken(route: Any) -> None:
+        content = route.fetch().json()
+        content["survey"]["joint"]["parity"] = "2"
+        route.fulfill(json=content)
+
+    page.route("**/survey.json", weaken)
+    page.reload()
+    page.get_by_text("does not match its fingerprint").wait_for()
+
+
+def test_another_language_asks_the_same(page: Any) -> None:
+    page.get_by_label("Language").select_option("de")
+    page.get_by_role("button", name="Beginnen").click()
+    page.get_by_label("Nord").check()
+    page.get_by_role("button", name="Weiter").click()
+    page.get_by_label("einmal").check()
+    page.get_by_role("button", name="Meine Meldung ziehen").click()
+    assert page.locator(".report").inner_text() in ("nie", "einmal", "oft", "keine Angabe")
+
+
+def test_everything_works_with_the_keyboard(page: Any) -> None:
+    page.keyboard.press("Tab")
+    while page.evaluate("document.activeElement.textContent") != "Begin":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert page.get_by_label("north").is_checked()
+
+
+def test_the_page_is_light_and_does_not_jump(page: Any) -> None:
+    """Under 40 kB over the wire, and no layout shift, from an empty cache."""
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    sizes: list[float] = []
+    session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    page.add_init_script(
+        "globalThis.shift = 0;"
+        "new PerformanceObserver((list) => { for (const one of list.getEntries()) shift += one.value; })"
+        ".observe({ type: 'layout-shift', buffered: true });"
+    )
+    page.reload()
+    page.get_by_role("button", name="Begin").wait_for()
+    assert len(sizes) >= 5
+    assert sum(sizes) < 40_000
+    assert page.evaluate("shift") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility_checks_find_nothing(page: Any, scheme: str) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="no axe: pip install axe-playwright-python"
+    )
+    page.emulate_media(color_scheme=scheme)
+
+    def check() -> None:
+        found = axe.Axe().run(page)
+        assert found.response["violations"] == []
+
+    check()
+    page.get_by_role("button", name="Try it first").click()
+    check()
+    page.go_back()
+    first_report(page)
+    check()
+    finish(page)
+    check()
