@@ -370,6 +370,12 @@ class Design(ABC):
     def report_space(self) -> Array:
         """All possible reports in the row order of the matrix, in the form of :meth:`empty_reports`."""
 
+    def written_reports(self) -> Categories:
+        """The same as they are written down: their labels, or characters 0 and 1 for sets."""
+        if isinstance(self.outputs, Categories):
+            return self.outputs
+        return Categories.of(Reports(self.fingerprint, self.k, "bits", self.report_space()).texts())
+
     # ---- counting
 
     @abstractmethod

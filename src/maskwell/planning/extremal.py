@@ -227,7 +227,7 @@ def extremal_design(
     weights = _averaged(weights, shares) if average else weights
     total = sum(weights.values()) + gamma - 1
     value = sum(to_float(weight / total) * float(worths[mask - 1]) for mask, weight in weights.items())
-    made = _noted(_design(weights, gamma, categories), demand, shares, utility, average=average)
+    made = _with_assumption(_design(weights, gamma, categories), demand, shares, utility, average=average)
     return Extremal(made, gamma, shares, utility, value, bound, average)
 
 
@@ -327,7 +327,9 @@ def _design(weights: Weights, gamma: Fraction, categories: Categories) -> Design
     return Patterns.from_integers(gamma, list(weights), shares, categories)
 
 
-def _noted(design: Design, demand: Demand | Number, pi: Sequence[Fraction], utility: str, *, average: bool) -> Design:
+def _with_assumption(
+    design: Design, demand: Demand | Number, pi: Sequence[Fraction], utility: str, *, average: bool
+) -> Design:
     assumed = ", ".join(f"{Printed(float(p)):.4g}" for p in pi)
     warning = f"optimal for the shares that were assumed, {assumed}, and not for others"
     if not design.identifiable:

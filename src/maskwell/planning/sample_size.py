@@ -27,12 +27,8 @@ from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
-from maskwell.planning.unit_variance import (
-    Sampling,
-    UnitVariance,
-    unit_variances,
-    worst_shares,
-)
+from maskwell.planning.unit_variance import Sampling, UnitVariance, unit_variances, worst_shares
+from maskwell.privacy.measures import plain_truth
 
 HIGHEST, LOWEST = 1 - 1e-12, Fraction(1, 10**12)
 LEAST_MARGIN = Fraction(1, 10**9)
@@ -144,9 +140,9 @@ def worst_share_variance(design: Design) -> float:
     certain = np.zeros(design.k)
     certain[0] = 1
     variances: Real = design.share_variance(certain)
-    own, other = float(variances[0]) + 1, float(variances[1])
-    share = min(1.0, max(0.0, (own - other) / 2))
-    return share * own + (1 - share) * other - share**2
+    member, other = float(variances[0]) + 1, float(variances[1])
+    share = min(1.0, max(0.0, (member - other) / 2))
+    return share * member + (1 - share) * other - share**2
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -209,7 +205,7 @@ class SamplePlan:
             "n": self.n,
             "margin": self.margin,
             "level": self.level,
-            "category": plain_label(self.label),
+            "category": plain_truth(self.design, self.category),
             "pi": self.pi.tolist(),
             "worst_case": self.worst_case,
             "unit_variance": self.variance.to_dict(),
@@ -339,8 +335,3 @@ def check_category(design: Design, category: Hashable) -> int:
         hint=f"give one of {listed(map(repr, labels), len(labels), 60)}",
         category=category,
     )
-
-
-def plain_label(label: Any) -> Any:
-    """A label as JSON can hold it."""
-    return label if isinstance(label, str | int | float | bool) else str(label)

@@ -171,7 +171,7 @@ class Certificate:
 def certify(design: Design, demand: Demand | None = None, *, improvement: Improves | None = None) -> Certificate:
     """Prove what a design promises: exact parity, the demand's bound, admissibility, and an improvement if it is one.
 
-    Designs made of steps or of open cells are certified by their matrix, see :mod:`.provable`.
+    Designs made of steps or of open cells are certified by their matrix, see :mod:`.provable_claims`.
 
     Parameters
     ----------

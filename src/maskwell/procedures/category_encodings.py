@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from maskwell.core.categories import Categories
@@ -35,7 +36,7 @@ def _for_demand(
     """The design of a family that one demand decides about, stated in one of two words."""
     name, value = one_demand(gamma=gamma, epsilon=epsilon)
     make = from_gamma if name == "gamma" else from_epsilon
-    return named(make(value, categories), family=family, parameters={name: value})
+    return named(make(value, categories), family, {name: value})
 
 
 def kary(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Uniform:
@@ -66,6 +67,7 @@ KARY = Procedure(
     reports_named=False,
     may_fail=False,
 )
+"""The other records of this file are copies of it with other names, builders and parameters."""
 
 
 def subset(categories: Categories, *, size: int, gamma: Number | None = None, epsilon: Number | None = None) -> Subset:
@@ -85,10 +87,11 @@ def subset(categories: Categories, *, size: int, gamma: Number | None = None, ep
     name, value = one_demand(gamma=gamma, epsilon=epsilon)
     make = Subset.from_gamma if name == "gamma" else Subset.from_epsilon
     design = make(value, categories, size=size)
-    return named(design, family="subset", parameters={"size": design.size, name: value})
+    return named(design, "subset", {"size": design.size, name: value})
 
 
-SUBSET = Procedure(
+SUBSET = replace(
+    KARY,
     name="subset",
     build=subset,
     summary="a set of categories, more likely with the true one in it",
@@ -98,10 +101,6 @@ SUBSET = Procedure(
         Parameter("size", Kind.COUNT, "how many categories a report names; the minimax size if left out", planned=True),
         demand(),
     ),
-    truths=None,
-    reports=None,
-    reports_named=False,
-    may_fail=False,
 )
 
 
@@ -118,20 +117,17 @@ def ldiverse(categories: Categories, l: int) -> LocalDiversity:  # noqa: E741 (t
     0.5
     """
     design = LocalDiversity.of(l, categories)
-    return named(design, family="l-diverse", parameters={"l": design.size})
+    return named(design, "l-diverse", {"l": design.size})
 
 
-LDIVERSE = Procedure(
+LDIVERSE = replace(
+    KARY,
     name="l-diverse",
     build=ldiverse,
     summary="the true category and l - 1 random others",
     source="Nayak and Zhai 2019, section 4",
     example="--k 10 --l 3",
     parameters=(Parameter("l", Kind.COUNT, "how many categories a report names"),),
-    truths=None,
-    reports=None,
-    reports_named=False,
-    may_fail=False,
 )
 
 
@@ -151,17 +147,13 @@ def rappor(categories: Categories, *, gamma: Number | None = None, epsilon: Numb
     return _for_demand("rappor", Unary.rappor_from_gamma, Unary.rappor_from_epsilon, categories, gamma, epsilon)
 
 
-RAPPOR = Procedure(
+RAPPOR = replace(
+    KARY,
     name="rappor",
     build=rappor,
     summary="one bit for each category, all flipped with the same chance",
     source="after Erlingsson et al. 2014",
     example="--k 10 --epsilon 1",
-    parameters=(demand(),),
-    truths=None,
-    reports=None,
-    reports_named=False,
-    may_fail=False,
 )
 
 
@@ -181,15 +173,11 @@ def oue(categories: Categories, *, gamma: Number | None = None, epsilon: Number 
     return _for_demand("oue", Unary.oue_from_gamma, Unary.oue_from_epsilon, categories, gamma, epsilon)
 
 
-OUE = Procedure(
+OUE = replace(
+    KARY,
     name="oue",
     build=oue,
     summary="one bit for each category: a fair coin for the truth, rare ones elsewhere",
     source="after Wang et al. 2017",
     example="--k 10 --epsilon 1",
-    parameters=(demand(),),
-    truths=None,
-    reports=None,
-    reports_named=False,
-    may_fail=False,
 )

@@ -21,7 +21,7 @@ from maskwell.procedures.procedure import Kind
 from maskwell.procedures.registry import PROCEDURES
 from maskwell.procedures.statement_cards import mangat
 
-Given = Mapping[str, Any]
+Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Known:
     """A named procedure with its parameters, and the certainty that they give the matrix of the design."""
 
     family: str
-    parameters: Given
+    parameters: Parameters
 
 
 def known_procedure(design: Design) -> Known | None:
@@ -118,35 +118,35 @@ def instructed(deck: Deck) -> Design | None:
     return made.with_labels(made.inputs, cast(Categories, deck.realised.outputs))
 
 
-def _warner(parameters: Given, _: int) -> list[Share]:
+def _warner(parameters: Parameters, _: int) -> list[Share]:
     return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (1, 0), "statement 1")]
 
 
-def _mangat(parameters: Given, _: int) -> list[Share]:
+def _mangat(parameters: Parameters, _: int) -> list[Share]:
     return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (0, 0), "statement 1")]
 
 
-def _mangat_singh(parameters: Given, _: int) -> list[Share]:
+def _mangat_singh(parameters: Parameters, _: int) -> list[Share]:
     t, p = parameters["t"], parameters["p"]
     second = [((1 - t) * p, (0, 1), "statement 0"), ((1 - t) * (1 - p), (1, 0), "statement 1")]
     return [(t, (0, 1), "truth"), *second]
 
 
-def _christofides(parameters: Given, _: int) -> list[Share]:
+def _christofides(parameters: Parameters, _: int) -> list[Share]:
     p = parameters["probabilities"]
-    return [(share, (len(p) - 1 - shown, shown), "table") for shown, share in enumerate(p)]
+    return [(share, (len(p) - 1 - number, number), "table") for number, share in enumerate(p)]
 
 
-def _bourke_dalenius(parameters: Given, k: int) -> list[Share]:
+def _bourke_dalenius(parameters: Parameters, k: int) -> list[Share]:
     return [(share, tuple((j + r) % k for j in range(k)), "order") for r, share in enumerate(parameters["weights"])]
 
 
-def _abul_ela(parameters: Given, k: int) -> list[Share]:
+def _abul_ela(parameters: Parameters, k: int) -> list[Share]:
     shares = enumerate(parameters["probabilities"])
     return [(share, tuple(int(j != named) for j in range(k)), f"statement {named}") for named, share in shares]
 
 
-FORMS: dict[str, Callable[[Given, int], list[Share]]] = {
+FORMS: dict[str, Callable[[Parameters, int], list[Share]]] = {
     "warner": _warner,
     "kim-warde": _warner,
     "abul-ela": _abul_ela,

@@ -38,8 +38,8 @@ def kuk(theta1: Number, theta2: Number, draws: int, *, allow_unidentifiable: boo
     return of_two_truths(
         _binomial(r, theta1),
         _binomial(r, theta2),
-        family="kuk",
-        parameters={"theta1": theta1, "theta2": theta2, "draws": r},
+        "kuk",
+        {"theta1": theta1, "theta2": theta2, "draws": r},
         needs="theta1 different from theta2",
         reports=Categories.numbered(r + 1),
         allow_unidentifiable=allow_unidentifiable,
@@ -98,8 +98,8 @@ def chow(
     return of_two_truths(
         members,
         members[::-1],
-        family="chow",
-        parameters={"red": L, "blue": M, "draws": r},
+        "chow",
+        {"red": L, "blue": M, "draws": r},
         needs="red different from blue",
         reports=Categories.numbered(r + 1),
         allow_unidentifiable=allow_unidentifiable,
@@ -143,8 +143,8 @@ def christofides(probabilities: Sequence[Number], *, allow_unidentifiable: bool 
     return of_two_truths(
         p[::-1],
         p,
-        family="christofides",
-        parameters={"probabilities": p},
+        "christofides",
+        {"probabilities": p},
         needs="probabilities that do not read the same backwards",
         reports=Categories.of(range(1, len(p) + 1)),
         allow_unidentifiable=allow_unidentifiable,

@@ -19,7 +19,6 @@ from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.core.phrases import listed
-from maskwell.core.report_data import Reports
 from maskwell.designs.design import Design, big
 from maskwell.errors import LabelError, MatrixError, ParameterError, TooLargeError
 from maskwell.privacy.criteria import verdict
@@ -57,9 +56,7 @@ def report_labels(design: Design) -> list[str]:
 
 def written_reports(design: Design) -> list[str]:
     """What is written down for each report, in row order: its label, or for sets k characters 0 and 1."""
-    if isinstance(design.outputs, Categories):
-        return _texts(design.outputs.labels)
-    return list(Reports(design.fingerprint, design.k, "bits", design.report_space()).texts())
+    return _texts(design.written_reports().labels)
 
 
 def _texts(labels: Sequence[Hashable]) -> list[str]:

@@ -11,7 +11,7 @@ from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
-from maskwell.procedures.design_builders import check_list, named, numbered, one_demand
+from maskwell.procedures.design_builders import check_list, named, one_demand, one_for_each
 from maskwell.procedures.procedure import Kind, Parameter, Procedure, demand
 
 PRESENT_ABSENT = Categories.of((1, 0))
@@ -41,9 +41,9 @@ def bits(
     """
     names = [str(label) for label in Categories.of(str(item) for item in check_list(items, "items")).labels]
     ways = {"p": p, "probabilities": probabilities, "gamma": gamma, "epsilon": epsilon}
-    given = {name: value for name, value in ways.items() if value is not None}
-    if len(given) != 1:
-        said = " and ".join(given) or "neither a probability nor a privacy demand"
+    stated = {name: value for name, value in ways.items() if value is not None}
+    if len(stated) != 1:
+        said = " and ".join(stated) or "neither a probability nor a privacy demand"
         raise ParameterError(
             f"{said} given, where one is needed", hint="give one of p, probabilities, gamma or epsilon"
         )
@@ -74,9 +74,7 @@ def check_keep(value: Number, name: str) -> Fraction:
 
 
 def _one_each(names: list[str], probabilities: Sequence[Number]) -> list[Fraction]:
-    keeps = numbered(probabilities, "probabilities")
-    if len(keeps) != len(names):
-        raise ParameterError(f"{len(keeps)} probabilities for {len(names)} items", hint="give one for each item")
+    keeps = one_for_each(probabilities, "probabilities", len(names), of="items", hint="give one for each item")
     return [check_keep(value, name) for name, value in keeps.items()]
 
 
@@ -94,8 +92,8 @@ def _within(names: list[str], asked: Asked) -> Kronecker:
 def _kept(names: list[str], keep: list[Fraction], parameters: Mapping[str, object]) -> Kronecker:
     return named(
         Kronecker.of([Uniform.of(2 * chance - 1, PRESENT_ABSENT) for chance in keep]),
-        family="bits",
-        parameters={"items": names, **parameters},
+        "bits",
+        {"items": names, **parameters},
         items=names,
         item_parities=[str(chance / (1 - chance)) for chance in keep],
     )

@@ -144,7 +144,7 @@ class Procedure:
             raise ParameterError(
                 f"{self.name} {' and '.join(wrong)}",
                 hint=f"its parameters are {', '.join(known)}",
-                given=dict(parameters),
+                parameters=dict(parameters),
             )
 
     def _check_labels(self, categories: Categories | None, reports: Categories | None) -> None:

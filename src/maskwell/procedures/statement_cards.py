@@ -15,7 +15,7 @@ from fractions import Fraction
 from maskwell.core.arguments import as_mapping
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
-from maskwell.procedures.design_builders import of_two_truths
+from maskwell.procedures.design_builders import of_two_reports
 from maskwell.procedures.procedure import Kind, Parameter, Procedure
 
 
@@ -34,13 +34,8 @@ def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     Fraction(3, 1)
     """
     p = check_probability(p, "p")
-    return of_two_truths(
-        [p, 1 - p],
-        [1 - p, p],
-        family="warner",
-        parameters={"p": p},
-        needs="p away from 1/2",
-        allow_unidentifiable=allow_unidentifiable,
+    return of_two_reports(
+        p, 1 - p, "warner", {"p": p}, needs="p away from 1/2", allow_unidentifiable=allow_unidentifiable
     )
 
 
@@ -124,11 +119,11 @@ def mangat_singh(t: Number, p: Number, *, allow_unidentifiable: bool = False) ->
     """
     t, p = check_probability(t, "t"), check_probability(p, "p")
     a = equivalent_warner(t, p)
-    return of_two_truths(
-        [a, 1 - a],
-        [1 - a, a],
-        family="mangat-singh",
-        parameters={"t": t, "p": p},
+    return of_two_reports(
+        a,
+        1 - a,
+        "mangat-singh",
+        {"t": t, "p": p},
         needs="t and p with t + (1 - t) p away from 1/2",
         allow_unidentifiable=allow_unidentifiable,
         same_as=f"warner --p {a}",
@@ -162,13 +157,8 @@ def mangat(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     (['1', '3/10'], inf)
     """
     p = check_probability(p, "p")
-    return of_two_truths(
-        [Fraction(1), Fraction(0)],
-        [1 - p, p],
-        family="mangat",
-        parameters={"p": p},
-        needs="p above 0",
-        allow_unidentifiable=allow_unidentifiable,
+    return of_two_reports(
+        Fraction(1), 1 - p, "mangat", {"p": p}, needs="p above 0", allow_unidentifiable=allow_unidentifiable
     )
 
 
@@ -197,12 +187,11 @@ def singh_joarder(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     ['21/25', '2/5']
     """
     p = check_probability(p, "p")
-    a, b = p + (1 - p) * p, 1 - p
-    return of_two_truths(
-        [a, 1 - a],
-        [b, 1 - b],
-        family="singh-joarder",
-        parameters={"p": p},
+    return of_two_reports(
+        p + (1 - p) * p,
+        1 - p,
+        "singh-joarder",
+        {"p": p},
         needs="p away from (3 - sqrt(5)) / 2, which is near 0.381966",
         allow_unidentifiable=allow_unidentifiable,
     )

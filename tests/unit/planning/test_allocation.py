@@ -190,9 +190,9 @@ def test_three_samples_for_three_categories() -> None:
     grid = [(a, b, 100 - a - b) for a in range(1, 99) for b in range(1, 100 - a)]
 
     def variance(counts: tuple[int, ...]) -> float:
-        from maskwell.planning.sample_allocation import _Fleet
+        from maskwell.planning.sample_allocation import _Samples
 
-        return _Fleet.of(designs, pi, 0, None, priced=False).variance(np.array(counts, dtype=float) * 10)
+        return _Samples.of(designs, pi, 0, None, priced=False).variance(np.array(counts, dtype=float) * 10)
 
     assert found.best_variance <= min(map(variance, grid)) * (1 + 1e-9)
     assert found.gap < 1e-6 and sum(found.counts) == 1000
