@@ -28,7 +28,7 @@ from maskwell.errors import DesignFileError, MaskwellError
 from maskwell.planning import improve
 from maskwell.privacy import Demand, audit, certify
 from maskwell.privacy.certificate_check import verify_text
-from maskwell.procedures.classical_cards import known_procedure
+from maskwell.procedures.realisation import known_procedure
 from maskwell.release import load_plan, load_receipt
 from maskwell.release.folder.receipt import receipt_from_dict
 from maskwell.release.plans.release_plan import read_plan

@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
@@ -30,7 +31,7 @@ from maskwell.procedures.design_builders import (
     with_unrelated,
     yes_or_no,
 )
-from maskwell.procedures.procedure import Kind, Parameter, Procedure
+from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
 
 REVEALING = "a category with beta = 0 is only reported by those who belong to it"
 
@@ -112,6 +113,11 @@ def abul_ela(categories: Categories, probabilities: Sequence[Number], *, allow_u
     )
 
 
+def _abul_ela_cards(parameters: Mapping[str, Any], k: int) -> list[Share]:
+    shares = enumerate(parameters["probabilities"])
+    return [(share, tuple(int(j != asked) for j in range(k)), f"statement {asked}") for asked, share in shares]
+
+
 ABUL_ELA = Procedure(
     name="abul-ela",
     build=abul_ela,
@@ -120,6 +126,7 @@ ABUL_ELA = Procedure(
     example="--k 3 --probabilities 0.6,0.2,0.2",
     parameters=(Parameter("probabilities", Kind.PROBABILITIES, "shares of the cards that name each category"),),
     truths=None,
+    cards=_abul_ela_cards,
 )
 
 
@@ -199,6 +206,7 @@ GREENBERG_STATEMENTS = Procedure(
         Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question", required=False),
     ),
     truths=None,
+    without_cards=True,
 )
 
 
@@ -284,6 +292,10 @@ def _places(categories: Categories, order: Sequence[Hashable]) -> list[int]:
     return codes
 
 
+def _bourke_dalenius_cards(parameters: Mapping[str, Any], k: int) -> list[Share]:
+    return [(share, tuple((j + r) % k for j in range(k)), "order") for r, share in enumerate(parameters["weights"])]
+
+
 BOURKE_DALENIUS = Procedure(
     name="bourke-dalenius",
     build=bourke_dalenius,
@@ -293,4 +305,5 @@ BOURKE_DALENIUS = Procedure(
     parameters=(Parameter("weights", Kind.PROBABILITIES, "shares of the k cards, by how far they move the list on"),),
     truths=None,
     reports=None,
+    cards=_bourke_dalenius_cards,
 )

@@ -7,16 +7,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import comb
+from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.errors import ParameterError
 from maskwell.procedures.design_builders import check_count, check_shares, numbered, of_two_truths
-from maskwell.procedures.procedure import Kind, Parameter, Procedure
+from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
 
 MOST_DRAWS = 1000
 
@@ -62,6 +63,7 @@ KUK = Procedure(
         Parameter("draws", Kind.COUNT, "cards drawn, with replacement"),
     ),
     reports=None,
+    without_cards=True,
 )
 
 
@@ -119,6 +121,7 @@ CHOW = Procedure(
         Parameter("allow_revealing", Kind.FLAG, "allow reports that only one group can give", required=False),
     ),
     reports=None,
+    without_cards=True,
 )
 
 
@@ -152,6 +155,11 @@ def christofides(probabilities: Sequence[Number], *, allow_unidentifiable: bool 
     )
 
 
+def _christofides_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    p = parameters["probabilities"]
+    return [(share, (len(p) - 1 - number, number), "table") for number, share in enumerate(p)]
+
+
 CHRISTOFIDES = Procedure(
     name="christofides",
     build=christofides,
@@ -160,4 +168,5 @@ CHRISTOFIDES = Procedure(
     example="--probabilities 1/2,1/3,1/6",
     parameters=(Parameter("probabilities", Kind.PROBABILITIES, "chances of the numbers 1, 2, ..."),),
     reports=None,
+    cards=_christofides_cards,
 )

@@ -22,6 +22,7 @@ from maskwell.core.phrases import listed
 from maskwell.designs.design import Design, big
 from maskwell.errors import LabelError, MatrixError, ParameterError, TooLargeError
 from maskwell.privacy.criteria import verdict
+from maskwell.procedures.procedure import Share
 
 NONE = ("none", "none of them", "none of all these")
 """What is said for an empty set: the first that is no category."""
@@ -86,8 +87,6 @@ MOST_CARDS = 1000
 
 ENTRY_LIMIT = 10_000
 Columns = Sequence[Sequence[Fraction]]
-Share = tuple[Fraction, tuple[int, ...], str]
-"""The share of a kind of card in a deck, its reports and its face."""
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ CROSSWISE = Procedure(
     example="--q 1/6",
     parameters=(Parameter("q", Kind.PROBABILITY, "known share of yes to the innocuous question"),),
     reports=CROSSWISE_REPORTS,
+    without_cards=True,
 )
 
 
@@ -99,6 +100,7 @@ TRIANGULAR = Procedure(
     example="--q 1/4",
     parameters=(Parameter("q", Kind.PROBABILITY, "known share of people with the innocuous trait"),),
     reports=TRIANGULAR_REPORTS,
+    without_cards=True,
 )
 
 

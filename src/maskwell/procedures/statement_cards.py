@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
+from typing import Any
 
 from maskwell.core.arguments import as_mapping
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.procedures.design_builders import of_two_reports
-from maskwell.procedures.procedure import Kind, Parameter, Procedure
+from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
 
 
 def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -39,6 +40,10 @@ def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     )
 
 
+def _warner_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (1, 0), "statement 1")]
+
+
 WARNER = Procedure(
     name="warner",
     build=warner,
@@ -46,6 +51,7 @@ WARNER = Procedure(
     source="Adeshiyan 2011, eq. (2.1), after Warner 1965",
     example="--p 0.7",
     parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
+    cards=_warner_cards,
 )
 
 
@@ -88,6 +94,7 @@ KIM_WARDE = Procedure(
     source="Adeshiyan 2011, Remark 2.5, after Kim and Warde 2004",
     example="--p 0.7",
     parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement in this stratum"),),
+    cards=_warner_cards,
 )
 
 
@@ -130,6 +137,12 @@ def mangat_singh(t: Number, p: Number, *, allow_unidentifiable: bool = False) ->
     )
 
 
+def _mangat_singh_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    t, p = parameters["t"], parameters["p"]
+    second = [((1 - t) * p, (0, 1), "statement 0"), ((1 - t) * (1 - p), (1, 0), "statement 1")]
+    return [(t, (0, 1), "truth"), *second]
+
+
 MANGAT_SINGH = Procedure(
     name="mangat-singh",
     build=mangat_singh,
@@ -140,6 +153,7 @@ MANGAT_SINGH = Procedure(
         Parameter("t", Kind.PROBABILITY, "chance of the direct question"),
         Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),
     ),
+    cards=_mangat_singh_cards,
 )
 
 
@@ -162,6 +176,10 @@ def mangat(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     )
 
 
+def _mangat_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (0, 0), "statement 1")]
+
+
 MANGAT = Procedure(
     name="mangat",
     build=mangat,
@@ -169,6 +187,7 @@ MANGAT = Procedure(
     source="after Mangat 1994",
     example="--p 0.7",
     parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
+    cards=_mangat_cards,
 )
 
 

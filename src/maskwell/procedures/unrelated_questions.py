@@ -83,6 +83,7 @@ SIMMONS = Procedure(
         Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
         Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question", required=False),
     ),
+    without_cards=True,
 )
 
 
@@ -122,6 +123,7 @@ SOBERANIS_CRUZ = Procedure(
         Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
         Parameter("alpha", Kind.PROBABILITY, "known share of yes to the unrelated question"),
     ),
+    without_cards=True,
 )
 
 
@@ -217,6 +219,7 @@ MANGAT_SINGH_SINGH = Procedure(
         Parameter("p", Kind.PROBABILITY, "chance of the sensitive question, for those outside the group"),
         Parameter("alpha", Kind.PROBABILITY, "known share of the unrelated trait", required=False),
     ),
+    without_cards=True,
 )
 
 
@@ -280,6 +283,7 @@ SIMMONS_TWICE = Procedure(
     truths=PAIRS,
     truths_named=False,
     reports=PAIRS,
+    without_cards=True,
 )
 
 
@@ -324,4 +328,5 @@ MANGAT_SINGH_SINGH_TWICE = Procedure(
     truths=tuple(MEMBERS_KINDS.labels),
     truths_named=False,
     reports=PAIRS,
+    without_cards=True,
 )
