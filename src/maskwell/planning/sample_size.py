@@ -39,13 +39,7 @@ ROUNDING = 1e-12
 
 def check_level(level: Number) -> float:
     """A level strictly between 0 and 1."""
-    value = as_fraction(level, "level")
-    if not 0 < value < 1:
-        raise ParameterError(
-            f"level = {level} is not strictly between 0 and 1",
-            hint=f"give a level such as 0.95{percent_meant(level)}",
-            level=level,
-        )
+    value = _inside(level, "level", "give a level such as 0.95")
     if value > HIGHEST:
         raise ParameterError(
             f"level = {level} is too near to 1: the largest is 1 - 1e-12",
@@ -61,20 +55,22 @@ def check_level(level: Number) -> float:
 
 def check_margin(margin: Number) -> float:
     """A half width above 0; one of 1 or more would say nothing about a share."""
-    value = as_fraction(margin, "margin")
-    if not 0 < value < 1:
-        raise ParameterError(
-            f"margin = {margin} is not strictly between 0 and 1",
-            hint=f"give the half width of the interval of a share, such as 0.02{percent_meant(margin)}",
-            margin=margin,
-        )
+    hint = "give the half width of the interval of a share, such as 0.02"
+    value = _inside(margin, "margin", hint)
     if value < LEAST_MARGIN:
         raise ParameterError(
-            f"margin = {margin} is smaller than any survey can reach; the smallest is 1e-9",
-            hint="give the half width of the interval of a share, such as 0.02",
-            margin=margin,
+            f"margin = {margin} is smaller than any survey can reach; the smallest is 1e-9", hint=hint, margin=margin
         )
     return float(value)
+
+
+def _inside(value: Number, name: str, hint: str) -> Fraction:
+    number = as_fraction(value, name)
+    if not 0 < number < 1:
+        raise ParameterError(
+            f"{name} = {value} is not strictly between 0 and 1", hint=f"{hint}{percent_meant(value)}", **{name: value}
+        )
+    return number
 
 
 def check_n(n: Number) -> int:

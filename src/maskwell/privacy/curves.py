@@ -100,11 +100,6 @@ class Curve(Protocol):
         """The curve as exact text, or None when only a program knows it."""
 
 
-def odds(x: Fraction) -> Parity:
-    """``x / (1 - x)``, infinite at 1."""
-    return math.inf if x == 1 else x / (1 - x)
-
-
 def odds_ratio(high: Fraction, low: Fraction) -> Parity:
     """``odds(high) / odds(low)``; infinite where high is 1 or low is 0.
 
