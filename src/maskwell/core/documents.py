@@ -240,10 +240,10 @@ def json_form(value: Any) -> Any:
     >>> json_form({"parity": math.inf, "p": Fraction(1, 6), "se": math.nan})
     {'parity': 'inf', 'p': '1/6', 'se': None}
     """
-    if isinstance(value, Mapping):
-        return {str(key): json_form(item) for key, item in value.items()}
     if value is None or isinstance(value, str | bool):
         return value
+    if isinstance(value, Mapping):
+        return {str(key): json_form(item) for key, item in value.items()}
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, numbers.Integral):
