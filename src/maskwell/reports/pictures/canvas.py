@@ -59,7 +59,7 @@ class Canvas:
         self.narrow = width < WIDE
         self.figure = Figure(figsize=(width / PER_INCH, height / PER_INCH), dpi=PER_INCH, facecolor=colour("paper"))
         self.page = self._axes((0, 0, 1, 1))
-        self.page.set(xlim=(0, width), ylim=(height, 0))
+        self.page.set(xticks=[], yticks=[], xlim=(0, width), ylim=(height, 0))  # no ticks that nobody would see
         self.page.set_axis_off()
 
     def _axes(self, box: tuple[float, float, float, float]) -> Axes:
