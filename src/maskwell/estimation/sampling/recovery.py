@@ -282,7 +282,7 @@ class Scores:
         if not len(self.lines):
             return out
         member = groups[self.lines]
-        starts = np.flatnonzero(np.diff(member, prepend=-1))
+        starts = np.flatnonzero(np.concatenate(([True], member[1:] != member[:-1])))
         out[member[starts]] = self._group_sums(a, starts) if self.recovery.full else self._wide_sums(a, member, starts)
         return out
 

@@ -160,13 +160,15 @@ class _Survey:
         total = self.totals(lines, a)
         return squares - (np.diag(total) if squares.ndim == 2 else total)
 
-    def variance_of(self, lines: Array, centre: Real) -> Real:
-        """Of ``sum w (U - centre)`` over the lines, with the randomization correction."""
+    def variances_of(self, lines: Array, *centres: Real) -> list[Real]:
+        """Of ``sum w (U - centre)`` over the lines for each centre, with the randomization correction."""
         assert self.variance is not None
+        correction = self.randomization(lines, self.variance.kept)
+        return [self.variance.open(self._scores(lines, centre)) + correction for centre in centres]
+
+    def _scores(self, lines: Array, centre: Real) -> Scores:
         scores = Scores(self.recovery, lines, centre)
-        if self.calibrated is not None:
-            scores = self.calibrated.residuals(scores)
-        return np.asarray(self.variance.open(scores) + self.randomization(lines, self.variance.kept))
+        return scores if self.calibrated is None else self.calibrated.residuals(scores)
 
 
 def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> SurveyEstimate:
@@ -209,7 +211,8 @@ def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
     if scheme.method == "pps":
         (stage,) = stages_of(cells, with_replacement=True)
         cells = _weighted(cells, 1 / stage.drawn[stage.parent.of_line])
-    recovery = replace(recovery, cells=cells)
+    if cells is not recovery.cells:
+        recovery = replace(recovery, cells=cells)
     calibrated = Calibrated.of(recovery)
     g = np.ones(len(cells)) if calibrated is None else calibrated.g
     return _Survey(recovery, scheme, variance_of(cells, scheme, g), calibrated, plan_text(cells, scheme))
@@ -293,11 +296,12 @@ def _variances(
     """Of the totals and of the shares, and the degrees of freedom."""
     if survey.variance is None:
         return _replicate_variances(survey, lines, total, size, denominator)
-    v_total = survey.variance_of(lines, np.zeros(survey.recovery.k))
-    df = survey.variance.degrees_of_freedom(lines)
+    zero, df = np.zeros(survey.recovery.k), survey.variance.degrees_of_freedom(lines)
     if denominator is not None:
+        (v_total,) = survey.variances_of(lines, zero)
         return v_total, v_total / denominator**2, df
-    return v_total, survey.variance_of(lines, total / size) / size**2, df
+    v_total, v_sum = survey.variances_of(lines, zero, total / size)
+    return v_total, v_sum / size**2, df
 
 
 def _replicate_variances(
