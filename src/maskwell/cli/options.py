@@ -18,7 +18,7 @@ from maskwell.core.phrases import as_typed
 from maskwell.errors import DataFileError, LabelError, ParameterError, UnknownCategoryError
 
 if TYPE_CHECKING:
-    from maskwell.core.arrays import Real
+    from maskwell.core.arguments import Real
     from maskwell.core.categories import Categories
     from maskwell.designs.design import Design
     from maskwell.engines.assignments import Assignment

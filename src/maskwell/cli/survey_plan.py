@@ -14,7 +14,7 @@ from maskwell.core.phrases import Printed
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.core.arrays import Real
+    from maskwell.core.arguments import Real
     from maskwell.designs.design import Design
     from maskwell.planning.power import PowerPlan
     from maskwell.planning.sample_size import SamplePlan

@@ -1,6 +1,8 @@
-"""Arguments of the wrong kind: what Python functions say before they begin, in one sentence for each kind.
+"""Arguments: the kinds of arrays that travel between rooms, and what functions say where one is of the wrong kind.
 
-Messages name the argument and the kind of thing that was given, never its value, which may be confidential.
+There is one sentence for each kind, said before the work begins. Messages name the argument and the kind of thing that
+was given, never its value, which may be confidential. Numbers that come with data (counts, weights, chances of being
+drawn, populations) are checked and never mended.
 """
 
 from __future__ import annotations
@@ -11,15 +13,39 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sized
 from types import NoneType, UnionType
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import as_fraction, to_float
 from maskwell.core.phrases import HINT, listed, short_repr, shorten
-from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
+from maskwell.errors import CountsError, InputError, MissingValueError, ParameterError, WrongTypeError
+
+Array: TypeAlias = NDArray[Any]
+"""An array whose kind the context tells."""
+
+Real: TypeAlias = NDArray[np.float64]
+"""Proportions, matrices, covariances."""
+
+Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
+"""Category codes 0..k-1 in the smallest unsigned type that holds them."""
+
+Bits: TypeAlias = NDArray[np.uint8]
+"""Sets of categories, shape (n, ceil(k/8)): category j is bit j % 8, least significant first, of byte j // 8."""
+
+Words: TypeAlias = NDArray[np.uint32]
+"""Random words, shape (rows, words per row)."""
+
+
+def code_type(count: int) -> np.dtype[Any]:
+    """The smallest unsigned type that holds the codes 0..count-1.
+
+    >>> code_type(256), code_type(257)
+    (dtype('uint8'), dtype('uint16'))
+    """
+    return np.dtype(next(f"u{size}" for size in (1, 2, 4, 8) if count <= 2 ** (8 * size) or size == 8))
+
 
 Flag = bool | np.bool_
 RealNumber, WholeNumber = numbers.Real, numbers.Integral
@@ -340,3 +366,135 @@ def as_whole(value: Any, name: str, *, low: int = 0, high: int = LARGEST_COUNT) 
             value=value,
         )
     return number
+
+
+LARGEST_SQUARED = 1e150
+
+
+def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -> Real:
+    """Counts as one column of floats; finite, 0 or more, not all 0, and whole unless ``weighted``.
+
+    >>> check_counts([12, 8, 3]).tolist()
+    [12.0, 8.0, 3.0]
+    """
+    try:
+        counts = as_floats(values, name, finite=False)
+    except (TypeError, ValueError, OverflowError):
+        counts = np.empty((0, 0))
+    if counts.ndim != 1 or not len(counts):
+        raise CountsError(f"{name} must be one column of numbers", hint="give one number for each category")
+    for wrong, what in _faults(counts, weighted=weighted):
+        if wrong.any():
+            place = int(np.flatnonzero(wrong)[0])
+            raise CountsError(
+                f"{name}[{place}] = {counts[place]:g} {what}", hint=_counts_hint(weighted=weighted), **{name: values}
+            )
+    if not counts.sum() > 0:
+        raise CountsError(f"{name} are all zero", hint="there must be at least one record", **{name: values})
+    return counts
+
+
+def _faults(counts: Real, *, weighted: bool) -> list[tuple[Any, str]]:
+    finite = np.isfinite(counts)
+    kept = np.where(finite, counts, 0)
+    broken = [] if weighted else [(kept != np.floor(kept), "is no whole number")]
+    return [(~finite, "is no finite number"), (kept < 0, "is negative"), *broken]
+
+
+def _counts_hint(*, weighted: bool) -> str:
+    return "sums of weights are 0 or more" if weighted else "counts are whole numbers of 0 or more"
+
+
+def check_weights(values: Any, n: int, *, name: str = "weights", row: int = 0) -> Real:
+    """Weights: finite and above zero. ``row`` is the number of rows before these, for the message.
+
+    >>> check_weights([1.5, 2], 2)
+    array([1.5, 2. ])
+    """
+    weights = numbers_of_rows(values, name, n)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if len(bad):
+        raise ParameterError(
+            f"{name}: the value in row {row + int(bad[0]) + 1} is not a number above 0 ({len(bad):,} such)",
+            hint="leave rows out that are not in the sample, and give every other row its weight",
+            values=f"{weights[bad[0]]:g}",
+            rows=bad[:10].tolist(),
+        )
+    return weights
+
+
+def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities", row: int = 0) -> Real:
+    """Probabilities above 0 and up to 1, with a hint for percentages and for weights.
+
+    >>> check_inclusion([0.25, 1], 2)
+    array([0.25, 1.  ])
+    """
+    chances = numbers_of_rows(values, name, n)
+    bad = np.flatnonzero(~((chances > 0) & (chances <= 1)))
+    if len(bad):
+        high = np.nanmax(chances)
+        percent = " (percentages? divide by 100)" if 1 < high <= 100 else ""
+        raise ParameterError(
+            f"{name}: the value in row {row + int(bad[0]) + 1} is not above 0 and up to 1{percent}",
+            hint="give probabilities such as 0.25; a weight of 4 is the probability 1/4",
+            values=f"{chances[bad[0]]:g}",
+            rows=bad[:10].tolist(),
+        )
+    return chances
+
+
+def check_population(values: Any, n: int, *, stage: int = 1, row: int = 0) -> Real:
+    """Numbers of units that a stage was drawn from: finite, at least 1.
+
+    >>> check_population(802, 2)
+    array([802., 802.])
+    """
+    name = f"population of stage {stage}"
+    sizes = numbers_of_rows(values, name, n)
+    bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes >= 1)))
+    if len(bad):
+        fraction = "a sampling fraction f of n units means a population of n / f" if sizes[bad[0]] > 0 else ""
+        raise ParameterError(
+            f"{name}: the value in row {row + int(bad[0]) + 1} is not a number of units",
+            hint=fraction or "give how many units there were to draw from, 1 or more",
+            values=f"{sizes[bad[0]]:g}",
+            rows=bad[:10].tolist(),
+        )
+    return sizes
+
+
+def check_replicates(values: Any, n: int, *, row: int = 0) -> Real:
+    """Replicate weights, shape (n, R): finite, 0 or more, at least two columns.
+
+    >>> check_replicates([[2, 0], [0, 2]], 2).shape
+    (2, 2)
+    """
+    replicates = numbers_of_rows(values, "replicate weights", n, columns=True)
+    if replicates.shape[1] < 2:
+        raise ParameterError(
+            f"{replicates.shape[1]} replicate weights for each row",
+            hint="give two columns or more",
+            shape=replicates.shape,
+        )
+    bad = np.argwhere(~(np.isfinite(replicates) & (replicates >= 0)))
+    if len(bad):
+        i, r = bad[0].tolist()
+        raise ParameterError(
+            f"replicate weights: row {row + i + 1}, column {r + 1}, is not a number of 0 or more",
+            hint="a unit that a replicate leaves out has the weight 0 there",
+            values=f"{replicates[i, r]:g}",
+        )
+    return replicates
+
+
+def numbers_of_rows(values: Any, name: str, n: int, *, columns: bool = False) -> Real:
+    """A column of n floats (or, with ``columns``, a table of n rows); one number stands for all rows."""
+    floats = as_floats(values, name, finite=False)
+    if ((floats > LARGEST_SQUARED) & (floats < np.inf)).any():
+        raise ParameterError(f"{name} are too large to be squared", hint="measure them in larger units")
+    if floats.ndim == 0 and not columns:
+        return np.full(n, float(floats))
+    if floats.ndim != 1 + columns or len(floats) != n:
+        what = f"{len(floats):,} {name}" if floats.ndim == 1 + columns else f"{name} of shape {floats.shape}"
+        raise InputError(f"{what} for {n:,} rows", hint="give one for each row", shape=floats.shape, rows=n)
+    return floats

@@ -24,8 +24,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.escapes import HALF
 from maskwell.core.exact import check_digits
+from maskwell.core.phrases import HALF
 from maskwell.errors import InputError
 
 LARGEST = 128 << 20

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats
-from maskwell.core.arrays import Array, Codes, Real, code_type
+from maskwell.core.arguments import Array, Codes, Real, as_floats, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.report_data import Counts, Encoding, Reports
 from maskwell.designs import kernels

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_list, as_mapping, as_whole
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, as_list, as_mapping, as_whole
 from maskwell.core.exact import common_denominator, sum_of, to_float
 from maskwell.core.labels import is_missing
 from maskwell.errors import MatrixError, TooLargeError, WrongTypeError

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, all_from_digits, all_to_digits
 from maskwell.designs.coded import CodedDesign

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskwell.core.arguments import as_whole
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words, as_whole
 from maskwell.core.draws import WordReader, interval
 from maskwell.core.exact import Parity
 from maskwell.designs.coded import CodedDesign

@@ -25,8 +25,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_count, check_kind
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words, as_count, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin, others
 from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Words
+from maskwell.core.arguments import Array, Words
 from maskwell.designs import kernels
 from maskwell.designs.column_arrays import Columns, cumulative
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, choice, choice_from, settle
 from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits, to_float

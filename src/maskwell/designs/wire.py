@@ -16,8 +16,7 @@ from typing import Any
 from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.categories import Categories
 from maskwell.core.documents import LARGEST, TooManyValuesError, bounded, from_json, many_objects, read_document
-from maskwell.core.escapes import in_json
-from maskwell.core.phrases import fault_of, shorten
+from maskwell.core.phrases import fault_of, in_json, shorten
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense

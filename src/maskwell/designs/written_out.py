@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words
 from maskwell.core.draws import WordReader, interval
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.threshold_tables import ThresholdTable

@@ -25,8 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, as_real, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_floats, as_real, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_floats, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_array, as_floats, check_kind
 from maskwell.core.display import data_frame, html_table, number_or_none, plain_label, plain_numbers, render
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts

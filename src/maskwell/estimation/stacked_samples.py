@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind, list_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_list, check_kind, list_of
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import joint_fingerprint

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, to_float, to_text
 from maskwell.core.phrases import Printed

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_floats, list_of
 from maskwell.core.exact import Number
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_count, as_whole, check_kind, shown_short
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_count, as_whole, check_kind, shown_short
 from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, as_list, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_floats, as_list, list_of
 from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design

@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
-from maskwell.core.escapes import in_json
 from maskwell.core.exact import Parity, from_text, to_text
+from maskwell.core.phrases import in_json
 from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.errors import CertificateError, DataFileError, ParameterError

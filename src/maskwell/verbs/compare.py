@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.exact import Number
 from maskwell.planning.comparison import FairComparison
 from maskwell.planning.comparison import compare as compare_designs

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, check_option
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind, check_option
 from maskwell.core.categories import Categories
 from maskwell.core.display import data_frame
 from maskwell.core.exact import check_probability

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_mapping, check_kind
-from maskwell.core.survey_numbers import check_inclusion
+from maskwell.core.arguments import as_mapping, check_inclusion, check_kind
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.model_frame import assignments_of, read_model_frame

@@ -14,7 +14,7 @@ import pytest
 from tests.support.fuzzing import numbers
 
 from maskwell.core import Categories
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.designs import Sparse, kernels
 from maskwell.designs.threshold_tables import ColumnTable, ThresholdTable
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.interval_ends import Intervals, check_counted, is_of_categories, is_two_to_two
 

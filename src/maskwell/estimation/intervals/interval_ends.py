@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, RealNumber, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.interval_ends import Intervals
 

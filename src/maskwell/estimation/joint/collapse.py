@@ -23,8 +23,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from maskwell.core.arguments import as_whole, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_whole, check_kind
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, TooLargeError
 from maskwell.estimation.joint.variables import Layout, Variable

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.display import data_frame, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.designs.kronecker import along_axes

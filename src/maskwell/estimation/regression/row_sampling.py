@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, check_kind
-from maskwell.core.arrays import Array, Real
-from maskwell.core.factors import Factor
+from maskwell.core.arguments import Array, Real, as_floats, check_kind, check_weights
+from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, Printed, listed
-from maskwell.core.survey_numbers import check_weights
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_matrix import blocks
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan

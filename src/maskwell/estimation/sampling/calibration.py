@@ -20,9 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_floats, check_kind
-from maskwell.core.arrays import Real
-from maskwell.core.survey_numbers import numbers
+from maskwell.core.arguments import Real, as_array, as_floats, check_kind, numbers_of_rows
 from maskwell.errors import InputError, ParameterError, ReportError, TooLargeError
 from maskwell.estimation.sampling.recovery import Recovery, Scores
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
@@ -59,7 +57,7 @@ def calibrate(plan: SamplingPlan, x: Any, totals: Any, *, distance: str = "linea
             "calibration of replicate weights", hint="calibrate the weights and every replicate before, and give both"
         )
     rows = len(np.atleast_1d(as_array(x, "auxiliary values")))
-    known = _finite(numbers(x, "auxiliary values", rows, columns=True), "auxiliary values")
+    known = _finite(numbers_of_rows(x, "auxiliary values", rows, columns=True), "auxiliary values")
     targets = _finite(as_floats(totals, "totals", finite=False), "totals")
     if targets.shape != known.shape[1:]:
         raise InputError(

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import Cells
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design

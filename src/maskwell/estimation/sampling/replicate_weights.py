@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_floats, as_list, as_real, as_whole, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
 from maskwell.core.cells import Cells
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, Recovery, square_of
 

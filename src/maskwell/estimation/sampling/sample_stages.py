@@ -20,9 +20,9 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import Cells
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, Scores, square_of
 

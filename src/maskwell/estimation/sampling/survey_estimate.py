@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.cells import Cells
 from maskwell.core.display import number_or_none, plain_label, plain_numbers
 from maskwell.core.phrases import Printed

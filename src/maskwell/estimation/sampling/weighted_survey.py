@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_array, as_list, as_real, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_list, as_real, check_kind
 from maskwell.core.cells import Cells
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.core.report_data import Reports, bits_from_texts
 from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import distinct_rows
+from maskwell.core.groups import distinct_rows
 from maskwell.core.labels import texts
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate, Released

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_list, as_whole_numbers, check_kind
-from maskwell.core.arrays import Array, Real
-from maskwell.core.survey_numbers import check_counts
+from maskwell.core.arguments import Array, Flag, Real, as_list, as_whole_numbers, check_counts, check_kind
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals

@@ -30,10 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_floats, check_kind, shown_short
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, RealNumber, as_floats, check_counts, check_kind, shown_short
 from maskwell.core.labels import is_missing
-from maskwell.core.survey_numbers import check_counts
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError, ParameterError, UnknownCategoryError
 from maskwell.release.risk.binomial_sums import BinomialSums, CountDistributions, count_distributions, sums_of_terms

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.labels import texts
 from maskwell.designs.coded import CodedDesign

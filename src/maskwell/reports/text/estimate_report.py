@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.phrases import Printed, shorten
 from maskwell.estimation.intervals.interval_ends import Intervals
 from maskwell.estimation.joint.collapse import of_sums
