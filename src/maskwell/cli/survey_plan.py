@@ -257,6 +257,4 @@ def _place(design: Design) -> int | None:
     """Which part of a category is wanted, where categories have parts."""
     if not all(isinstance(label, tuple) for label in design.inputs.labels):
         return None
-    variables = list(design.provenance.get("variables", ()))
-    variable = design.provenance.get("wanted")
-    return variables.index(variable) if variable in variables else 0
+    return design.wanted_place or 0

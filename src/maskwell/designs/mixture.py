@@ -34,8 +34,8 @@ from maskwell.core.exact import (
     to_float,
 )
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.column_arrays import ThresholdTable
 from maskwell.designs.design import check_relabelling, check_two
-from maskwell.designs.threshold_tables import ThresholdTable
 from maskwell.errors import ParameterError
 
 

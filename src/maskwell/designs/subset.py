@@ -32,9 +32,9 @@ from maskwell.core.exact import Number, Parity, check_probability, from_digits, 
 from maskwell.core.report_data import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
+from maskwell.designs.column_arrays import threshold64
 from maskwell.designs.design import check_categories, check_two
 from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
-from maskwell.designs.threshold_tables import threshold64
 from maskwell.errors import ParameterError
 
 DIRECT = 10_000

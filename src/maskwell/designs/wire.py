@@ -15,13 +15,20 @@ from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.categories import Categories
-from maskwell.core.documents import LARGEST, TooManyValuesError, bounded, from_json, many_objects, read_document
+from maskwell.core.documents import (
+    LARGEST,
+    TooManyValuesError,
+    bounded,
+    fingerprint_of,
+    from_json,
+    many_objects,
+    read_document,
+)
 from maskwell.core.phrases import fault_of, in_json, shorten
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns

@@ -16,7 +16,6 @@ from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError
 
 if TYPE_CHECKING:
-    from maskwell.estimation.intervals.interval_ends import Intervals
     from maskwell.estimation.left_inverse import LeftInverse
 
 
@@ -86,6 +85,53 @@ def _counted(design: Design) -> str:
 
 
 SHOWN = 20
+METHOD_NAMES = {"wald": "Wald", "bonferroni": "Bonferroni", "scheffe": "Scheffé", "wilson": "Wilson"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals:
+    """One interval for each category, and what must be said about them.
+
+    Attributes
+    ----------
+    low, high
+        The ends, shape (k,); NaN where there is no interval, which a flag then says.
+    method, level
+        How they were made, and the chance that one of them covers its share (all of them, for simultaneous ones).
+    flags
+        What a reader should know, in words.
+    """
+
+    low: Real
+    high: Real
+    method: str
+    level: float
+    flags: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The method as people write it."""
+        return METHOD_NAMES.get(self.method, self.method)
+
+    def to_array(self) -> Real:
+        """The ends as columns, shape (k, 2)."""
+        return np.column_stack([self.low, self.high])
+
+    @property
+    def half_width(self) -> Real:
+        """Half of the length of each interval, shape (k,)."""
+        return np.asarray((self.high - self.low) / 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        rows = [[None if np.isnan(x) else x for x in pair] for pair in self.to_array().tolist()]
+        return {"method": self.method, "level": self.level, "intervals": rows, "flags": list(self.flags)}
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"[{Printed(a):.4f}, {Printed(b):.4f}]" for a, b in self.to_array()[:5])
+        rest = f", ... ({len(self.low):,} in all)" if len(self.low) > 5 else ""
+        notes = "".join(f"\n  note: {flag}" for flag in self.flags)
+        return f"Intervals({self.method}, level {Printed(self.level):g}): {shown}{rest}{notes}"
 
 
 class Combination(NamedTuple):
@@ -145,6 +191,42 @@ class Estimate:
         out = np.full(self.variance.shape, np.nan)
         return np.sqrt(self.variance, out=out, where=self.variance >= 0)
 
+    # ---- what it rests on
+
+    def counted_samples(self, method: str) -> tuple[Sample, ...]:
+        """The samples behind it; an error where it does not know them, or a report is a set. ``method`` needs them."""
+        if not self.samples:
+            raise ParameterError(
+                f"no {method} interval: this estimate by {self.method} does not know the counts it rests on",
+                hint="ask for a wald interval",
+                method=method,
+            )
+        if any(sample.design.reports_are_sets for sample in self.samples):
+            raise ParameterError(
+                f"no {method} interval for set reports: their counts do not tell the likelihood",
+                hint="ask for a wald interval",
+                method=method,
+            )
+        return self.samples
+
+    @property
+    def is_of_categories(self) -> bool:
+        """Whether the shares are those of the categories of the designs, not of sums of them."""
+        if not self.samples:
+            return False
+        labels = self.samples[0].design.inputs.labels
+        return self.categories is labels or (
+            len(self.categories) == len(labels) and all(a == b for a, b in zip(self.categories, labels, strict=True))
+        )
+
+    @property
+    def is_two_to_two(self) -> bool:
+        """Whether it rests on one sample of a design with two truths and two reports."""
+        if len(self.samples) != 1 or not self.is_of_categories:
+            return False
+        design = self.samples[0].design
+        return not design.reports_are_sets and (design.k, design.m) == (2, 2)
+
     # ---- intervals
 
     @property
@@ -154,7 +236,7 @@ class Estimate:
         ``score`` for one sample of a design with two categories and two reports, else ``wald``; ``profile`` for maximum
         likelihood estimates at 0 or 1, which have no standard error.
         """
-        from maskwell.estimation.intervals import default_method
+        from maskwell.estimation.share_intervals import default_method
 
         return default_method(self)
 
@@ -177,7 +259,7 @@ class Estimate:
         **options
             Of the method, such as ``seed`` for ``bootstrap``.
         """
-        from maskwell.estimation.intervals import intervals_of
+        from maskwell.estimation.share_intervals import intervals_of
 
         return intervals_of(self, level, self.default_interval if method is None else method, **options)
 

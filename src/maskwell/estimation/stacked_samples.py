@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_list, check_kind, list_of
+from maskwell.core.documents import joint_fingerprint
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import maximise
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, likelihood_of

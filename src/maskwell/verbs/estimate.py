@@ -483,7 +483,8 @@ def _answered(question: _Question, plan: SurveyPlan) -> EstimateResult:
     result = _estimated_jointly(question, plan)
     if len({one.columns for one in question.assignments}) > 1:
         return replace(result, table=_table(result.estimate, question.assignments))
-    return replace(result, answer=wanted_margin(result.estimate, question.assignments[0].design))
+    design = question.assignments[0].design
+    return result if design.wanted_place is None else replace(result, answer=wanted_margin(result.estimate, design))
 
 
 def _table(shares: Estimate, assignments: Sequence[Assignment]) -> Table | None:

@@ -31,14 +31,13 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import Cells
+from maskwell.core.documents import joint_fingerprint
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.sampling.calibration import Calibrated
-from maskwell.estimation.sampling.recovery import LinearReading, Recovery, Scores, square_of
+from maskwell.estimation.sampling.recovery import Calibrated, LinearReading, Recovery, Scores, square_of
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import Variance, lines_of_domains
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, flags_of

@@ -27,8 +27,15 @@ from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_o
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.sampling.calibration import Calibrated
-from maskwell.estimation.sampling.recovery import Reading, Recovery, Scores, diagonal, reading_of, readings_of
+from maskwell.estimation.sampling.recovery import (
+    Calibrated,
+    Reading,
+    Recovery,
+    Scores,
+    diagonal,
+    reading_of,
+    readings_of,
+)
 from maskwell.estimation.sampling.replicate_weights import ReplicateTotals
 from maskwell.estimation.sampling.report_shares import Together
 from maskwell.estimation.sampling.sample_stages import (

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from maskwell.core.arguments import Real
 from maskwell.core.phrases import Printed, shorten
-from maskwell.estimation.intervals.interval_ends import Intervals
 from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.share_estimate import Estimate, Intervals
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import count, counted, decimals, digits_for, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
