@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.lazy import CommandGroup
+from maskwell.cli.main import CommandGroup
 from maskwell.cli.options import (
     DEMANDS,
     LABELS_HELP,
@@ -20,7 +20,6 @@ from maskwell.cli.options import (
     demand_words,
     example,
     json_option,
-    load_design,
     needed_demand,
     read_categories,
     read_labels,
@@ -289,16 +288,15 @@ def matrix(
     FILE holds numbers or fractions: CSV, alone or with a line of category labels and a first column of report labels;
     JSON, a list of lists; or NPY.
     """
-    from maskwell.core.categories import Categories
-    from maskwell.designs.dense import Dense
-    from maskwell.engines.handwritten_files import read_matrix
+    from maskwell.verbs.make_design import make_design
 
-    table = read_matrix(file)
-    truths, report_labels = (table.row_labels, table.column_labels) if rows else (table.column_labels, table.row_labels)
-    truths = truths if categories is None else Categories.of(read_labels(categories, "--categories"))
-    report_labels = report_labels if reports is None else Categories.of(read_labels(reports, "--reports"))
-    make = Dense.from_rows if rows else Dense.of
-    made = make(table.entries, truths, report_labels).with_provenance(family="matrix", parameters={"rows": rows})
+    made = make_design(
+        "matrix",
+        matrix=file,
+        rows=rows,
+        categories=None if categories is None else read_labels(categories, "--categories"),
+        reports=None if reports is None else read_labels(reports, "--reports"),
+    )
     saved(made, output=output, force=force, as_json=as_json, inputs=(file,))
 
 
@@ -356,9 +354,9 @@ def extremal(
 @json_option
 def kronecker(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:
     """Several variables, each randomized by its own design; the first is slowest."""
-    from maskwell.designs.kronecker import Kronecker
+    from maskwell.verbs.make_design import make_design
 
-    made = Kronecker.of(load_design(path) for path in designs).with_provenance(family="kronecker")
+    made = make_design("kronecker", designs=designs)
     saved(made, output=output, force=force, as_json=as_json, inputs=designs)
 
 
@@ -375,10 +373,9 @@ def repeated(designs: tuple[str, ...], *, output: str | None, force: bool, as_js
 
     The report is the tuple of all answers. Each further answer tells more about the person.
     """
-    from maskwell.designs.kronecker import check_coded
-    from maskwell.procedures.joint_answers import repeated as build
+    from maskwell.verbs.make_design import make_design
 
-    made = build(check_coded([load_design(path) for path in designs], "repeated answers"))
+    made = make_design("repeated", designs=designs)
     saved(made, output=output, force=force, as_json=as_json, inputs=designs)
 
 
@@ -410,16 +407,10 @@ def shared(
     The outcomes of the device have chances that sum to 1; each names one design file for every question. With a draw of
     its own for every question use maskwell design kronecker instead.
     """
-    from maskwell.designs.kronecker import check_coded
-    from maskwell.procedures.joint_answers import shared as build
+    from maskwell.verbs.make_design import make_design
 
     read = [_outcome(text) for text in outcomes]
-    made = build(
-        [weight for weight, _ in read],
-        [check_coded([load_design(path) for path in paths], "a shared device") for _, paths in read],
-        shared_device=True,
-        allow_unidentifiable=allow_unidentifiable,
-    )
+    made = make_design("shared", outcomes=read, allow_unidentifiable=allow_unidentifiable)
     files = tuple(path for _, paths in read for path in paths)
     saved(made, output=output, force=force, as_json=as_json, inputs=files)
 

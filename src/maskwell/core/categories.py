@@ -191,6 +191,19 @@ class Categories:
                 codes = codes[kept]
         return Encoded(codes.astype(code_type(len(self)), copy=False), 0 if lost is None else len(lost), kept, self)
 
+    def typed_codes(self, labels: Sequence[Hashable], name: str) -> list[int]:
+        """Codes of labels that somebody typed, found by their text; ``name`` is what the error calls them.
+
+        >>> Categories.of(["never", 1]).typed_codes(["1"], "category")
+        [1]
+        """
+        try:
+            return [int(code) for code in self.encode(labels, match="text").codes]
+        except UnknownCategoryError as error:
+            unknown = next(iter(error.objects["offenders"]))  # type: ignore[call-overload]
+            known = listed(map(str, self.labels), len(self), HINT - len("known: "))
+            raise UnknownCategoryError(f"{name}: no category {unknown!r}", hint=f"known: {known}") from error
+
     def decode(
         self, codes: Any, like: Any = None, *, match: str = "value", kept: NDArray[np.bool_] | None = None
     ) -> Any:
@@ -370,7 +383,7 @@ class Column:
 def split_column(values: Any) -> Column:
     """See a list, tuple, numpy array, or column of pandas, polars or Arrow as a ``Column``.
 
-    >>> split(np.array([True, False])).distinct
+    >>> split_column(np.array([True, False])).distinct
     [False, True]
     """
     if isinstance(values, np.ndarray):

@@ -28,18 +28,21 @@ from typing import Any
 _TYPED: ContextVar[bool] = ContextVar("typed", default=False)
 
 
-def option(name: str, value: str = "") -> str:
+def option(name: str, value: str = "", code: str = "") -> str:
     """The name of a parameter as its reader would write it, with an example of a value where one is given.
 
-    >>> option("replicate_method"), option("lonely", "centre")
-    ('replicate_method', 'lonely="centre"')
+    In Python a value that is no number is a text, unless ``code`` says how it is written.
+
+    >>> option("replicate_method"), option("lonely", "centre"), option("categories", "a,b", '["a", "b"]')
+    ('replicate_method', 'lonely="centre"', 'categories=["a", "b"]')
     >>> with as_typed():
-    ...     option("replicate_method"), option("lonely", "centre")
-    ('--replicate-method', '--lonely centre')
+    ...     option("replicate_method"), option("lonely", "centre"), option("categories", "a,b", '["a", "b"]')
+    ('--replicate-method', '--lonely centre', '--categories a,b')
     """
     if _TYPED.get():
         return f"--{name.replace('_', '-')}{value and ' '}{value}"
-    return f'{name}="{value}"' if value else name
+    written = code or (value if _is_number(value) else f'"{value}"')
+    return f"{name}={written}" if value else name
 
 
 @contextmanager

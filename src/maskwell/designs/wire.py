@@ -8,6 +8,7 @@ A new structure is one file in this folder and one line in ``KINDS``.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -241,6 +242,24 @@ def load_design(path: str | Path) -> Design:
             f"{path} is not JSON: {fault_of(error)}", hint="make one with: maskwell design --help"
         ) from error
     return design_from_dict(content)
+
+
+def read_design(design: Design | str | os.PathLike[str], name: str = "design") -> Design:
+    """The design, read from its file where a path is given; the path is in the error.
+
+    >>> from maskwell.designs import Dense
+    >>> read_design(Dense.of([[1, 0], [0, 1]])).k
+    2
+    """
+    if not isinstance(design, str | os.PathLike):
+        check_kind(Design, **{name: design})
+        return design
+    try:
+        return load_design(os.fspath(design))
+    except DesignFileError as error:
+        if str(design) in error.message:
+            raise
+        raise DesignFileError(f"{design}: {error.message}", hint=error.hint, path=design) from error
 
 
 def schema() -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
@@ -266,7 +266,8 @@ def _flags(top: Maximum) -> tuple[str, ...]:
 def _no_sets(design: Design) -> ReportError:
     return ReportError(
         f"no maximum likelihood from the tally of a {design.kind} design: it counts categories, not whole sets",
-        hint="use moments (--method moments); with few categories, count every possible set and call maximise",
+        hint=f"use moments ({option('method', 'moments')}); "
+        "with few categories, count every possible set and call maximise",
         design=design,
     )
 

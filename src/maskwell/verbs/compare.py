@@ -6,10 +6,11 @@ from typing import Literal
 
 from maskwell.core.arguments import Real
 from maskwell.core.exact import Number
+from maskwell.designs.wire import read_design
 from maskwell.planning.comparison import FairComparison
 from maskwell.planning.comparison import compare as compare_designs
 from maskwell.privacy.measures import Measure
-from maskwell.verbs.inputs import DesignOrPath, read_design
+from maskwell.verbs.inputs import DesignOrPath
 
 
 def compare(

@@ -16,6 +16,7 @@ from maskwell.core.exact import check_probability
 from maskwell.core.phrases import listed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
+from maskwell.designs.wire import read_design
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.errors import ParameterError, UnknownCategoryError
 from maskwell.estimation.joint.collapse import of_sums, wanted_margin
@@ -29,14 +30,14 @@ from maskwell.reports.text.estimate_report import estimate_report, estimate_tabl
 from maskwell.verbs.inputs import (
     Designs,
     Names,
+    SurveyPlan,
     assignments_of,
+    check_no_reports,
     check_progress,
     columns_of,
     names_of,
-    read_design,
     rows_of,
 )
-from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
 if TYPE_CHECKING:
     from maskwell.engines.row_batches import Progress
@@ -280,7 +281,7 @@ def estimate(
         Rows without a report: ``"error"``, ``"drop"`` them, or count them as the report ``"missing"``: ``"category"``.
         An error where nothing is said; with a receipt, as the receipt says.
     weights, inclusion, strata, clusters, population, denominator, replicates, replicate_method, fay, poisson, lonely
-        How the rows were sampled: see :class:`maskwell.verbs.survey_plan.SurveyPlan`.
+        How the rows were sampled: see :class:`maskwell.verbs.inputs.SurveyPlan`.
     progress
         Called with the rows read so far and the share of the file they are.
 

@@ -32,6 +32,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import Cells
 from maskwell.core.documents import joint_fingerprint
+from maskwell.core.phrases import option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
@@ -97,8 +98,8 @@ class Together:
     def _instead(self) -> str:
         """How to describe the sample as drawn with replacement."""
         if self.cells.population.shape[1]:
-            return "leave the population out"
-        return "merge lonely strata" if self.method == "stages" else f"leave {self.method} out"
+            return f"leave {option('population')} out"
+        return "merge lonely strata" if self.method == "stages" else f"leave {option(self.method)} out"
 
     def estimate(self) -> SurveyEstimate:
         """Of the whole sample and of each domain."""

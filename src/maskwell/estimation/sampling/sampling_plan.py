@@ -24,7 +24,7 @@ from maskwell.core.arguments import (
 )
 from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
-from maskwell.core.phrases import VALUES, listed
+from maskwell.core.phrases import VALUES, listed, option
 from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import LONELY, Lonely, weight_factor
@@ -100,7 +100,8 @@ class Scheme:
         if self.method in ROWS_ONLY and cells.clusters:
             raise ParameterError(
                 f"the method {self.method!r} is for samples of rows, and these have clusters",
-                hint='leave out the clusters, or take "with-replacement" for clusters drawn with unequal chances',
+                hint=f"leave out {option('clusters')}, or leave out {option('poisson')}: "
+                "clusters are then as if drawn with replacement",
             )
         if self.method in ("poisson", "pps", "hajek-deville") and not cells.weighted:
             raise ParameterError(
