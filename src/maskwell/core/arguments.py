@@ -12,13 +12,15 @@ import numbers
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sized
+from decimal import Decimal
+from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core.exact import as_fraction, to_float
+from maskwell.core.exact import as_fraction, percent_meant, to_float
 from maskwell.core.phrases import HINT, listed, short_repr, shorten
 from maskwell.errors import CountsError, InputError, MissingValueError, ParameterError, WrongTypeError
 
@@ -59,7 +61,7 @@ WORDS: Mapping[str, str] = {
     "str": "a text",
 }
 LARGEST_COUNT = 2**63 - 1
-HIGHEST_LEVEL = 1 - 1e-12
+HIGHEST_LEVEL, LOWEST_LEVEL = 1 - 1e-12, Fraction(1, 10**12)
 MOST = 10**9
 """Elements that a list may have."""
 
@@ -303,21 +305,31 @@ def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math
 
 
 def check_level(level: Any, *, highest: float = HIGHEST_LEVEL) -> float:
-    """A level of confidence strictly between 0 and 1, and not so near to 1 that no quantile is left.
+    """A level of confidence strictly between 0 and 1, and not so near to either that no quantile is left.
 
-    >>> check_level(0.95)
-    0.95
+    >>> check_level(0.95), check_level("19/20")
+    (0.95, 0.95)
     """
-    check_kind(RealNumber, level=level)
-    if not 0 < level < 1:
-        raise ParameterError(f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level)
-    if level > highest:
+    if not isinstance(level, str | Decimal):
+        check_kind(RealNumber, level=level)
+    value = as_fraction(level, "level")
+    if not 0 < value < 1:
+        raise ParameterError(
+            f"level = {level} is not strictly between 0 and 1",
+            hint=f"give a level such as 0.95{percent_meant(level)}",
+            level=level,
+        )
+    if value > highest:
         raise ParameterError(
             f"level = {level} is too near to 1: the largest is 1 - 1e-12",
             hint="give a level such as 0.999",
             level=level,
         )
-    return float(level)
+    if value < LOWEST_LEVEL:
+        raise ParameterError(
+            f"level = {level} is too near to 0: the smallest is 1e-12", hint="give a level such as 0.95", level=level
+        )
+    return float(value)
 
 
 def as_count(value: object, name: str) -> int:

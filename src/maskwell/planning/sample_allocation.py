@@ -21,12 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arguments import Real, as_floats, list_of
+from maskwell.core.arguments import Real, as_floats, check_level, list_of
 from maskwell.core.exact import Number
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.planning.order import check_same_categories
-from maskwell.planning.sample_size import ROUNDING, check_level, check_margin, check_n, margin_of
+from maskwell.planning.sample_size import ROUNDING, check_margin, check_n, margin_of
 from maskwell.planning.stratum_allocation import FEWEST, Allocation, check_costs, check_names, whole_numbers
 
 MOST_STEPS = 20_000
