@@ -127,20 +127,8 @@ def plan(
         _plan_survey(designs, asked, plot=plot, force=force, as_json=as_json)
         return
     _check_no_survey(survey)
-    _choose(
-        categories,
-        k,
-        n=n,
-        margin=margin,
-        pi=pi,
-        level=level,
-        output=output,
-        plot=plot,
-        picture=picture,
-        force=force,
-        as_json=as_json,
-        demand=demand,
-    )
+    asked = {"n": n, "margin": margin, "pi": pi, "level": level}
+    _choose(_needed_categories(categories, k), demand, asked, output, plot, picture, force=force, as_json=as_json)
 
 
 # ---- with a design
@@ -220,32 +208,34 @@ def _check_no_survey(survey: dict[str, Any]) -> None:
 
 
 def _choose(
-    categories: str | None,
-    k: str | None,
-    *,
-    n: str | None,
-    margin: str | None,
-    pi: str | None,
-    level: str | None,
+    categories: Categories,
+    demand: dict[str, Any],
+    asked: Mapping[str, Any],
     output: str | None,
     plot: str | None,
     picture: str | None,
+    *,
     force: bool,
     as_json: bool,
-    demand: dict[str, Any],
 ) -> None:
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
     from maskwell.reports.text.planning_report import choice_report
     from maskwell.verbs.choose import choose
 
-    labels = _needed_categories(categories, k)
-    asked = needed_demand(demand, "plan")
-    shares = None if pi is None else split_list(pi, "--pi")
-    _check_used(level=level, needs=n or margin, picture=picture, plot=plot)
+    stated = needed_demand(demand, "plan")
+    shares = None if asked["pi"] is None else split_list(asked["pi"], "--pi")
+    _check_used(level=asked["level"], needs=asked["n"] or asked["margin"], picture=picture, plot=plot)
     _check_output(output, force=force, as_json=as_json)
     check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
-    choice = choose(demand=asked, n=n, margin=margin, pi=shares, level=level or LEVEL, categories=labels)
+    choice = choose(
+        demand=stated,
+        n=asked["n"],
+        margin=asked["margin"],
+        pi=shares,
+        level=asked["level"] or LEVEL,
+        categories=categories,
+    )
     drawn = plot_content(plot, lambda: _picture(choice, picture or "frontier"))
     text = None if output is None else dumps(choice.design).encode()
     written = write_files({"output": (output, text), "plot": (plot, drawn)}, force=force)

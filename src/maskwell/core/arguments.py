@@ -426,13 +426,19 @@ def check_weights(values: Any, n: int, *, name: str = "weights", row: int = 0) -
     weights = numbers_of_rows(values, name, n)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if len(bad):
-        raise ParameterError(
-            f"{name}: the value in row {row + int(bad[0]) + 1} is not a number above 0 ({len(bad):,} such)",
-            hint="leave rows out that are not in the sample, and give every other row its weight",
-            values=f"{weights[bad[0]]:g}",
-            rows=bad[:10].tolist(),
-        )
+        hint = "leave rows out that are not in the sample, and give every other row its weight"
+        raise _wrong_rows(weights, bad, name, f"is not a number above 0 ({len(bad):,} such)", hint, row)
     return weights
+
+
+def _wrong_rows(values: Real, bad: Array, name: str, what: str, hint: str, row: int) -> ParameterError:
+    """The error for a column in which some rows, at the places ``bad``, hold what they cannot hold."""
+    return ParameterError(
+        f"{name}: the value in row {row + int(bad[0]) + 1} {what}",
+        hint=hint,
+        values=f"{values[bad[0]]:g}",
+        rows=bad[:10].tolist(),
+    )
 
 
 def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities", row: int = 0) -> Real:
@@ -446,12 +452,8 @@ def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities
     if len(bad):
         high = np.nanmax(chances)
         percent = " (percentages? divide by 100)" if 1 < high <= 100 else ""
-        raise ParameterError(
-            f"{name}: the value in row {row + int(bad[0]) + 1} is not above 0 and up to 1{percent}",
-            hint="give probabilities such as 0.25; a weight of 4 is the probability 1/4",
-            values=f"{chances[bad[0]]:g}",
-            rows=bad[:10].tolist(),
-        )
+        hint = "give probabilities such as 0.25; a weight of 4 is the probability 1/4"
+        raise _wrong_rows(chances, bad, name, f"is not above 0 and up to 1{percent}", hint, row)
     return chances
 
 
@@ -466,12 +468,8 @@ def check_population(values: Any, n: int, *, stage: int = 1, row: int = 0) -> Re
     bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes >= 1)))
     if len(bad):
         fraction = "a sampling fraction f of n units means a population of n / f" if sizes[bad[0]] > 0 else ""
-        raise ParameterError(
-            f"{name}: the value in row {row + int(bad[0]) + 1} is not a number of units",
-            hint=fraction or "give how many units there were to draw from, 1 or more",
-            values=f"{sizes[bad[0]]:g}",
-            rows=bad[:10].tolist(),
-        )
+        hint = fraction or "give how many units there were to draw from, 1 or more"
+        raise _wrong_rows(sizes, bad, name, "is not a number of units", hint, row)
     return sizes
 
 

@@ -12,7 +12,7 @@ Source: [Adeshiyan2011, Theorem 3.1, Theorem 3.2 corrected]; the short form is d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -124,15 +124,7 @@ def estimate_cells(
     check_kind(RealNumber | None, denominator=denominator)
     labels = cells.sample.labels.tolist()
     if isinstance(design, Mapping):
-        missing = [label for label in labels if label not in design]
-        if missing:
-            raise LabelError(
-                f"no design for {len(missing):,} of {len(labels):,} samples",
-                hint="give one design for each label",
-                values=listed(map(repr, missing), len(missing), VALUES),
-                missing=missing,
-            )
-        designs = [design[label] for label in labels]
+        designs = _designs_of(labels, design)
     elif len(labels) > 1:
         raise InputError(f"one design for {len(labels)} samples", hint="give a mapping from each label to its design")
     else:
@@ -347,14 +339,7 @@ def cells_of_rows(
         raise InputError(f"{len(design)} designs and no samples", hint="say which design each row used: samples=")
     group = Factor.of(samples, "samples")
     labels = group.labels.tolist()
-    missing = [label for label in labels if label not in design]
-    if missing:
-        raise LabelError(
-            f"no design for {len(missing):,} of {len(labels):,} samples",
-            hint="give one for each",
-            values=listed(map(repr, missing), len(missing), VALUES),
-            missing=missing,
-        )
+    used = _designs_of(labels, design)
     unused = [label for label in design if label not in set(labels)]
     if unused:
         raise LabelError(
@@ -362,10 +347,22 @@ def cells_of_rows(
             hint="leave out their designs if they were not asked, or check the column of the samples",
             samples=unused,
         )
-    used = [design[label] for label in labels]
     readings = readings_of(used, inverse)
     codes = _codes_by_sample(used, reports, group)
     return Cells.of(codes, domain=domains, sample=group, **plan.columns(len(codes))), readings
+
+
+def _designs_of(labels: Sequence[Any], designs: Mapping[Any, Design]) -> list[Design]:
+    """The design of each sample."""
+    missing = [label for label in labels if label not in designs]
+    if missing:
+        raise LabelError(
+            f"no design for {len(missing):,} of {len(labels):,} samples",
+            hint="give one design for each label",
+            values=listed(map(repr, missing), len(missing), VALUES),
+            missing=missing,
+        )
+    return [designs[label] for label in labels]
 
 
 def _grouped(design: Design, reports: Any, plan: SamplingPlan, *, domain: Any) -> Cells:
