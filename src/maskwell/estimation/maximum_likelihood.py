@@ -21,8 +21,8 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import GAP, Maximum, maximise
-from maskwell.estimation.moments import COVARIANCE_LIMIT, estimate_by_moments
-from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.estimation.moments import estimate_by_moments
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Sample
 
 WRITTEN_LIMIT = 10**7
 

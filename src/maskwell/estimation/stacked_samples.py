@@ -31,14 +31,12 @@ from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import maximise
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, likelihood_of
 from maskwell.estimation.moments import (
-    ROUNDING,
     estimate_by_moments,
-    flags_of_moments,
     largest_steps,
     nearest_shares,
     sampling_part,
 )
-from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample, flags_of_moments
 
 TOLERANCE = 1e-12
 _OUTSIDE = 1e-8  # how far a sum may lie from what the reports depend on, as a part of its length

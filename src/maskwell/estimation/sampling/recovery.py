@@ -26,7 +26,7 @@ from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.errors import ReportError, TooLargeError, WrongTypeError
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.moments import COVARIANCE_LIMIT
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT
 
 
 class Reading(Protocol):

@@ -24,8 +24,7 @@ from maskwell.core.labels import texts
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate, Released
 from maskwell.estimation.invariant_shares import TURNS_AROUND, WITH_WEIGHTS, estimate_moved
-from maskwell.estimation.moments import flags_of_moments
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.share_estimate import Estimate, flags_of_moments
 from maskwell.release.analysis.kept_tables import is_kept
 from maskwell.release.analysis.table_routes import Route
 from maskwell.release.folder.receipt import Group
