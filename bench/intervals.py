@@ -9,7 +9,7 @@ import numpy as np
 from bench.measure import best_seconds
 from bench.speed import Line
 from maskwell import Categories, Counts, Design, Estimate
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.designs import Dense, Uniform
 from maskwell.estimation import estimate_by_moments, maximise, minimax_left_inverse
 

@@ -9,7 +9,7 @@ import numpy as np
 from bench.measure import best_seconds
 from bench.speed import Line
 from maskwell import Categories, Counts, Design
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.designs import Kronecker, Uniform
 from maskwell.estimation import estimate_by_moments, maximise
 

@@ -20,9 +20,8 @@ from tests.support.command_line import run
 from tests.support.examples import EXAMPLES
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 
-from maskwell.core.documents import from_json, read_document
+from maskwell.core.documents import fingerprint_of, from_json, read_document
 from maskwell.designs import wire
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DesignFileError, MaskwellError
 from maskwell.planning import improve

@@ -163,7 +163,7 @@ def test_rooms_can_be_held_in_the_head(root: Path) -> None:
     assert {room: len(files) for room, files in rooms_of(root).items() if len(files) > 65} == {}
 
 
-ONE_IDEA = {"device", "risk", "survey_plan"}
+ONE_IDEA = {"device", "risk"}
 """The verb, and the folder that does its work or the command that types it."""
 
 

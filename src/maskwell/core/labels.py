@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core.arrays import Codes, code_type
-from maskwell.core.escapes import HALF
-from maskwell.core.phrases import MESSAGE, listed, shorten
+from maskwell.core.arguments import Codes, code_type
+from maskwell.core.phrases import HALF, MESSAGE, listed, shorten
 from maskwell.errors import DesignFileError, LabelError, WrongTypeError
 
 LARGEST_SAFE_INTEGER = 2**53 - 1  # beyond it a JSON number is rounded by browsers, so the integer travels as text

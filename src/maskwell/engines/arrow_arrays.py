@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Bits
+from maskwell.core.arguments import Array, Bits
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.core.report_data import bits_from_texts
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories, Encoded
-from maskwell.core.joint_keys import joint_keys
-from maskwell.core.joint_keys import separate_codes as separate_keys
+from maskwell.core.groups import joint_keys
+from maskwell.core.groups import separate_codes as separate_keys
 from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.engines.arrow_arrays import require
 from maskwell.engines.arrow_checks import column_errors

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow_arrays import described, reason_of, require, without_traces
 from maskwell.engines.arrow_checks import REPORTS, check_column_type, validated_values

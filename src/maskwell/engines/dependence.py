@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.engines.arrow_checks import column_errors
 from maskwell.engines.column_codes import NumberedColumn, joined_columns, numbered_column
 from maskwell.engines.value_counts import (

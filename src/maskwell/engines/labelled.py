@@ -19,8 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
-from maskwell.core.atomic import partial_folder
-from maskwell.core.leftovers import target_of
+from maskwell.core.atomic import partial_folder, target_of
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require
 from maskwell.engines.arrow_checks import WRITE_AGAIN, validated

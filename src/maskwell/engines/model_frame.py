@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, kind_of, pairs_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind, kind_of, pairs_of
 from maskwell.core.categories import Categories
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.core.phrases import shorten
 from maskwell.designs.design import Design
 from maskwell.engines.arrow_arrays import missing_rows, require

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
-from maskwell.core.factors import Factor
+from maskwell.core.arguments import Array, Real, check_inclusion, check_weights
+from maskwell.core.groups import Factor
 from maskwell.core.labels import plain
-from maskwell.core.survey_numbers import check_inclusion, check_weights
 from maskwell.engines.arrow_arrays import missing_rows, require
 from maskwell.engines.arrow_checks import column_errors
 from maskwell.engines.column_codes import joint_codes, places_of, separate_codes

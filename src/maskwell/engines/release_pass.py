@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cells import CellTable
 from maskwell.core.randomness import RandomSource

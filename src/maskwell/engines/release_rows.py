@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow_arrays import require, without_traces, without_views
 from maskwell.engines.column_codes import MISSING, LevelCoder

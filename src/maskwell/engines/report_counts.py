@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.cells import Cells
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.core.phrases import listed
 from maskwell.core.report_data import Counts, Reports
 from maskwell.designs.coded import tally_codes

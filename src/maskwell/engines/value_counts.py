@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.engines.column_codes import MISSING_NUMBER, NumberedColumn
 
 CELLS = 1 << 22

@@ -27,8 +27,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_list, check_kind
 from maskwell.core.display import plain_numbers
 from maskwell.core.exact import Number, Parity, to_float, to_text
 from maskwell.designs.design import MATRIX_LIMIT, Design

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind, check_level
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, to_float, to_text
 from maskwell.core.phrases import Printed
@@ -38,7 +37,6 @@ from maskwell.planning.candidates import (
 )
 from maskwell.planning.extremal import LIMIT, extremal_design
 from maskwell.planning.sample_size import (
-    check_level,
     check_margin,
     check_n,
     margin_of,

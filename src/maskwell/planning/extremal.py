@@ -41,8 +41,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind, shown_short
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, check_kind, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
 from maskwell.core.phrases import Printed

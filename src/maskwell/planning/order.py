@@ -31,8 +31,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind
 from maskwell.core.exact import Number, Parity, as_fraction, common_denominator, to_float, told_apart
 from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design, big

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design

@@ -22,13 +22,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_floats, check_level, list_of
 from maskwell.core.exact import Number
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.planning.order import check_same_categories
-from maskwell.planning.sample_size import check_level
 from maskwell.planning.stratum_allocation import FEWEST, Allocation, Division, check_costs, check_names
 
 MOST_STEPS = 20_000

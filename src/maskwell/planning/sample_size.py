@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_count, as_whole, check_kind, shown_short
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_count, as_whole, check_kind, check_level, shown_short
 from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design
@@ -30,27 +29,10 @@ from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
 from maskwell.planning.unit_variance import Sampling, UnitVariance, unit_variances, worst_shares
 from maskwell.privacy.measures import plain_truth
 
-HIGHEST, LOWEST = 1 - 1e-12, Fraction(1, 10**12)
 LEAST_MARGIN = Fraction(1, 10**9)
 MOST_RESPONDENTS = 10**12
 ROUNDING = 1e-12
 """How far above a whole number a needed n may lie and still count as that number."""
-
-
-def check_level(level: Number) -> float:
-    """A level strictly between 0 and 1."""
-    value = _inside(level, "level", "give a level such as 0.95")
-    if value > HIGHEST:
-        raise ParameterError(
-            f"level = {level} is too near to 1: the largest is 1 - 1e-12",
-            hint="give a level such as 0.999",
-            level=level,
-        )
-    if value < LOWEST:
-        raise ParameterError(
-            f"level = {level} is too near to 0: the smallest is 1e-12", hint="give a level such as 0.95", level=level
-        )
-    return float(value)
 
 
 def check_margin(margin: Number) -> float:

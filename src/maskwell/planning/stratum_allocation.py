@@ -24,14 +24,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, as_list, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_floats, as_list, check_level, list_of
 from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
-from maskwell.planning.sample_size import ROUNDING, check_category, check_level, check_margin, check_n, margin_of
+from maskwell.planning.sample_size import ROUNDING, check_category, check_margin, check_n, margin_of
 from maskwell.planning.unit_variance import Sampling, UnitVariance, unit_variance
 
 FEWEST = 2

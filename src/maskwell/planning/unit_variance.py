@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_real, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_real, check_kind
 from maskwell.core.exact import Number, as_fraction
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError

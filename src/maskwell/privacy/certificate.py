@@ -31,10 +31,10 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
-from maskwell.core.escapes import in_json
+from maskwell.core.documents import fingerprint_of
 from maskwell.core.exact import Parity, from_text, to_text
+from maskwell.core.phrases import in_json
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.errors import CertificateError, DataFileError, ParameterError
 from maskwell.privacy.criteria import DEMANDS, FUNCTION, SLACK, Demand, verdict
 from maskwell.privacy.curves import Boundary, Curve, Lines, Steps

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import check_kind, check_path
-from maskwell.core.documents import from_json, from_json_noting, read_document
+from maskwell.core.documents import fingerprint_of, from_json, from_json_noting, read_document
 from maskwell.core.exact import Parity, from_text, parity_text, to_text, told_apart
 from maskwell.core.phrases import fault_of
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import CertificateError, MaskwellError
 from maskwell.privacy.certificate import RULES, VERSION, Certificate, answer_of, bound_of

@@ -37,8 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind, kind_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, check_kind, kind_of
 from maskwell.core.exact import (
     Number,
     Parity,

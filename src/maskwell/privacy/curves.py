@@ -28,8 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_list, check_kind, list_of, pairs_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, as_list, check_kind, list_of, pairs_of
 from maskwell.core.exact import (
     Number,
     Parity,

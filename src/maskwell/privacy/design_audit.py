@@ -20,8 +20,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from maskwell.core.arguments import as_list, check_kind, shown_short
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_list, check_kind, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, is_decimal, log_of, safe_below, to_digits, to_float, to_text
 from maskwell.core.phrases import Printed

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, check_kind
 from maskwell.core.exact import Number, as_fraction
 from maskwell.errors import ParameterError
 from maskwell.privacy.curves import Bound, Curve, crossing, side

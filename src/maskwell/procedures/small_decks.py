@@ -10,8 +10,7 @@ from itertools import chain
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, WholeNumber, as_count, check_kind, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, WholeNumber, as_count, check_kind, list_of
 from maskwell.core.exact import common_denominator, to_text
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import overload
 
-from maskwell.core.escapes import in_markdown, one_line, visible_lines
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import in_markdown, one_line, shorten, visible_lines
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import SPACE
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from maskwell.designs.design import Design
+from maskwell.designs.wire import read_design
 from maskwell.errors import WrongTypeError
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.share_estimate import Estimate
@@ -29,7 +30,6 @@ from maskwell.reports.pictures.risk_curves import plot_release_risk, plot_risk_r
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
 from maskwell.reports.pictures.utility_pictures import plot_associations
 from maskwell.verbs.estimate import EstimateResult
-from maskwell.verbs.inputs import read_design
 
 
 def _of_design(design: Design, **options: Any) -> Picture:

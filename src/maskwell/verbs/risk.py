@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import check_option
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, check_option
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.phrases import option

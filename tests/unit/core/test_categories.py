@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.quiet import quiet
 
 from maskwell.core import Categories
+from maskwell.core.categories import natural_array
 from maskwell.core.labels import is_missing, plain, texts
-from maskwell.core.library_columns import natural_array
 from maskwell.errors import (
     DesignFileError,
     InputError,

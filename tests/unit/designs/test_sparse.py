@@ -12,9 +12,9 @@ import pytest
 from tests.support.words import HandmadeRandom, edge_words
 
 from maskwell.core import Categories, SeededRandom
+from maskwell.core.documents import fingerprint_of
 from maskwell.designs import Blocks, Dense, Sparse, kernels, sparse, sparse_algebra
-from maskwell.designs.fingerprint import fingerprint_of
-from maskwell.designs.threshold_tables import leading_bits, threshold64
+from maskwell.designs.column_arrays import leading_bits, threshold64
 from maskwell.errors import (
     LabelError,
     MatrixError,

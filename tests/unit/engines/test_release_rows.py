@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.engines import release_rows
 from maskwell.engines.column_codes import LevelCoder
 from maskwell.engines.labelled_columns import ColumnLabels

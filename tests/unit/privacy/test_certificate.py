@@ -18,9 +18,9 @@ from tests.support import certificates as made
 from tests.support.examples import ABC, EXAMPLES, WARNER, numbered
 
 from maskwell.core import Categories
+from maskwell.core.documents import fingerprint_of
 from maskwell.core.exact import to_text
 from maskwell.designs import Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform, wire
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.errors import CertificateError, ParameterError, TooLargeError
 from maskwell.privacy import (
     Certificate,

@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import distinct_rows
+from maskwell.core.groups import distinct_rows
 from maskwell.core.labels import texts
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate, Released
 from maskwell.estimation.invariant_shares import TURNS_AROUND, WITH_WEIGHTS, estimate_moved
-from maskwell.estimation.moments import flags_of_moments
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.share_estimate import Estimate, flags_of_moments
 from maskwell.release.analysis.kept_tables import is_kept
 from maskwell.release.analysis.table_routes import Route
 from maskwell.release.folder.receipt import Group

@@ -12,8 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, list_of
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, check_kind, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.display import plain_label
 from maskwell.core.phrases import Printed, option

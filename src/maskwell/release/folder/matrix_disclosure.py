@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError

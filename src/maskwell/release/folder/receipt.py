@@ -15,8 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from maskwell.core import labels as rules
-from maskwell.core.arguments import check_path
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_path
 from maskwell.core.categories import Categories
 from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, shorten

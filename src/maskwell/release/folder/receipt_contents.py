@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.documents import json_form, version_text
-from maskwell.core.escapes import in_json
+from maskwell.core.phrases import in_json
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
 from maskwell.release.analysis.kept_tables import kept_columns

@@ -25,9 +25,8 @@ import numpy as np
 
 from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 from maskwell.core.documents import json_form
-from maskwell.core.escapes import in_json, in_markdown, start_of_line, visible
 from maskwell.core.labels import texts
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, in_json, in_markdown, shorten, start_of_line, visible
 from maskwell.engines.arrow_arrays import describe
 from maskwell.engines.column_codes import numbered_column
 from maskwell.engines.row_sources import open_source

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_list, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, as_list, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction, common_denominator
 from maskwell.core.phrases import MESSAGE, listed

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_list, as_whole
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.phrases import round_up
 from maskwell.errors import CountsError, InfeasibleError, ParameterError

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, common_denominator, percent_meant, to_decimal, to_text
 from maskwell.designs.coded import CodedDesign

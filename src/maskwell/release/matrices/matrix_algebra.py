@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_list, check_kind
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, as_array, as_list, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_text

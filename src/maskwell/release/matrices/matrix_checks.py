@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_real, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, as_real, check_kind
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, as_list
 from maskwell.core.categories import Categories
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse

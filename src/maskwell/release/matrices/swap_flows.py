@@ -20,8 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, check_kind
-from maskwell.core.arrays import Array, Real, code_type
+from maskwell.core.arguments import Array, Real, as_floats, check_kind, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin
 from maskwell.core.exact import common_denominator, sum_of

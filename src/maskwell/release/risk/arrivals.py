@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import LARGEST_KEY, number_cells, possible_cells, renumber
+from maskwell.core.groups import LARGEST_KEY, number_cells, possible_cells, renumber
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.binomial_sums import (

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.errors import TooLargeError
 
 SMALL = 0.1

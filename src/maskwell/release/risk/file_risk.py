@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, RealNumber, as_real, check_kind, list_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Flag, Real, RealNumber, as_real, check_kind, check_level, list_of
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import find_keys, number_cells
+from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.phrases import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
 from maskwell.release.analysis.kept_tables import unchanged_columns
@@ -26,7 +25,6 @@ from maskwell.release.risk.identity_disclosure import (
     risks_of,
     swapped_risks,
 )
-from maskwell.release.risk.match_chances import check_level
 from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.risk.risk_report import (
     ANY_LOOK,

@@ -31,12 +31,10 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_floats, check_kind, shown_short
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_floats, check_counts, check_level, shown_short
 from maskwell.core.labels import is_missing
-from maskwell.core.survey_numbers import check_counts
 from maskwell.designs.dense import design_of
-from maskwell.errors import CountsError, MatrixError, ParameterError, UnknownCategoryError
+from maskwell.errors import CountsError, MatrixError, UnknownCategoryError
 from maskwell.release.risk.binomial_sums import BinomialSums, CountDistributions, count_distributions, sums_of_terms
 
 SLACK = 1e-12
@@ -238,13 +236,6 @@ class TargetRisks:
     in_range: Real
     t_low: Array
     t_high: Array
-
-
-def check_level(level: float) -> None:
-    """Raise unless strictly between 0 and 1."""
-    check_kind(RealNumber, level=level)
-    if not 0 < level < 1:
-        raise ParameterError(f"level = {level} is not strictly between 0 and 1", hint="give a level such as 0.95")
 
 
 def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95) -> TargetRisks:

@@ -30,8 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_list, as_whole, check_kind, pairs_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, as_list, as_whole, check_kind, pairs_of
 from maskwell.core.exact import Parity, to_text
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of

@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_mapping, check_kind, check_option
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_mapping, check_kind, check_option
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import find_keys, number_cells
+from maskwell.core.groups import find_keys, number_cells
 from maskwell.errors import ParameterError, UnknownCategoryError
 
 ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS = "any-look", "own-key", "own-key-95", "released-counts"

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import KeyFinder, distinct_rows, joint_keys
+from maskwell.core.groups import KeyFinder, distinct_rows, joint_keys
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.designs.design import Transitions
 from maskwell.release.analysis.kept_tables import Randomized

@@ -21,12 +21,12 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
+from maskwell.core.documents import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.core.labels import texts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Transitions
-from maskwell.designs.fingerprint import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.designs.sparse import Sparse
 
 _STRETCH = 1 << 14

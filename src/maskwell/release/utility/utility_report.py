@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.documents import json_form
 from maskwell.core.phrases import listed

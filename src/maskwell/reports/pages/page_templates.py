@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.escapes import visible_lines
+from maskwell.core.phrases import visible_lines
 from maskwell.errors import MissingExtraError
 from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS, variables
 

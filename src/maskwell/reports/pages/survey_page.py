@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.documents import version_text
 from maskwell.core.exact import to_text
 from maskwell.core.phrases import Printed, round_up

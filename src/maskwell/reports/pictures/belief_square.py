@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.exact import Parity
 from maskwell.core.phrases import Printed
 from maskwell.privacy.criteria import Demand, posterior_range

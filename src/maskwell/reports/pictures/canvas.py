@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.atomic import atomic_file
-from maskwell.core.escapes import visible, visible_lines
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, visible, visible_lines
 from maskwell.errors import DataFileError, MissingExtraError
 from maskwell.reports.pictures.palette import TEXT_FONTS, colour, with_variables
 from maskwell.reports.plain_words import SPACE

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind, list_of
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, as_list, check_kind, list_of
 from maskwell.core.exact import Number, log_of, safe_below, to_float
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand

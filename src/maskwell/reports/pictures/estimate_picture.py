@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_floats, check_kind, check_level
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, RealNumber, as_floats, check_kind, check_level
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, check_kind
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import InputError
 from maskwell.estimation.regression.regression_result import Regression

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind, pairs_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_list, check_kind, pairs_of
 from maskwell.core.exact import Number, to_float
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import ParameterError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import Flag, check_kind, shown_short
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, Flag, check_kind, shown_short
 from maskwell.core.exact import Parity
 from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError, WrongTypeError

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maskwell.core.cells import CellTable
-from maskwell.core.escapes import one_line
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, one_line, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.release.analysis.kept_tables import kept_columns
 from maskwell.release.kept_bounds import check_kept, exempted

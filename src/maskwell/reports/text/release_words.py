@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from maskwell.core.escapes import one_line
 from maskwell.core.exact import rounded, to_decimal
+from maskwell.core.phrases import one_line
 from maskwell.engines.labelled_columns import Labels
 from maskwell.release.analysis.kept_tables import kept_columns
 from maskwell.release.folder.receipt_contents import in_words

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.escapes import one_line
-from maskwell.core.phrases import Printed, listed, shorten
+from maskwell.core.phrases import Printed, listed, one_line, shorten
 from maskwell.engines.labelled_columns import Labels
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.release_result import Release

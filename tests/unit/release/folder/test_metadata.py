@@ -16,7 +16,7 @@ import pytest
 from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within, write_csv, written
 
 from maskwell.core import CellTable
-from maskwell.core.escapes import visible
+from maskwell.core.phrases import visible
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.release import Release
 from maskwell.release.folder.receipt_contents import public_receipt
