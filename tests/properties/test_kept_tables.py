@@ -15,12 +15,11 @@ import pytest
 
 from maskwell.core import CellTable
 from maskwell.release import ReleasePlan
-from maskwell.release.analysis.kept_tables import is_kept, kept_columns
 from maskwell.release.assessment import tables_of
 from maskwell.release.folder.receipt_contents import kept_of
-from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.stage import Stage, moved_by, needed_columns
 from maskwell.release.stages.stage_building import build_stages
+from maskwell.release.stages.table_flow import expected_table, is_kept, kept_columns
 
 COLUMNS = ("a", "b", "c", "d")
 FOLLOWS = {"a0": "u", "a1": "u", "a2": "v"}

@@ -16,8 +16,7 @@ from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, fault_of, listed
-from maskwell.engines.arrow_arrays import reason_of, require
-from maskwell.engines.arrow_checks import VALUES, check_column_type, validated_values
+from maskwell.engines.arrow_arrays import VALUES, check_column_type, reason_of, require, validated_values
 from maskwell.errors import DataFileError, WrongTypeError
 
 Coded: TypeAlias = Mapping[str, Categories | None]

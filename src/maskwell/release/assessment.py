@@ -19,7 +19,6 @@ from maskwell.engines.release_pass import RowsReleased, file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows, ending_of
 from maskwell.errors import ParameterError
-from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.plans.edit_rules import Rule
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release
@@ -36,6 +35,7 @@ from maskwell.release.side_channels import (
 )
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.stage_building import build_stages
+from maskwell.release.stages.table_flow import unchanged_columns
 from maskwell.release.utility.utility_report import UtilityReport, assess_utility
 
 MOST_PAIRS = 300

@@ -30,7 +30,6 @@ from maskwell.release.release_result import Release
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
 from maskwell.release.risk.risk_report import RELEASED_COUNTS, risk_against
-from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.stage import (
     Stage,
     achieved,
@@ -39,6 +38,7 @@ from maskwell.release.stages.stage import (
     needed_columns,
     own_posteriors,
 )
+from maskwell.release.stages.table_flow import expected_table
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
 """Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""

@@ -25,8 +25,16 @@ from maskwell.designs.sampler import KeyedSampler, Sampler
 from maskwell.designs.sparse import Sparse
 from maskwell.engines.cell_counts import merged, write_cell_values
 from maskwell.engines.formula import read_formula
-from maskwell.engines.release_pass import RowPlan, RowsReleased, check_ids, file_columns, release_batches, release_rows
-from maskwell.engines.release_rows import Draws, RowStage
+from maskwell.engines.release_pass import (
+    Draws,
+    RowPlan,
+    RowsReleased,
+    RowStage,
+    check_ids,
+    file_columns,
+    release_batches,
+    release_rows,
+)
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import ParameterError, PlanError

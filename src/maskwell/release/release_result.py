@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.cells import CellTable
-from maskwell.release.analysis.kept_tables import is_kept
 from maskwell.release.folder.matrix_disclosure import protection_of
 from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.table_flow import is_kept
 
 if TYPE_CHECKING:
     from maskwell.release.plans.release_plan import ReleasePlan

@@ -18,7 +18,7 @@ from maskwell.release.assessment import assess_tables
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release
-from maskwell.release.stages.stage_building import expected_share
+from maskwell.release.utility.utility_report import expected_change
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,12 +199,3 @@ def point_of(
         inflation=None if release.utility is None else release.utility.worst_inflation,
         chosen=chosen,
     )
-
-
-def expected_change(release: Release) -> float:
-    """Share of the records that are expected to change in at least one column.
-
-    Where no table has all columns that are randomized, as if each stage met the same mixture of records.
-    """
-    share = expected_share(release.stages, release.tables.values(), [*release.variables])
-    return 1 - math.prod(1 - stage.expected_changed() for stage in release.stages) if share is None else share

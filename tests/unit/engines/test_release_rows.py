@@ -7,10 +7,10 @@ import pytest
 from tests.support.quiet import quiet
 
 from maskwell.core.arrays import Array
-from maskwell.engines import release_rows
+from maskwell.engines import release_pass
 from maskwell.engines.column_codes import LevelCoder
 from maskwell.engines.labelled_columns import ColumnLabels
-from maskwell.engines.release_rows import RowReleaser, RowStage, StateFinder
+from maskwell.engines.release_pass import RowReleaser, RowStage, StateFinder
 from maskwell.errors import TooLargeError, WrongTypeError
 
 pa = pytest.importorskip("pyarrow")
@@ -42,7 +42,7 @@ def releaser(
 
 @pytest.mark.parametrize("most", [1 << 22, 1], ids=["table", "search"])
 def test_states_are_found_by_table_and_by_search(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release_rows, "DENSE_STATES", most)
+    monkeypatch.setattr(release_pass, "DENSE_STATES", most)
     states = np.array([[2, 1], [0, 0], [1, -1]])
     finder = StateFinder(states, [3, 2])
     codes = [np.array([0, 2, 1, 1, 2]), np.array([0, 1, -1, 0, 0])]

@@ -26,10 +26,9 @@ from maskwell.estimation.direct_estimate import DirectEstimate, Released
 from maskwell.estimation.invariant_shares import TURNS_AROUND, WITH_WEIGHTS, estimate_moved
 from maskwell.estimation.moments import flags_of_moments
 from maskwell.estimation.share_estimate import Estimate
-from maskwell.release.analysis.kept_tables import is_kept
 from maskwell.release.analysis.table_routes import Route
 from maskwell.release.folder.receipt import Group
-from maskwell.release.risk.table_flow import CodedStage, TableFlow
+from maskwell.release.stages.table_flow import CodedStage, TableFlow, is_kept
 
 MOST_TRANSITIONS = 2 * 10**6
 MOST_CELLS = 3000

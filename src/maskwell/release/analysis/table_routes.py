@@ -22,10 +22,10 @@ from maskwell.engines.assignments import Assignment
 from maskwell.engines.cell_counts import open_rows
 from maskwell.engines.row_sources import MemoryTable, Source
 from maskwell.errors import ParameterError
-from maskwell.release.analysis.kept_tables import is_kept, kept_columns
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.stages.stage import acting, needed_columns
+from maskwell.release.stages.table_flow import is_kept, kept_columns
 
 OPEN, EXACT, KEPT, SOLVED = "open", "exact", "kept", "solved"
 BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"

@@ -5,10 +5,8 @@ An internal receipt holds every stage in JSON: all that one randomization of a r
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,51 +15,18 @@ import numpy as np
 from maskwell.core import labels as rules
 from maskwell.core.arguments import check_path
 from maskwell.core.arrays import Array, Real
-from maskwell.core.categories import Categories
 from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
-from maskwell.release.analysis.kept_tables import kept_columns
 from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import Stage, state_categories
+from maskwell.release.stages.table_flow import kept_columns
 
 T = TypeVar("T")
 State: TypeAlias = tuple[Hashable, ...]
-
-
-def stage_to_dict(stage: Stage) -> dict[str, Any]:
-    """All of a stage, with the counts of the original file: never to be published.
-
-    >>> import numpy as np
-    >>> from maskwell.designs import Uniform
-    >>> from maskwell.core import Categories
-    >>> states = [("no",), ("yes",)]
-    >>> stage = Stage(variables=("smokes",), states=states, outputs=states, counts=np.array([30, 10]),
-    ...               design=Uniform.from_gamma(3, Categories.of(["no", "yes"])), cells=np.zeros(2, dtype=int),
-    ...               method="uniform", invariance="none", derived=False)
-    >>> stage_from_dict(stage_to_dict(stage)).counts.tolist()   # what went in comes back
-    [30, 10]
-    """
-    return {
-        "variables": list(stage.variables),
-        "within": list(stage.within),
-        "linked": {name: _pairs(table) for name, table in stage.linked.items()},
-        "states": labels_json(stage.states),
-        "outputs": labels_json(stage.outputs),
-        "design": numbered(stage.design).to_dict(),
-        "counts": stage.counts.tolist(),
-        "weights": _numbers(stage.weights),
-        "squares": _numbers(stage.squares),
-        "cells": stage.cells.tolist(),
-        "method": stage.method,
-        "invariance": stage.invariance,
-        "derived": stage.derived,
-        "notes": list(stage.notes),
-        **({} if stage.steps is None else {"steps": [numbered(step).to_dict() for step in stage.steps]}),
-    }
 
 
 def stage_from_dict(content: Mapping[str, Any]) -> Stage:
@@ -128,13 +93,6 @@ def matrix_from(content: Any) -> CodedDesign:
     return design
 
 
-def numbered(design: CodedDesign) -> CodedDesign:
-    """Without labels, which stand beside it as states: they may be missing values, and there may be a million."""
-    if not isinstance(design, Sparse):
-        return design
-    return design.with_labels(Categories.numbered(design.k), Categories.numbered(design.m))
-
-
 def labelled(design: CodedDesign, states: Sequence[State], outputs: Sequence[State]) -> CodedDesign:
     """Undo :func:`numbered`."""
     return labelled_as(design, states, outputs) if isinstance(design, Sparse) else design
@@ -148,15 +106,6 @@ def labelled_as(design: CodedDesign, states: Sequence[State], outputs: Sequence[
     return design.with_labels(inputs, reports)
 
 
-def labels_json(states: Sequence[State]) -> list[list[Any]]:
-    """Labels of states; a missing value is ``null``.
-
-    >>> labels_json([("a", 1), ("b", None)])
-    [['a', 1], ['b', None]]
-    """
-    return [[label_json(label) for label in state] for state in states]
-
-
 def labels_from(content: Any, width: int) -> list[tuple[Hashable, ...]]:
     """Undo :func:`labels_json`, for states of so many columns."""
     if not isinstance(content, list) or any(type(state) is not list or len(state) != width for state in content):
@@ -164,22 +113,9 @@ def labels_from(content: Any, width: int) -> list[tuple[Hashable, ...]]:
     return [tuple(None if form is None else rules.from_json(form) for form in state) for state in content]
 
 
-def label_json(label: Hashable) -> Any:
-    """One label, ``None`` for a missing value."""
-    return None if label is None else rules.to_json(rules.plain(label))
-
-
-def _pairs(table: Mapping[tuple[Hashable, ...], Hashable]) -> list[list[Any]]:
-    return [[[label_json(part) for part in key], label_json(label)] for key, label in table.items()]
-
-
 def _table(pairs: Any, width: int) -> dict[tuple[Hashable, ...], Hashable]:
     keys, labels = labels_from([key for key, _ in pairs], width), labels_from([[label] for _, label in pairs], 1)
     return {key: label for key, (label,) in zip(keys, labels, strict=True)}
-
-
-def _numbers(values: Real | None) -> list[float] | None:
-    return None if values is None else np.asarray(values, dtype=np.float64).tolist()
 
 
 def _array(values: Any, k: int) -> Real | None:
@@ -389,13 +325,6 @@ def stages_of(receipt: Receipt) -> list[Stage]:
             hint="give the internal receipt: internal/receipt.json of the release folder",
         )
     return stages
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of receipts."""
-    text = files("maskwell.release.folder").joinpath("receipt.schema.json").read_text(encoding="utf-8")
-    content: dict[str, Any] = json.loads(text)
-    return content
 
 
 def _group(content: Mapping[str, Any]) -> Group:

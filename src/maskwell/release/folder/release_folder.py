@@ -30,20 +30,21 @@ from maskwell.core.labels import texts
 from maskwell.core.phrases import Printed, shorten
 from maskwell.engines.arrow_arrays import describe
 from maskwell.engines.column_codes import numbered_column
+from maskwell.engines.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.engines.row_sources import open_source
-from maskwell.engines.value_counts import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.errors import DataFileError, LabelError, PublishError
 from maskwell.release.folder.matrix_disclosure import INCLUDED, check_matrix, check_randomness, is_included
-from maskwell.release.folder.receipt import numbered, schema
 from maskwell.release.folder.receipt_contents import (
     advice_of,
     dumps,
     in_words,
     internal_receipt,
     kept_of,
+    numbered,
     public_receipt,
     rounded_share,
     rounded_up,
+    schema,
 )
 from maskwell.release.folder.release_metadata import (
     Entry,

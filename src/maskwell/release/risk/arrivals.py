@@ -31,8 +31,8 @@ from maskwell.release.risk.binomial_sums import (
 )
 from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.release.risk.match_chances import strict_risk, strict_when_highest
-from maskwell.release.risk.table_flow import CodedStage, TableFlow
 from maskwell.release.stages.stage import Stage, acting, moved_by, needed_columns
+from maskwell.release.stages.table_flow import CodedStage, TableFlow
 
 _NEAR = 1 + 1e-9
 

@@ -5,7 +5,7 @@ A matrix is worked out from the counts, was fixed before, or is that of an earli
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +18,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import ParameterError, PlanError, TooLargeError
+from maskwell.errors import ParameterError, PlanError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.matrix_algebra import mixed, repeated
 from maskwell.release.matrices.matrix_checks import is_invariant
@@ -34,9 +34,8 @@ from maskwell.release.plans.method import CountMethod, GivenMethod, OpenStates
 from maskwell.release.plans.plan_entries import find_levels
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.stages.given_stages import given_stage, recounted_stage
-from maskwell.release.stages.stage import Stage, acting, needed_columns, state_categories
+from maskwell.release.stages.stage import Stage, state_categories
 
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
@@ -383,30 +382,3 @@ def _excluded(protection: Protection, table: CellTable, kept: Array, where: str)
 
 
 # ---- what stages change
-
-
-def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
-    """The expected share of all records that are changed in at least one of some columns.
-
-        1 - sum_c N_c Pr(all labels kept | c) / n
-
-    over the cells c of the smallest table that has these columns and all that tell how they are randomized. Stages
-    meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
-    where no table has the columns, or where it is too large. Source: derived.
-
-    >>> from maskwell.core import CellTable
-    >>> expected_share([], [CellTable.of(["x"], {("a",): 3})], ["x"])
-    0.0
-    """
-    needed = {*needed_columns(stages, columns)}
-    fits = [table for table in tables if needed <= {*table.columns} and table.n]
-    table = min(fits, key=len, default=None)
-    if table is None:
-        return None
-    if not acting(stages, columns):
-        return 0.0
-    try:
-        arrivals = arrivals_of(stages, table, columns)
-    except TooLargeError:
-        return None
-    return max(0.0, 1 - float((arrivals.counts * arrivals.kept).sum()) / table.n)

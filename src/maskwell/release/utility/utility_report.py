@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -15,9 +16,10 @@ from maskwell.core.cells import CellTable
 from maskwell.core.documents import json_form
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.release.risk.table_flow import CodedStage, expected_table
+from maskwell.release.release_result import Release
+from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.stages.stage import Stage, acting, needed_columns
-from maskwell.release.stages.stage_building import expected_share
+from maskwell.release.stages.table_flow import CodedStage, expected_table
 from maskwell.release.utility.utility_measures import (
     WEAKENED,
     Association,
@@ -370,3 +372,42 @@ def _together(stage: Stage) -> str:
 
 def _related(stages: Sequence[Stage], joined: Sequence[set[str]], a: int, b: int) -> bool:
     return bool({*stages[a].variables} & joined[b] or {*stages[b].variables} & joined[a])
+
+
+# ---- what stages change
+
+
+def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
+    """The expected share of all records that are changed in at least one of some columns.
+
+        1 - sum_c N_c Pr(all labels kept | c) / n
+
+    over the cells c of the smallest table that has these columns and all that tell how they are randomized. Stages
+    meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
+    where no table has the columns, or where it is too large. Source: derived.
+
+    >>> from maskwell.core import CellTable
+    >>> expected_share([], [CellTable.of(["x"], {("a",): 3})], ["x"])
+    0.0
+    """
+    needed = {*needed_columns(stages, columns)}
+    fits = [table for table in tables if needed <= {*table.columns} and table.n]
+    table = min(fits, key=len, default=None)
+    if table is None:
+        return None
+    if not acting(stages, columns):
+        return 0.0
+    try:
+        arrivals = arrivals_of(stages, table, columns)
+    except TooLargeError:
+        return None
+    return max(0.0, 1 - float((arrivals.counts * arrivals.kept).sum()) / table.n)
+
+
+def expected_change(release: Release) -> float:
+    """Share of the records that are expected to change in at least one column.
+
+    Where no table has all columns that are randomized, as if each stage met the same mixture of records.
+    """
+    share = expected_share(release.stages, release.tables.values(), [*release.variables])
+    return 1 - math.prod(1 - stage.expected_changed() for stage in release.stages) if share is None else share

@@ -19,27 +19,31 @@ from maskwell.release.folder.receipt_contents import in_words, public_receipt
 from maskwell.release.kept_bounds import exempted
 from maskwell.release.release_result import Release
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.risk_utility import expected_change
 from maskwell.release.stages.stage import Stage, achieved, guessed
-from maskwell.reports.pages.page_templates import environment, page_style
+from maskwell.release.utility.utility_report import expected_change
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.pictures.transition_picture import plot_matrix
 from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variables, plot_associations, plot_inflation
 from maskwell.reports.plain_words import SPACE, counted, label, percent
-from maskwell.reports.report import Facts
-from maskwell.reports.text.release_words import bound_value, columns_of, made_by, promises, rule_in_words, stays_right
-from maskwell.reports.text.risk_figures import (
+from maskwell.reports.report import Facts, environment, page_style
+from maskwell.reports.text.release_words import (
     assumptions,
+    bound_value,
+    columns_of,
     headline,
     key_rows,
     label_rows,
+    made_by,
+    promises,
     regression_rows,
     rise_in_words,
     risk_notes,
     risk_rows,
     riskiest,
+    rule_in_words,
     split_by,
+    stays_right,
     utility_rows,
 )
 

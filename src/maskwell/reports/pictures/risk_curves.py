@@ -28,13 +28,13 @@ from maskwell.reports.pictures.canvas import (
     Note,
     Picture,
     area_mark,
+    colour,
     line_mark,
     notes_height,
     round_numbers,
     scale_number,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import SPACE, as_decimal, count, counted, percent, percent_bound
 from maskwell.reports.text.release_words import columns_of
 

@@ -18,8 +18,7 @@ from maskwell.core import Categories
 from maskwell.designs import Design, Uniform
 from maskwell.errors import PublishError
 from maskwell.release import Release
-from maskwell.release.folder.receipt import numbered
-from maskwell.release.folder.receipt_contents import dumps, internal_receipt
+from maskwell.release.folder.receipt_contents import dumps, internal_receipt, numbered
 from maskwell.release.folder.release_folder import check_public, write_public
 from maskwell.release.release_result import ReleasedColumn
 

@@ -9,8 +9,7 @@ import pytest
 from maskwell.core import CellTable
 from maskwell.release import Protection, Release, ReleasePlan
 from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.risk_utility import expected_change
-from maskwell.release.stages.stage_building import expected_share
+from maskwell.release.utility.utility_report import expected_change, expected_share
 
 FILE = {("a", "x"): 1, ("b", "y"): 30, ("c", "z"): 9, (None, "x"): 10}
 
