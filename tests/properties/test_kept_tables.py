@@ -17,7 +17,7 @@ from maskwell.core import CellTable
 from maskwell.release import ReleasePlan
 from maskwell.release.assessment import tables_of
 from maskwell.release.folder.receipt_contents import kept_of
-from maskwell.release.stages.stage import Stage, moved_by, needed_columns
+from maskwell.release.stages.stage import Stage, needed_columns
 from maskwell.release.stages.stage_building import build_stages
 from maskwell.release.stages.table_flow import expected_table, is_kept, kept_columns
 
@@ -108,7 +108,7 @@ def check_verdicts(protections: list[dict[str, Any]], file: Table, columns: tupl
         assert kept == said
         own = {*stage.columns, *stage.linked}
         of_group = [s for size in range(1, len(own) + 1) for s in combinations(sorted(own), size)]
-        right = [s for s in of_group if {*s} & {*moved_by(stage)} and is_kept(stages, s)]
+        right = [s for s in of_group if {*s} & {*stage.moved} and is_kept(stages, s)]
         assert bool(kept) == bool(right), protections
         assert not kept or is_kept(stages, kept)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +29,6 @@ from maskwell.engines.release_pass import (
     Draws,
     RowPlan,
     RowsReleased,
-    RowStage,
     check_ids,
     file_columns,
     release_batches,
@@ -59,8 +58,6 @@ from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release, ReleasedColumn
 from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.utility_measures import compare_regressions
-
-Levels = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -385,18 +382,15 @@ class _Swapped:
 
 
 def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
-    """The stages of a release as codes, ready for the rows."""
+    """The stages of a release with where their draws come from, ready for the rows."""
     plan = release.plan
     tables = [table for table in tables_of(plan) if set(table) & set(plan.randomized)]
-    needed = {name for stage in release.stages for name in (*stage.columns, *stage.linked)}
+    needed = {name for stage in release.stages for name in (*stage.columns, *stage.moved)}
     needed |= {name for table in tables for name in table}
     levels = {name: _all_levels(release, name) for name in sorted(needed)}
     return RowPlan(
         levels=levels,
-        stages=[
-            _row_stage(stage, levels, draws_of(stage, random, key if release.keeps(stage) else None))
-            for stage in release.stages
-        ],
+        stages=[(stage, draws_of(stage, random, key if release.keeps(stage) else None)) for stage in release.stages],
         tables=merged(tables, {name: len(column_levels) for name, column_levels in levels.items()}),
         weights=plan.weights,
         dropped=[*plan.drop, *([plan.id] if plan.id else [])],
@@ -418,29 +412,6 @@ def _all_levels(release: Release, name: str) -> list[Any]:
             place = stage.columns.index(name)
             labels += [label[place] for label in stage.outputs if label[place] is not None]
     return [*dict.fromkeys(labels)]
-
-
-def _row_stage(stage: Stage, levels: Levels, draws: Draws) -> RowStage:
-    outputs = [label[len(stage.within) :] for label in stage.outputs]
-    linked = {
-        name: _codes([(follows[label],) for label in outputs], [name], levels)[:, 0]
-        for name, follows in stage.linked.items()
-    }
-    return RowStage(
-        columns=stage.columns,
-        variables=stage.variables,
-        states=_codes(stage.states, stage.columns, levels),
-        released=_codes(outputs, stage.variables, levels),
-        draws=draws,
-        linked=linked,
-    )
-
-
-def _codes(labels: Sequence[tuple[Hashable, ...]], columns: Sequence[str], levels: Levels) -> Array:
-    """Codes of labels, shape (labels, columns); -1 for a missing value."""
-    places = [{label: i for i, label in enumerate(levels[name])} | {None: -1} for name in columns]
-    codes = [[place[part] for place, part in zip(places, label, strict=True)] for label in labels]
-    return np.array(codes, dtype=np.int32).reshape(len(labels), len(columns))
 
 
 def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:

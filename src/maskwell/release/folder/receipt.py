@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,11 +22,10 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
-from maskwell.release.stages.stage import Stage, state_categories
+from maskwell.release.stages.stage import RandomizedColumns, Stage, State, state_categories
 from maskwell.release.stages.table_flow import kept_columns
 
 T = TypeVar("T")
-State: TypeAlias = tuple[Hashable, ...]
 
 
 def stage_from_dict(content: Mapping[str, Any]) -> Stage:
@@ -106,14 +105,14 @@ def labelled_as(design: CodedDesign, states: Sequence[State], outputs: Sequence[
     return design.with_labels(inputs, reports)
 
 
-def labels_from(content: Any, width: int) -> list[tuple[Hashable, ...]]:
+def labels_from(content: Any, width: int) -> list[State]:
     """Undo :func:`labels_json`, for states of so many columns."""
     if not isinstance(content, list) or any(type(state) is not list or len(state) != width for state in content):
         raise ValueError("states do not have one label for each column")
     return [tuple(None if form is None else rules.from_json(form) for form in state) for state in content]
 
 
-def _table(pairs: Any, width: int) -> dict[tuple[Hashable, ...], Hashable]:
+def _table(pairs: Any, width: int) -> dict[State, Hashable]:
     keys, labels = labels_from([key for key, _ in pairs], width), labels_from([[label] for _, label in pairs], 1)
     return {key: label for key, (label,) in zip(keys, labels, strict=True)}
 
@@ -140,17 +139,15 @@ INTERNAL, PUBLIC = "internal", "public"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Group:
-    """Columns that were randomized together.
+class Group(RandomizedColumns):
+    """Columns that were randomized together, as far as the reader of a receipt is told.
+
+    No :class:`Stage`: a public receipt has no counts, and may withhold the matrix.
 
     Attributes
     ----------
-    variables, within, linked
-        Columns that were randomized, within whose cells, and columns that follow.
     method
         "pram", or "swap" where values were exchanged so that counts stay exactly.
-    invariance
-        What stays the same on average: "counts", "weights", "external" or "none".
     design, states, outputs
         The matrix with the labels of its truths and reports, where the receipt has it.
     inflation
@@ -161,32 +158,13 @@ class Group:
         Everything about it, in an internal receipt.
     """
 
-    variables: tuple[str, ...]
-    within: tuple[str, ...]
     linked: tuple[str, ...]
-    method: str
-    invariance: str
-    inflation: Mapping[str, float] = field(default_factory=dict)
-    missing: str = "unchanged"
     design: CodedDesign | None = None
     states: Sequence[State] = ()
     outputs: Sequence[State] = ()
+    inflation: Mapping[str, float] = field(default_factory=dict)
+    missing: str = "unchanged"
     stage: Stage | None = None
-
-    @property
-    def moved(self) -> tuple[str, ...]:
-        """Columns whose values may have changed."""
-        return (*self.variables, *self.linked)
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Columns that tell the states."""
-        return (*self.within, *self.variables)
-
-    @property
-    def kept(self) -> bool:
-        """Whether counts, or weighted counts, stay the same on average."""
-        return self.invariance in ("counts", "weights")
 
 
 def _kept(groups: Sequence[Group], group: Group) -> str:

@@ -26,9 +26,9 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
 from maskwell.release.folder.matrix_disclosure import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
-from maskwell.release.folder.receipt import VERSION, Group, State
+from maskwell.release.folder.receipt import VERSION, Group
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage import Stage, State
 from maskwell.release.stages.table_flow import kept_columns
 from maskwell.release.utility.utility_measures import inflation_of
 

@@ -145,6 +145,11 @@ class Protection:
         return self.base.derived and self.counts_from is None
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that tell a state, without those that a rule joins."""
+        return (*self.within, *self.variables)
+
+    @property
     def moved(self) -> tuple[str, ...]:
         """Columns whose labels can change."""
         return (*self.variables, *self.linked)

@@ -18,36 +18,20 @@ column that nothing changes, the table becomes the matrix of all stages together
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain, combinations
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import KeyFinder, distinct_rows, joint_keys
-from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
-from maskwell.designs.design import Transitions
-from maskwell.release.stages.stage import Randomization, Stage, cells_of, moved_by, needed_columns
+from maskwell.core.joint_keys import distinct_rows
+from maskwell.release.stages.stage import RandomizedColumns, Stage, State, needed_columns
 
 
-class Randomized(Randomization, Protocol):
-    """Columns that were randomized together: a stage of a release, or a group of its receipt."""
-
-    @property
-    def invariance(self) -> str:
-        """What the matrix by itself keeps on average."""
-
-
-def keeps_alone(group: Randomized) -> bool:
-    """Whether the matrix by itself keeps counts, or weighted counts, on average."""
-    return group.invariance in ("counts", "weights")
-
-
-def is_kept(groups: Sequence[Randomized], columns: Collection[str]) -> bool:
+def is_kept(groups: Sequence[RandomizedColumns], columns: Collection[str]) -> bool:
     """Whether the counts of a table are unbiased as they stand, after all groups; only those that matter are asked.
 
     >>> from maskwell.release.folder.receipt import Group
@@ -59,21 +43,21 @@ def is_kept(groups: Sequence[Randomized], columns: Collection[str]) -> bool:
     needed = {*columns}
     kinds = set()
     for group in reversed(groups):
-        if needed & {*moved_by(group)}:
-            if not keeps_alone(group) or not needed <= {*cells_of(group), *group.linked}:
+        if needed & {*group.moved}:
+            if not group.invariant or not needed <= {*group.columns, *group.linked}:
                 return False
-            needed = {*cells_of(group)}
+            needed = {*group.columns}
             kinds.add(group.invariance)
     return len(kinds) < 2
 
 
-def unchanged_columns(groups: Sequence[Randomized], columns: Collection[str]) -> tuple[str, ...]:
+def unchanged_columns(groups: Sequence[RandomizedColumns], columns: Collection[str]) -> tuple[str, ...]:
     """Further columns that stay as they are, and within which some of these are randomized."""
-    moved = {name for group in groups for name in moved_by(group)}
+    moved = {name for group in groups for name in group.moved}
     return tuple(name for name in needed_columns(groups, columns) if name not in moved and name not in columns)
 
 
-def kept_columns(groups: Sequence[Randomized], group: Randomized) -> list[str]:
+def kept_columns(groups: Sequence[RandomizedColumns], group: RandomizedColumns) -> list[str]:
     """The columns of a table of one group that all groups together keep; none where they keep none.
 
     The table of all its columns, or of those that no other group moves, or of its variables alone, or else the largest.
@@ -86,9 +70,9 @@ def kept_columns(groups: Sequence[Randomized], group: Randomized) -> list[str]:
     >>> kept_columns([roof], roof), kept_columns([roof, sex], roof), kept_columns([sex, roof], roof)
     (['sex', 'roof'], ['roof'], [])
     """
-    moved = {name for other in groups if other is not group for name in moved_by(other)}
-    own, variables = [*cells_of(group), *group.linked], {*moved_by(group)}
-    likely: list[list[str]] = [own, [name for name in own if name not in moved], [*moved_by(group)]]
+    moved = {name for other in groups if other is not group for name in other.moved}
+    own, variables = [*group.columns, *group.linked], {*group.moved}
+    likely: list[list[str]] = [own, [name for name in own if name not in moved], [*group.moved]]
     others: Iterator[list[str]] = ([*names] for size in range(len(own) - 1, 0, -1) for names in combinations(own, size))
     tables = chain(likely, others if len(own) <= MOST_COLUMNS else ())
     return next((names for names in tables if variables & {*names} and is_kept(groups, names)), [])
@@ -98,16 +82,8 @@ MOST_COLUMNS = 12
 """Among the columns of a larger group only the likely tables are looked for."""
 
 
-Labels = tuple[Hashable, ...]
-Linked = Mapping[str, Mapping[Labels, Hashable]]
-
-
-def expected_table(
-    stages: Sequence[Stage] | Sequence[CodedStage], table: CellTable, columns: Sequence[str]
-) -> CellTable:
+def expected_table(stages: Sequence[Stage], table: CellTable, columns: Sequence[str]) -> CellTable:
     """The expected counts of these columns in the released file, from a table that has all that are needed.
-
-    Stages that were numbered before are taken as they are.
 
     >>> from maskwell.designs import Dense
     >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
@@ -117,102 +93,11 @@ def expected_table(
     >>> expected_table([stage], file, ["x", "y"]).grid().tolist()   # each margin is kept, the association is not
     [[15.0, 5.0], [5.0, 5.0]]
     """
-    coded = [one if isinstance(one, CodedStage) else CodedStage.of(one) for one in stages]
-    flow = TableFlow.of(table, needed_columns([one.stage for one in coded], columns))
-    return flow.after(coded, columns).table(tuple(columns))
+    flow = TableFlow.of(table, needed_columns(stages, columns))
+    return flow.after(stages, columns).table(tuple(columns))
 
 
-@dataclass(frozen=True, eq=False)
-class CodedStage:
-    """A stage of a release, or a group of its receipt, with numbers in place of labels, column by column.
-
-    Attributes
-    ----------
-    stage
-        The stage or group itself.
-    design
-        Its matrix.
-    levels
-        Labels of each column that it reads or changes.
-    states, outputs
-        Codes of the true and of the released states, by column; linked columns only in the second.
-    """
-
-    stage: Randomized
-    design: CodedDesign
-    levels: dict[str, list[Hashable]]
-    states: dict[str, Array]
-    outputs: dict[str, Array]
-
-    @classmethod
-    def of(cls, stage: Stage) -> CodedStage:
-        """A stage with all its columns."""
-        return cls.from_labels(stage, stage.design, stage.states, stage.outputs, stage.linked)
-
-    @classmethod
-    def from_labels(
-        cls,
-        stage: Randomized,
-        design: CodedDesign,
-        states: Sequence[Labels],
-        outputs: Sequence[Labels],
-        linked: Linked | None = None,
-    ) -> CodedStage:
-        """Numbers in the order in which labels are met."""
-        columns, first = cells_of(stage), len(stage.within)
-        codes: dict[str, dict[Hashable, int]] = {name: {} for name in (*columns, *(linked or {}))}
-
-        def numbers(name: str, labels: Sequence[Hashable]) -> Array:
-            places = codes[name]
-            return np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
-
-        true, released = ([*zip(*labels, strict=True)] or [()] * len(columns) for labels in (states, outputs))
-        before = {name: numbers(name, labels) for name, labels in zip(columns, true, strict=True)}
-        after = {name: numbers(name, labels) for name, labels in zip(columns, released, strict=True)}
-        for name, follows in (linked or {}).items():
-            after[name] = numbers(name, [follows.get(tuple(output[first:])) for output in outputs])
-        return cls(stage, design, {name: [*places] for name, places in codes.items()}, before, after)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that tell the state."""
-        return cells_of(self.stage)
-
-    @property
-    def changed(self) -> set[str]:
-        """Columns whose values it changes."""
-        return {name for name in self.outputs if name not in self.stage.within}
-
-    @cached_property
-    def transitions(self) -> Transitions:
-        """What can happen to its states."""
-        return self.design.transitions(limit=ENTRY_LIMIT)
-
-    @cached_property
-    def _finder(self) -> KeyFinder:
-        return KeyFinder(self._keys([self.states[name] for name in self.columns]))
-
-    def _keys(self, codes: Sequence[Array]) -> Array:
-        return joint_keys(codes, [len(self.levels[name]) for name in self.columns], len(codes[0]))
-
-    def find(self, labels: Mapping[str, Sequence[Hashable]], codes: Mapping[str, Array]) -> Array:
-        """The state of each cell of a table whose columns have other codes for their labels; -1 where there is none."""
-        mine = [self._translation(name, labels[name])[codes[name]] for name in self.columns]
-        known = np.logical_and.reduce([column >= 0 for column in mine])
-        return np.where(known, self._finder.find(self._keys([np.maximum(column, 0) for column in mine])), -1)
-
-    def _translation(self, name: str, labels: Sequence[Hashable]) -> Array:
-        """The codes of other labels of a column, -1 for those that it does not know."""
-        places = {label: code for code, label in enumerate(self.levels[name])}
-        return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
-
-    def transition_count(self, states: Array) -> int:
-        """How many transitions cells in these states have together; none where a cell has no state."""
-        reached = np.bincount(self.transitions.truths, minlength=self.design.k)
-        return int(reached[states[states >= 0]].sum())
-
-
-Check = Callable[[CodedStage, Array], None]
+Check = Callable[[RandomizedColumns, Array], None]
 """Asked before a stage with the state of each cell: raises where the stage is not to be carried out."""
 
 
@@ -244,7 +129,7 @@ class TableFlow:
         return cls(codes, {name: [*part.levels[i]] for i, name in enumerate(columns)}, part.counts.astype(np.float64))
 
     @classmethod
-    def from_labels(cls, columns: Sequence[str], cells: Sequence[Labels]) -> TableFlow:
+    def from_labels(cls, columns: Sequence[str], cells: Sequence[State]) -> TableFlow:
         """Cells by their labels, one record in each."""
         labels: dict[str, list[Hashable]] = {name: [] for name in columns}
         parts = [*zip(*cells, strict=True)] or [()] * len(columns)
@@ -255,33 +140,35 @@ class TableFlow:
         """The same cells with a mass of one each that keeps the number of its cell."""
         return replace(self, mass=np.ones(len(self.mass)), origin=np.arange(len(self.mass)))
 
-    def after(self, stages: Sequence[CodedStage], columns: Sequence[str], check: Check | None = None) -> TableFlow:
+    def after(
+        self, stages: Sequence[RandomizedColumns], columns: Sequence[str], check: Check | None = None
+    ) -> TableFlow:
         """After all stages that change what is released of some columns; further columns are dropped on the way."""
-        flow, plain = self, [one.stage for one in stages]
-        for place, one in enumerate(stages):
-            needed = needed_columns(plain[place + 1 :], columns)
-            if one.changed & {*needed}:
-                flow = flow.through(one, needed, check)
+        flow = self
+        for place, stage in enumerate(stages):
+            needed = needed_columns(stages[place + 1 :], columns)
+            if stage.changed & {*needed}:
+                flow = flow.through(stage, needed, check)
         return flow
 
-    def through(self, coded: CodedStage, needed: Sequence[str], check: Check | None = None) -> TableFlow:
+    def through(self, stage: RandomizedColumns, needed: Sequence[str], check: Check | None = None) -> TableFlow:
         """After one stage, in the columns that are still needed; cells that it does not know stay as they are."""
-        state = coded.find(self.labels, self.codes)
+        state = stage.find(self.labels, self.codes)
         if check is not None:
-            check(coded, state)
+            check(stage, state)
         inside = state >= 0
-        still = [name for name in needed if name not in coded.changed]
-        moved = [name for name in needed if name in coded.changed]
+        still = [name for name in needed if name not in stage.changed]
+        moved = [name for name in needed if name in stage.changed]
         own = [] if self.origin is None else [self.origin]
         groups, of_cell = distinct_rows(
             [column[inside] for column in (*own, *(self.codes[name] for name in still))], int(inside.sum())
         )
-        targets, of_output = distinct_rows([coded.outputs[name] for name in moved], coded.design.m)
-        arrived = self._product(coded, state, (of_cell, len(groups)), (of_output, len(targets)))
+        targets, of_output = distinct_rows([stage.output_codes[name] for name in moved], len(stage.outputs))
+        arrived = self._product(stage, state, (of_cell, len(groups)), (of_output, len(targets)))
         labels = {name: [*self.labels[name]] for name in needed}
         codes = {name: groups[arrived.row, len(own) + i] for i, name in enumerate(still)}
         for i, name in enumerate(moved):
-            met = [coded.levels[name][code] for code in targets[:, i]]
+            met = [stage.levels[name][code] for code in targets[:, i]]
             codes[name] = _extended(labels[name], met)[arrived.col]
         return TableFlow(
             {name: np.concatenate([codes[name], self.codes[name][~inside]]) for name in needed},
@@ -290,18 +177,20 @@ class TableFlow:
             None if self.origin is None else np.concatenate([groups[arrived.row, 0], self.origin[~inside]]),
         )
 
-    def _product(self, coded: CodedStage, state: Array, rows: tuple[Array, int], columns: tuple[Array, int]) -> Any:
+    def _product(
+        self, stage: RandomizedColumns, state: Array, rows: tuple[Array, int], columns: tuple[Array, int]
+    ) -> Any:
         """``M P'`` with the rows of P added up to what is needed of the released states."""
         from scipy.sparse import coo_array, csr_array
 
         (of_cell, groups), (of_output, targets) = rows, columns
-        inside, k = state >= 0, coded.design.k
+        inside, k = state >= 0, len(stage.states)
         M = csr_array(coo_array((self.mass[inside], (of_cell, state[inside])), shape=(groups, k)))
-        reports, truths, p = coded.transitions
+        reports, truths, p = stage.entries
         P = csr_array(coo_array((p, (of_output[reports], truths)), shape=(targets, k)))
         return coo_array(M @ P.T)
 
-    def cells(self, columns: Sequence[str]) -> list[Labels]:
+    def cells(self, columns: Sequence[str]) -> list[State]:
         """The labels of each cell."""
         return [*zip(*(map(self.labels[name].__getitem__, self.codes[name].tolist()) for name in columns), strict=True)]
 

@@ -19,7 +19,7 @@ from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.release_result import Release
 from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.stages.stage import Stage, acting, needed_columns
-from maskwell.release.stages.table_flow import CodedStage, expected_table
+from maskwell.release.stages.table_flow import expected_table
 from maskwell.release.utility.utility_measures import (
     WEAKENED,
     Association,
@@ -207,8 +207,7 @@ def assess_utility(
     }
     together = dict.fromkeys(pair for table in tables for pair in combinations(table.columns, 2))
     pairs = [pair for pair in together if {*pair} & names.keys()]
-    coded = [CodedStage.of(stage) for stage in stages]
-    associations = tuple(_pair(pair, tables, released, coded) for pair in _unordered(pairs))
+    associations = tuple(_pair(pair, tables, released, stages) for pair in _unordered(pairs))
     return UtilityReport(variables, associations, flags=_flags(variables, associations, stages))
 
 
@@ -299,10 +298,10 @@ def _pair(
     pair: tuple[str, str],
     tables: Sequence[CellTable],
     released: Sequence[CellTable] | None,
-    stages: Sequence[CodedStage],
+    stages: Sequence[Stage],
 ) -> Association:
     own = _covering(tables, pair)
-    whole = _covering(tables, needed_columns([one.stage for one in stages], pair))
+    whole = _covering(tables, needed_columns(stages, pair))
     expected = None if whole is None else _association(expected_table(stages, whole, pair))
     after = None if released is None else _covering(released, pair)
     return Association(

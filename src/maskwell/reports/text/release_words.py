@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from maskwell.release.risk.risk_report import (
     RiskReport,
     level_contributions,
 )
-from maskwell.release.stages.stage import AT_LEAST, Stage, bound_is_kept, moved_by
+from maskwell.release.stages.stage import AT_LEAST, Randomization, Stage, bound_is_kept
 from maskwell.release.stages.table_flow import kept_columns
 from maskwell.release.utility.utility_measures import RegressionComparison
 from maskwell.release.utility.utility_report import VariableUtility
@@ -101,7 +100,7 @@ def stays_right(stages: Sequence[Stage], stage: Stage) -> str:
     kept = kept_columns(stages, stage)
     if kept:
         return f"{KEPT[stage.invariance]} of {in_words(kept)} stay right on average"
-    before = [name for other in stages[: stages.index(stage)] for name in moved_by(other)]
+    before = [name for other in stages[: stages.index(stage)] for name in other.moved]
     moved = [name for name in stage.within if name in before]
     return (
         f"counts do not stay right: {in_words(moved) or 'a column of these'} was randomized before, apart from"
@@ -191,18 +190,6 @@ def made_by(protection: Protection) -> str:
 PARTS = " · "
 
 
-class Randomized(Protocol):
-    """What is randomized, within what."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Columns that are randomized together."""
-
-    @property
-    def within(self) -> tuple[str, ...]:
-        """Columns within whose cells they are."""
-
-
 def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labels | None = None) -> str:
     """The labels of a state; a missing value is told.
 
@@ -224,7 +211,7 @@ def label_of(value: Hashable, column: str, labels: Labels | None) -> str:
     return one_line(str(value) if known is None else known.label_of(value))
 
 
-def columns_of(stage: Randomized) -> str:
+def columns_of(stage: Randomization) -> str:
     """What is randomized, within what.
 
     >>> from types import SimpleNamespace
