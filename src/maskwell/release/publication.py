@@ -37,8 +37,18 @@ from maskwell.engines.release_pass import (
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import ParameterError, PlanError
-from maskwell.release.assessment import FileRecords, Records, TableRecords, assess, judged, released_tables, tables_of
-from maskwell.release.folder.matrix_disclosure import check_matrix, check_randomness, is_included
+from maskwell.release.assessment import (
+    FileRecords,
+    Records,
+    Release,
+    ReleasedColumn,
+    TableRecords,
+    assess,
+    judged,
+    released_tables,
+    tables_of,
+)
+from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
 from maskwell.release.folder.release_folder import (
@@ -55,7 +65,6 @@ from maskwell.release.folder.release_metadata import codebook_of, formula_column
 from maskwell.release.kept_bounds import check_kept, drawn_until_kept
 from maskwell.release.matrices.swap_flows import SwapSampler, whole_flows
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release, ReleasedColumn
 from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.utility_measures import compare_regressions
 
@@ -118,7 +127,7 @@ def open_release(
     check_new_folder(folder)
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
     assessed = _assessed(FileRecords(path, plan), plan, source, earlier, progress)
-    for stage in assessed.stages:
+    for stage in assessed.published:
         check_matrix(plan, stage)
     if key is not None and plan.id is not None:
         check_ids(path, plan.id)
@@ -214,7 +223,7 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
 def _source(random: RandomSource | None, plan: ReleasePlan) -> RandomSource:
     source = SECURE if random is None else random
     check_source(source)
-    check_randomness(private=source.private, demonstration=plan.demonstration)
+    plan.check_private(private=source.private)
     return source
 
 
@@ -276,7 +285,7 @@ def _with_regressions(release: Release, path: str, output: str) -> Release:
 
 def _is_known(release: Release, stage: Stage) -> bool:
     """Whether users get the matrix of a single variable, so that a regression can be corrected with it."""
-    return len(stage.columns) == 1 and is_included(release.plan, stage)
+    return len(stage.columns) == 1 and release.plan.publishes(stage)
 
 
 def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | None:

@@ -14,11 +14,9 @@ from typing import Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.exact import to_decimal
 from maskwell.errors import MaskwellError, PlanError
-from maskwell.release.assessment import assess_tables
+from maskwell.release.assessment import Release, assess_tables
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release
-from maskwell.release.utility.utility_report import expected_change
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +191,7 @@ def point_of(
     return RiskUtilityPoint(
         label=label,
         risk=math.nan if after is None else after.max_risk,
-        changed=expected_change(release),
+        changed=release.expected_change(),
         matches=math.nan if after is None else after.expected_matches,
         above=0 if release.risk is None or bound is None else release.risk.count_above(float(bound)),
         inflation=None if release.utility is None else release.utility.worst_inflation,

@@ -15,10 +15,9 @@ from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.plots import plot_release_risk
 from maskwell.release import Release, ReleasePlan, RiskUtilityPoint
-from maskwell.release.assessment import assess_tables, tables_of
+from maskwell.release.assessment import ReleasedColumn, assess_tables, tables_of
 from maskwell.release.folder.receipt_contents import advice_of, public_receipt
 from maskwell.release.folder.release_metadata import processing
-from maskwell.release.release_result import ReleasedColumn
 from maskwell.release.stages.table_flow import expected_table
 from maskwell.reports import release_page
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead

@@ -25,15 +25,16 @@ from maskwell.core.escapes import in_json
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
-from maskwell.release.folder.matrix_disclosure import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
+from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import VERSION, Group
+from maskwell.release.plans.protection import INCLUDED, WITHHELD
 from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.stages.stage import Stage, State
 from maskwell.release.stages.table_flow import kept_columns
 from maskwell.release.utility.utility_measures import inflation_of
 
 if TYPE_CHECKING:
-    from maskwell.release.release_result import Release
+    from maskwell.release.assessment import Release
 
 
 PublicGroup = Mapping[str, Any]
@@ -226,12 +227,10 @@ def _randomness(release: Release) -> str:
 
 
 def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
+    if not release.plan.publishes(stage):
+        return {**_about(release, stage), "matrix": WITHHELD}
     check_matrix(release.plan, stage)
-    included = is_included(release.plan, stage)
-    about = _about(release, stage)
-    if not included:
-        return {**about, "matrix": WITHHELD}
-    return {**about, "matrix": INCLUDED, **_public_matrix(stage)}
+    return {**_about(release, stage), "matrix": INCLUDED, **_public_matrix(stage)}
 
 
 def _about(release: Release, stage: Stage) -> dict[str, Any]:
@@ -263,9 +262,9 @@ def _public_matrix(stage: Stage) -> dict[str, Any]:
 def _internal_group(release: Release, stage: Stage) -> dict[str, Any]:
     return {
         **_about(release, stage),
-        "matrix": INCLUDED if is_included(release.plan, stage) else WITHHELD,
+        "matrix": INCLUDED if release.plan.publishes(stage) else WITHHELD,
         "changed_exactly": stage.expected_changed(),
-        "clearance": protection_of(release.plan, stage).clearance,
+        "clearance": release.plan.protection_of(stage).clearance,
         "fingerprint": _fingerprint(stage),
         "stage": stage_to_dict(stage),
     }

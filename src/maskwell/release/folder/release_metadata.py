@@ -32,7 +32,7 @@ from maskwell.release.folder.receipt_contents import in_words, kept_of, label_js
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from maskwell.release.release_result import Release, ReleasedColumn
+    from maskwell.release.assessment import Release, ReleasedColumn
 
 
 MOST_CATEGORIES = 1000

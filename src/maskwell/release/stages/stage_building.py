@@ -27,7 +27,6 @@ from maskwell.release.plans.edit_rules import (
     check_combinations,
     check_moves,
     check_rules,
-    check_swaps,
     forbidden_moves,
 )
 from maskwell.release.plans.method import CountMethod, GivenMethod, OpenStates
@@ -53,8 +52,9 @@ def build_stages(
     ``earlier`` are the stages of an earlier release, whose matrices are carried out again.
     """
     _check_codebook(plan, tables)
-    check_rules(plan, tables)
-    check_swaps(plan)
+    if plan.rules:
+        check_rules(plan, tables)
+    _check_swaps(plan)
     if earlier is not None and len(earlier) != len(plan.protections):
         raise ParameterError(
             f"{len(earlier):,} earlier stages for {len(plan.protections):,} protections of the plan",
@@ -68,7 +68,8 @@ def build_stages(
             continue
         other = (external or {}).get(",".join(protection.variables))
         stages.append(_stage(plan, where, protection, tables, other))
-    check_combinations(plan, stages, tables)
+    if plan.rules:
+        check_combinations(plan, stages, tables)
     return tuple(stages)
 
 
@@ -78,6 +79,21 @@ def _check_codebook(plan: ReleasePlan, tables: Tables) -> None:
         table = next((table for columns, table in tables.items() if column in columns), None)
         if table is not None:
             plan.levels_of(table, column)
+
+
+def _check_swaps(plan: ReleasePlan) -> None:
+    """A swap moves counted records; within a column that was randomized before it, their number is not known."""
+    moved: set[str] = set()
+    for number, protection in enumerate(plan.protections, 1):
+        within, _ = plan.columns_of(protection)
+        if protection.how.exchanges and moved & {*within}:
+            name = min(moved & {*within})
+            raise PlanError(
+                f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
+                hint="put the swap before it, or use another method",
+                column=name,
+            )
+        moved |= {*protection.moved}
 
 
 def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None) -> Stage:
@@ -90,7 +106,8 @@ def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
         stage = _derived_stage(plan, protection, protection.base, *_with_external(table, external), within, where)
     if protection.again is not None:
         stage = _randomized_again(stage, protection, where)
-    check_moves(plan, stage, table, where)
+    if plan.rules:
+        check_moves(plan, stage, table, where)
     _check_linked(stage, linked, where)
     added = [name for name in stage.within if name not in protection.within]
     notes = (f"randomized within {', '.join(added)} too, because a rule joins them",) if added else ()
@@ -102,7 +119,8 @@ def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
     within, variables = plan.columns_of(protection)
     table = tables[(*within, *variables)]
     stage = recounted_stage(plan, earlier, table, tables, where)
-    check_moves(plan, stage, table, where)
+    if plan.rules:
+        check_moves(plan, stage, table, where)
     _check_linked(stage, stage.linked, where)
     return stage
 
@@ -309,7 +327,7 @@ def _asked_of(
         codes=states.table.codes[rows, n_within:],
         cells=cells,
         bounds=_bounds(plan, protection, labels, n_within, where),
-        forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables),
+        forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables) if plan.rules else [],
         where=where,
         intruder=plan.intruder,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,7 +15,6 @@ from maskwell.core.cells import CellTable
 from maskwell.core.documents import json_form
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.release.release_result import Release
 from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.stages.stage import Stage, acting, needed_columns
 from maskwell.release.stages.table_flow import expected_table
@@ -401,12 +399,3 @@ def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns
     except TooLargeError:
         return None
     return max(0.0, 1 - float((arrivals.counts * arrivals.kept).sum()) / table.n)
-
-
-def expected_change(release: Release) -> float:
-    """Share of the records that are expected to change in at least one column.
-
-    Where no table has all columns that are randomized, as if each stage met the same mixture of records.
-    """
-    share = expected_share(release.stages, release.tables.values(), [*release.variables])
-    return 1 - math.prod(1 - stage.expected_changed() for stage in release.stages) if share is None else share

@@ -18,7 +18,7 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import InputError, ParameterError
-from maskwell.release.release_result import Release
+from maskwell.release.assessment import Release
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.pictures.canvas import (

@@ -14,8 +14,8 @@ from maskwell.core.cells import CellTable
 from maskwell.core.escapes import one_line
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import InfeasibleError
+from maskwell.release.assessment import Release
 from maskwell.release.kept_bounds import check_kept, exempted
-from maskwell.release.release_result import Release
 from maskwell.release.risk.file_risk import VariableContribution
 from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by

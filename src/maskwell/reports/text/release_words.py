@@ -17,11 +17,11 @@ from maskwell.core.escapes import one_line
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.phrases import Printed, listed, shorten
 from maskwell.engines.labelled_columns import Labels
+from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import BoundKept, bounds_kept
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import Protection
-from maskwell.release.release_result import Release
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, variable_contributions
 from maskwell.release.risk.risk_report import (
     ANY_LOOK,
