@@ -93,7 +93,7 @@ else:
             "privacy.criteria": ["Demand"],
             "release.folder.receipt": ["Receipt"],
             "release.plans.release_plan": ["ReleasePlan"],
-            "release.release_result": ["Release"],
+            "release.assessment": ["Release"],
             "verbs.audit": ["audit"],
             "verbs.certify": ["certify", "verify"],
             "verbs.choose": ["choose"],

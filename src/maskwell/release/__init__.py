@@ -30,13 +30,12 @@ else:
         __name__,
         ["analysis", "matrices", "risk", "utility"],
         submod_attrs={
-            "assessment": ["assess_file"],
+            "assessment": ["Release", "assess_file"],
             "folder.receipt": ["Receipt", "load_receipt"],
             "plans.plan_drafts": ["design_from_sdcmicro", "plan_from_sdcmicro", "starting_plan"],
             "plans.protection": ["Protection"],
             "plans.release_plan": ["ReleasePlan", "load_plan"],
             "publication": ["ReleasedTable", "release_table"],
-            "release_result": ["Release"],
             "risk_utility": ["RiskUtilityPoint", "risk_utility_map"],
         },
     )
