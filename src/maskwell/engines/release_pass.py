@@ -26,7 +26,7 @@ from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, 
 from maskwell.engines.column_codes import MISSING, LevelCoder
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.row_batches import EvenRows, Progress, ShuffledRows, in_background, pieces
-from maskwell.engines.row_sources import BATCH_ROWS, Source, find_column, lost_in, open_sink, rows_of_cells
+from maskwell.engines.row_sources import BATCH_ROWS, MemoryTable, Source, find_column, lost_in, open_sink, rows_of_cells
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, TooLargeError, WrongTypeError
 
 DENSE_STATES = 1 << 22
@@ -488,8 +488,8 @@ class FileColumn(NamedTuple):
     kind: str
 
 
-def file_columns(path: str) -> list[FileColumn]:
-    """The columns of a file."""
+def file_columns(path: str | MemoryTable) -> list[FileColumn]:
+    """The columns of a file, or of a table in memory."""
     with open_rows(path, []) as source:
         return [FileColumn(field.name, _kind(field.type)) for field in source.schema]
 

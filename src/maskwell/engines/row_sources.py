@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
@@ -186,7 +187,7 @@ def engine_of(path: str) -> Engine:
 def open_source(path: str | MemoryTable, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
     """Open a file of any known kind, or a table in memory; ``coded`` and ``exact`` as in :class:`OpensSource`."""
     if isinstance(path, MemoryTable):
-        yield MemoryRows(path.data)
+        yield path.rows
         return
     engine = engine_of(path)
     if path != "-" and not Path(path).is_file():
@@ -276,6 +277,11 @@ class MemoryTable:
         return "the table"
 
     __repr__ = __str__
+
+    @cached_property
+    def rows(self) -> MemoryRows:
+        """Its rows, which can be read again and again."""
+        return MemoryRows(self.data)
 
 
 class MemoryRows:

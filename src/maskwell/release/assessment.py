@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
-from maskwell.engines.cell_counts import WRITTEN_AS, count_rows, count_tables, part_of
+from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, part_of
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.release_pass import RowsReleased, file_columns
 from maskwell.engines.row_batches import Progress
-from maskwell.engines.row_sources import MemoryRows, ending_of
+from maskwell.engines.row_sources import MemoryTable, ending_of
 from maskwell.errors import ParameterError
 from maskwell.release.plans.edit_rules import Rule
 from maskwell.release.plans.release_plan import ReleasePlan
@@ -321,61 +321,6 @@ Columns = tuple[str, ...]
 Tables = dict[Columns, CellTable]
 
 
-class Records(Protocol):
-    """Where the true records are: a file, or a table in memory."""
-
-    @property
-    def path(self) -> str:
-        """Of the file; empty for a table in memory."""
-
-    def names(self) -> list[str]:
-        """Of the columns."""
-
-    def count(
-        self, tables: Sequence[Columns], beside: DependenceCounter | None = None, progress: Progress | None = None
-    ) -> list[CellTable]:
-        """The records counted in several tables, in one pass; ``beside`` follows unchanged columns."""
-
-
-class FileRecords:
-    """The records of a file."""
-
-    def __init__(self, path: str, plan: ReleasePlan) -> None:
-        self.path, self._weights, self._declared = path, plan.weights, plan.missing != "category"
-
-    def names(self) -> list[str]:
-        """Of the columns."""
-        return [column.name for column in file_columns(self.path)]
-
-    def count(
-        self, tables: Sequence[Columns], beside: DependenceCounter | None = None, progress: Progress | None = None
-    ) -> list[CellTable]:
-        """The records counted in several tables, in one pass."""
-        declared = self._declared
-        return count_tables(
-            self.path, tables, weights=self._weights, beside=beside, declared=declared, progress=progress
-        )
-
-
-class TableRecords:
-    """The records of a table in memory."""
-
-    path = ""
-
-    def __init__(self, rows: MemoryRows, plan: ReleasePlan) -> None:
-        self._rows, self._weights = rows, plan.weights
-
-    def names(self) -> list[str]:
-        """Of the columns."""
-        return [*self._rows.schema.names]
-
-    def count(
-        self, tables: Sequence[Columns], beside: DependenceCounter | None = None, progress: Progress | None = None
-    ) -> list[CellTable]:
-        """The records counted in several tables, in one pass."""
-        return count_rows(self._rows, "the table", tables, weights=self._weights, beside=beside, progress=progress)
-
-
 def assess_file(
     path: str, plan: ReleasePlan, *, earlier: Sequence[Stage] | None = None, progress: Progress | None = None
 ) -> Release:
@@ -387,25 +332,32 @@ def assess_file(
     check_kind(Callable | None, progress=progress)
     check_path(path=path)
     check_kind(ReleasePlan, plan=plan)
-    return assess(FileRecords(path, plan), plan, earlier, progress)
+    return assess(path, plan, earlier, progress)
 
 
 def assess(
-    records: Records, plan: ReleasePlan, earlier: Sequence[Stage] | None = None, progress: Progress | None = None
+    records: str | MemoryTable,
+    plan: ReleasePlan,
+    earlier: Sequence[Stage] | None = None,
+    progress: Progress | None = None,
 ) -> Release:
-    """What a plan would do to records, with what their unchanged columns give away."""
-    if records.path == "-":
+    """What a plan would do to the records of a file or of a table, with what their unchanged columns give away."""
+    if records == "-":
         raise ParameterError(
             "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
         )
-    names, table_columns = records.names(), tables_of(plan)
+    names = [column.name for column in file_columns(records)]
     plan.check(names)
     beside = dependence_counter(plan, names)
-    tables = dict(zip(table_columns, records.count(table_columns, beside, progress), strict=True))
-    assessed = assess_tables(tables, plan, records.path, earlier)
+    tables = count_records(records, plan, tables_of(plan), progress, beside)
+    assessed = assess_tables(tables, plan, "" if isinstance(records, MemoryTable) else records, earlier)
     channels = side_channels(plan, beside.facts())
     check_side_channels(channels)
-    return _with_side_channels(assessed, channels, lambda columns: records.count([tuple(columns)])[0])
+
+    def count(columns: Sequence[str]) -> CellTable:
+        return count_records(records, plan, [(*columns,)])[(*columns,)]
+
+    return _with_side_channels(assessed, channels, count)
 
 
 def _with_side_channels(
@@ -567,12 +519,20 @@ def count_file(
     path: str, plan: ReleasePlan, progress: Progress | None = None, beside: DependenceCounter | None = None
 ) -> Tables:
     """Count a file in all tables of a plan, in one pass; ``beside`` follows its unchanged columns."""
-    table_columns = tables_of(plan)
+    return count_records(path, plan, tables_of(plan), progress, beside)
+
+
+def count_records(
+    records: str | MemoryTable,
+    plan: ReleasePlan,
+    tables: Sequence[Columns],
+    progress: Progress | None = None,
+    beside: DependenceCounter | None = None,
+) -> Tables:
+    """Count the records of a file or of a table as a plan counts them, in one pass."""
     declared = plan.missing != "category"
-    tables = count_tables(
-        path, table_columns, weights=plan.weights, beside=beside, declared=declared, progress=progress
-    )
-    return dict(zip(table_columns, tables, strict=True))
+    counted = count_tables(records, tables, weights=plan.weights, beside=beside, declared=declared, progress=progress)
+    return dict(zip(tables, counted, strict=True))
 
 
 def count_external(plan: ReleasePlan) -> dict[str, CellTable]:

@@ -35,14 +35,11 @@ from maskwell.engines.release_pass import (
     release_rows,
 )
 from maskwell.engines.row_batches import Progress
-from maskwell.engines.row_sources import MemoryRows
+from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.assessment import (
-    FileRecords,
-    Records,
     Release,
     ReleasedColumn,
-    TableRecords,
     assess,
     judged,
     released_tables,
@@ -102,31 +99,13 @@ def open_release(
 ) -> Iterator[OpenFolder]:
     """Carry out a plan on a file; at the end of the ``with`` the folder of the release is checked and gets its name.
 
-    Parameters
-    ----------
-    path
-        The true file.
-    plan
-        What is to be done.
-    folder
-        A folder that does not exist yet.
-    random
-        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
-    key
-        A secret with which draws are kept across releases; the plan must name the column with the ids.
-    matrices
-        The internal receipt of an earlier release, or its path: its matrices are carried out again, with the same key,
-        so that records whose true values did not change keep their reports.
-    records
-        Whether the risk of every record is written, too, for the data holder.
-    progress
-        Told how far it is.
+    Parameters are those of :func:`maskwell.publish`, for the path of a file and a new folder.
     """
     source = _source(random, plan)
     check_key(plan, key)
     check_new_folder(folder)
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
-    assessed = _assessed(FileRecords(path, plan), plan, source, earlier, progress)
+    assessed = _assessed(path, plan, source, earlier, progress)
     for stage in assessed.published:
         check_matrix(plan, stage)
     if key is not None and plan.id is not None:
@@ -205,15 +184,15 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     """
     check_kind(ReleasePlan, plan=plan)
     source = _source(random, plan)
-    rows = MemoryRows(data)
+    table = MemoryTable(data)
     tables: list[Any] = []
 
     def write(work: RowPlan) -> RowsReleased:
-        batches, schema, done = release_batches(rows, "the table", work)
-        tables[:] = [rows.like_given(batches, schema)]
+        batches, schema, done = release_batches(table.rows, str(table), work)
+        tables[:] = [table.rows.like_given(batches, schema)]
         return done
 
-    release = _drawn(_assessed(TableRecords(rows, plan), plan, source), source, None, write)
+    release = _drawn(_assessed(table, plan, source), source, None, write)
     return ReleasedTable(tables[0], release)
 
 
@@ -228,7 +207,7 @@ def _source(random: RandomSource | None, plan: ReleasePlan) -> RandomSource:
 
 
 def _assessed(
-    records: Records,
+    records: str | MemoryTable,
     plan: ReleasePlan,
     source: RandomSource,
     earlier: Sequence[Stage] | None = None,
