@@ -19,6 +19,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cells import CellTable
+from maskwell.core.joint_keys import KeyFinder
 from maskwell.core.phrases import fault_of
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow_arrays import ANY, require, without_traces, without_views
@@ -279,23 +280,11 @@ class StateFinder:
                 f"the columns of a protection have {possible:.1e} possible combinations",
                 hint="protect fewer columns together, or take labels that do not occur out of the codebook",
             )
-        keys = self._joint(list(states.T), len(states))
-        self._table: Array | None = None
-        if possible <= DENSE_STATES:
-            self._table = np.full(possible, -1, dtype=np.int32)
-            self._table[keys] = np.arange(len(keys), dtype=np.int32)
-        else:
-            self._order = np.argsort(keys)
-            self._keys = keys[self._order]
+        self._finder = KeyFinder(self._joint(list(states.T), len(states)), possible, dense=DENSE_STATES)
 
     def find(self, codes: Sequence[Array]) -> Array:
         """The number of the state of each row, -1 where there is none."""
-        joint = self._joint(codes, len(codes[0]))
-        if self._table is not None:
-            states: Array = self._table[joint]
-            return states
-        places = np.minimum(np.searchsorted(self._keys, joint), len(self._keys) - 1)
-        return np.where(self._keys[places] == joint, self._order[places], -1)
+        return self._finder.find(self._joint(codes, len(codes[0])))
 
     def _joint(self, codes: Sequence[Array], rows: int) -> Array:
         joint = np.zeros(rows, dtype=np.int64)

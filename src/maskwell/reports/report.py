@@ -2,7 +2,7 @@
 
 A result is turned into a :class:`Report` once; a terminal, a notebook, a paper and a page write the same value. In a
 terminal the first line answers, a table follows, the last line says what to do next: at most 100 columns wide, numbers
-aligned on the point.
+aligned on the point. Pages fill templates (``reports/templates``).
 """
 
 from __future__ import annotations

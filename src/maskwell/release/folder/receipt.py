@@ -1,6 +1,7 @@
 """Receipt: what was done to the columns of a released file, read from its public or its internal receipt.
 
-An internal receipt holds every stage in JSON: all that one randomization of a release was, written and read here.
+What receipts say is written by ``receipt_contents.py``. An internal one holds every stage in JSON: all that one
+randomization of a release was.
 """
 
 from __future__ import annotations
@@ -26,112 +27,6 @@ from maskwell.release.stages.stage import RandomizedColumns, Stage, State, state
 from maskwell.release.stages.table_flow import kept_columns
 
 T = TypeVar("T")
-
-
-def stage_from_dict(content: Mapping[str, Any]) -> Stage:
-    """The stage that :func:`stage_to_dict` wrote."""
-    variables, within = names_of(content, "variables"), names_of(content, "within")
-    states, outputs = (labels_from(content[name], len(within + variables)) for name in ("states", "outputs"))
-    design, k = matrix_from(content["design"]), len(states)
-    if (design.k, design.m) != (k, len(outputs)):
-        raise ValueError("states and matrix of a stage do not fit together")
-    return Stage(
-        variables=variables,
-        within=within,
-        linked={name: _table(pairs, len(variables)) for name, pairs in table_of(content, "linked").items()},
-        states=states,
-        outputs=outputs,
-        design=labelled(design, states, outputs),
-        counts=_whole(content["counts"], k, 1 << 53),
-        weights=_array(content["weights"], k),
-        squares=_array(content["squares"], k),
-        cells=_whole(content["cells"], k, k),
-        method=of_kind(str, content, "method"),
-        invariance=of_kind(str, content, "invariance"),
-        derived=of_kind(bool, content, "derived"),
-        notes=names_of(content, "notes"),
-        steps=_steps(content, states, outputs),
-    )
-
-
-def _steps(
-    content: Mapping[str, Any], states: Sequence[State], outputs: Sequence[State]
-) -> tuple[CodedDesign, CodedDesign] | None:
-    if "steps" not in content:
-        return None
-    first, second = map(matrix_from, of_kind(list, content, "steps"))
-    if (first.k, first.m, second.k, second.m) != (len(states), *[len(outputs)] * 3):
-        raise ValueError("the two matrices of a stage do not fit together")
-    return labelled(first, states, outputs), labelled(second, outputs, outputs)
-
-
-def of_kind(kind: type[T], content: Mapping[str, Any], name: str) -> T:
-    """A field that must be of one kind."""
-    value = content[name]
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} is a {type(value).__name__}")
-    return value
-
-
-def table_of(content: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A field that must be an object."""
-    table: dict[str, Any] = of_kind(dict, content, name)
-    return table
-
-
-def names_of(content: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """A field that lists texts."""
-    return tuple(of_kind(str, {name: one}, name) for one in of_kind(list, content, name))
-
-
-def matrix_from(content: Any) -> CodedDesign:
-    """A design of which a receipt tells the matrix; TypeError for one whose reports are sets."""
-    design = design_from_dict(content)
-    if not isinstance(design, CodedDesign):
-        raise TypeError(f"a {design.kind} design is no matrix of a release")
-    return design
-
-
-def labelled(design: CodedDesign, states: Sequence[State], outputs: Sequence[State]) -> CodedDesign:
-    """Undo :func:`numbered`."""
-    return labelled_as(design, states, outputs) if isinstance(design, Sparse) else design
-
-
-def labelled_as(design: CodedDesign, states: Sequence[State], outputs: Sequence[State]) -> CodedDesign:
-    """A design whose categories are the labels of states; a label alone where there is one column."""
-    inputs, reports = state_categories(states), state_categories(outputs)
-    if design.inputs == inputs and design.outputs == reports:
-        return design
-    return design.with_labels(inputs, reports)
-
-
-def labels_from(content: Any, width: int) -> list[State]:
-    """Undo :func:`labels_json`, for states of so many columns."""
-    if not isinstance(content, list) or any(type(state) is not list or len(state) != width for state in content):
-        raise ValueError("states do not have one label for each column")
-    return [tuple(None if form is None else rules.from_json(form) for form in state) for state in content]
-
-
-def _table(pairs: Any, width: int) -> dict[State, Hashable]:
-    keys, labels = labels_from([key for key, _ in pairs], width), labels_from([[label] for _, label in pairs], 1)
-    return {key: label for key, (label,) in zip(keys, labels, strict=True)}
-
-
-def _array(values: Any, k: int) -> Real | None:
-    if values is None:
-        return None
-    if not isinstance(values, list) or len(values) != k or {*map(type, values)} - {int, float}:
-        raise ValueError("weights of a stage are not a number for each state")
-    return np.array(values, dtype=np.float64)
-
-
-def _whole(values: Any, k: int, end: int) -> Array:
-    """Whole numbers from 0 to below an end, one for each state."""
-    if not isinstance(values, list) or len(values) != k or {*map(type, values)} - {int}:
-        raise ValueError("counts and cells of a stage are not a whole number for each state")
-    if values and not 0 <= min(values) <= max(values) < end:
-        raise ValueError("counts or cells of a stage are out of range")
-    return np.array(values, dtype=np.int64)
 
 
 VERSION = 1
@@ -333,3 +228,112 @@ def _matrix(content: Mapping[str, Any], stage: Stage | None, width: int) -> dict
     if (design.k, design.m) != (len(states), len(outputs)):
         raise ValueError("the matrix has not one column for each state")
     return {"design": labelled(design, states, outputs), "states": states, "outputs": outputs}
+
+
+# ---- everything about a stage, as receipt_contents.py writes it
+
+
+def stage_from_dict(content: Mapping[str, Any]) -> Stage:
+    """The stage that :func:`stage_to_dict` wrote."""
+    variables, within = names_of(content, "variables"), names_of(content, "within")
+    states, outputs = (labels_from(content[name], len(within + variables)) for name in ("states", "outputs"))
+    design, k = matrix_from(content["design"]), len(states)
+    if (design.k, design.m) != (k, len(outputs)):
+        raise ValueError("states and matrix of a stage do not fit together")
+    return Stage(
+        variables=variables,
+        within=within,
+        linked={name: _table(pairs, len(variables)) for name, pairs in table_of(content, "linked").items()},
+        states=states,
+        outputs=outputs,
+        design=labelled(design, states, outputs),
+        counts=_whole(content["counts"], k, 1 << 53),
+        weights=_array(content["weights"], k),
+        squares=_array(content["squares"], k),
+        cells=_whole(content["cells"], k, k),
+        method=of_kind(str, content, "method"),
+        invariance=of_kind(str, content, "invariance"),
+        derived=of_kind(bool, content, "derived"),
+        notes=names_of(content, "notes"),
+        steps=_steps(content, states, outputs),
+    )
+
+
+def _steps(
+    content: Mapping[str, Any], states: Sequence[State], outputs: Sequence[State]
+) -> tuple[CodedDesign, CodedDesign] | None:
+    if "steps" not in content:
+        return None
+    first, second = map(matrix_from, of_kind(list, content, "steps"))
+    if (first.k, first.m, second.k, second.m) != (len(states), *[len(outputs)] * 3):
+        raise ValueError("the two matrices of a stage do not fit together")
+    return labelled(first, states, outputs), labelled(second, outputs, outputs)
+
+
+def of_kind(kind: type[T], content: Mapping[str, Any], name: str) -> T:
+    """A field that must be of one kind."""
+    value = content[name]
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is a {type(value).__name__}")
+    return value
+
+
+def table_of(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A field that must be an object."""
+    table: dict[str, Any] = of_kind(dict, content, name)
+    return table
+
+
+def names_of(content: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """A field that lists texts."""
+    return tuple(of_kind(str, {name: one}, name) for one in of_kind(list, content, name))
+
+
+def matrix_from(content: Any) -> CodedDesign:
+    """A design of which a receipt tells the matrix; TypeError for one whose reports are sets."""
+    design = design_from_dict(content)
+    if not isinstance(design, CodedDesign):
+        raise TypeError(f"a {design.kind} design is no matrix of a release")
+    return design
+
+
+def labelled(design: CodedDesign, states: Sequence[State], outputs: Sequence[State]) -> CodedDesign:
+    """Undo :func:`numbered`."""
+    return labelled_as(design, states, outputs) if isinstance(design, Sparse) else design
+
+
+def labelled_as(design: CodedDesign, states: Sequence[State], outputs: Sequence[State]) -> CodedDesign:
+    """A design whose categories are the labels of states; a label alone where there is one column."""
+    inputs, reports = state_categories(states), state_categories(outputs)
+    if design.inputs == inputs and design.outputs == reports:
+        return design
+    return design.with_labels(inputs, reports)
+
+
+def labels_from(content: Any, width: int) -> list[State]:
+    """Undo :func:`labels_json`, for states of so many columns."""
+    if not isinstance(content, list) or any(type(state) is not list or len(state) != width for state in content):
+        raise ValueError("states do not have one label for each column")
+    return [tuple(None if form is None else rules.from_json(form) for form in state) for state in content]
+
+
+def _table(pairs: Any, width: int) -> dict[State, Hashable]:
+    keys, labels = labels_from([key for key, _ in pairs], width), labels_from([[label] for _, label in pairs], 1)
+    return {key: label for key, (label,) in zip(keys, labels, strict=True)}
+
+
+def _array(values: Any, k: int) -> Real | None:
+    if values is None:
+        return None
+    if not isinstance(values, list) or len(values) != k or {*map(type, values)} - {int, float}:
+        raise ValueError("weights of a stage are not a number for each state")
+    return np.array(values, dtype=np.float64)
+
+
+def _whole(values: Any, k: int, end: int) -> Array:
+    """Whole numbers from 0 to below an end, one for each state."""
+    if not isinstance(values, list) or len(values) != k or {*map(type, values)} - {int}:
+        raise ValueError("counts and cells of a stage are not a whole number for each state")
+    if values and not 0 <= min(values) <= max(values) < end:
+        raise ValueError("counts or cells of a stage are out of range")
+    return np.array(values, dtype=np.int64)

@@ -323,7 +323,7 @@ def _rounded(value: float, towards: Any) -> float:
     return float(f"{towards(round(value / step, 9)) * step:.{DIGITS}g}")
 
 
-# ---- all of a stage, in JSON; read again by receipt.py
+# ---- all of a stage, in JSON; receipt.py reads it again
 
 
 def stage_to_dict(stage: Stage) -> dict[str, Any]:
@@ -380,7 +380,7 @@ def label_json(label: Hashable) -> Any:
     return None if label is None else rules.to_json(rules.plain(label))
 
 
-def _pairs(table: Mapping[tuple[Hashable, ...], Hashable]) -> list[list[Any]]:
+def _pairs(table: Mapping[State, Hashable]) -> list[list[Any]]:
     return [[[label_json(part) for part in key], label_json(label)] for key, label in table.items()]
 
 

@@ -1,19 +1,17 @@
-"""Which tables of a released file are kept: their counts are unbiased as they stand.
+"""What becomes of tables in a release: which are kept on average, and what others are expected to be.
 
-A group that keeps counts keeps the table of all its columns on average, and with it all margins of that table. A table
-is kept where every group that moves one of its columns has all of them; where such a group worked within columns that
-an earlier one had moved, the earlier one must keep the table of all columns of the later. So groups are followed from
-the last to the first, with the columns that must be right before each of them. Reports, receipts, documents for users
-and analyses all ask here.
+*Kept tables*: their counts are unbiased as they stand. A group that keeps counts keeps the table of all its columns on
+average, and with it all margins of that table. A table is kept where every group that moves one of its columns has all
+of them; where such a group worked within columns that an earlier one had moved, the earlier one must keep the table of
+all columns of the later. So groups are followed from the last to the first, with the columns that must be right before
+each of them. Reports, receipts, documents for users and analyses all ask here.
 Source: [Adeshiyan2011, Theorems 4.1, 4.2]; for groups of any number derived.
 
-Tables pushed through the stages of a release, without writing matrices out.
-
-A stage with the matrix P turns the table M (rows: what it leaves alone, columns: its states) into ``M P'``. To know the
-released columns C one needs, before a stage that changes some of them, all the columns that tell its states. A label
-that is no state of a stage, such as a missing value, stays as it is. Where every cell keeps its number as one more
-column that nothing changes, the table becomes the matrix of all stages together: what each cell is released as. Source:
-[Adeshiyan2011, section 4.2, Theorem 4.2]; derived.
+*Tables pushed through stages*, without writing matrices out: a stage with the matrix P turns the table M (rows: what it
+leaves alone, columns: its states) into ``M P'``. To know the released columns C one needs, before a stage that changes
+some of them, all the columns that tell its states. A label that is no state of a stage, such as a missing value, stays
+as it is. Where every cell keeps its number as one more column that nothing changes, the table becomes the matrix of all
+stages together: what each cell is released as. Source: [Adeshiyan2011, section 4.2, Theorem 4.2]; derived.
 """
 
 from __future__ import annotations
@@ -80,6 +78,9 @@ def kept_columns(groups: Sequence[RandomizedColumns], group: RandomizedColumns) 
 
 MOST_COLUMNS = 12
 """Among the columns of a larger group only the likely tables are looked for."""
+
+
+# ---- tables pushed through stages
 
 
 def expected_table(stages: Sequence[Stage], table: CellTable, columns: Sequence[str]) -> CellTable:
