@@ -309,7 +309,7 @@ def telling_order(release: Release, breaks: Mapping[str, int]) -> Iterator[str]:
             )
 
 
-# ---- the rows: stages in codes, and where their draws come from
+# ---- the rows, and where the draws of stages come from
 
 
 class _Independent:

@@ -210,7 +210,7 @@ def assess_utility(
 
 
 def _changed(stages: Sequence[Stage]) -> dict[str, Stage]:
-    return {name: stage for stage in stages for name in (*stage.variables, *stage.linked)}
+    return {name: stage for stage in stages for name in stage.moved}
 
 
 def _unordered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

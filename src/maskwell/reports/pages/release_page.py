@@ -113,7 +113,7 @@ def _title(release: Release) -> str:
 
 
 def _subtitle(release: Release) -> str:
-    randomized = in_words([name for stage in release.stages for name in (*stage.variables, *stage.linked)])
+    randomized = in_words([name for stage in release.stages for name in stage.moved])
     return f"{counted(release.rows, 'record', 'records')}; {randomized} randomized"
 
 
