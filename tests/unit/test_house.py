@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
+import os
 import re
 import subprocess
 import sys
@@ -308,3 +310,38 @@ def test_numbers_are_printed_alike_on_every_processor(root: Path) -> None:
 )
 def test_a_number_that_is_rounded_elsewhere_is_recognised(source: str, bare: list[str]) -> None:
     assert bare_numbers(source) == bare
+
+
+FILES_CROSSED = {"estimate": 59, "release": 75}
+"""Python files with calls on the way of a command; lower them with the house, and do not raise them."""
+
+
+def test_the_path_of_a_command_is_short(tmp_path: Path, root: Path) -> None:
+    """Whoever follows one command, of a survey plan or of a release, has so many files to open at the most."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("jinja2")
+    people = [f"{'yes' if i % 3 else 'no'},{i % 4 + 1},{'ab'[i % 2]},{i // 4},{'ns'[i % 5 % 2]}" for i in range(40)]
+    (tmp_path / "people.csv").write_text("\n".join(["answer,w,s,c,region", *people]) + "\n")
+    design = maskwell.make_design("warner", p="7/10")
+    (tmp_path / "design.json").write_text(json.dumps(design.to_dict()))
+    protect = {"variables": ["answer", "region"], "method": "inverse-frequency", "xi": 0.5}
+    plan = maskwell.ReleasePlan.from_dict(
+        {
+            "release": {"keys": ["answer", "region"], "weights": "w", "match": 0.5, "drop": ["s", "c"]},
+            "protect": [protect],
+        }
+    )
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    estimate = "estimate people.csv --design answer=design.json --weights w --strata s --clusters c"
+    command = f"{estimate} --and release people.csv --plan plan.toml -o released".split()
+    python = os.pathsep.join([str(root), str(root / "src"), *sys.path])
+    answer = subprocess.run(
+        [sys.executable, "-m", "tests.support.flows", *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": python},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    crossed = dict(zip(FILES_CROSSED, (len(part.split()) for part in answer.stdout.split("\n\n")), strict=True))
+    assert all(crossed[name] <= most for name, most in FILES_CROSSED.items()), f"{crossed}: {answer.stdout}"

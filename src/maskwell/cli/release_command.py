@@ -22,8 +22,8 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.keyed import KeyedRandom
+    from maskwell.release.assessment import Release
     from maskwell.release.plans.release_plan import ReleasePlan
-    from maskwell.release.release_result import Release
 
 
 KEPT = (

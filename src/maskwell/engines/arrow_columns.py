@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from maskwell.core.categories import Column, Versions, first_fit, not_a_column, split_array
-from maskwell.engines.arrow_checks import validated_values
+from maskwell.engines.arrow_arrays import validated_values
 
 PIECE = 1 << 20  # rows per chunk where the old chunks no longer apply; keeps texts below Arrow's 2 GB per array
 

@@ -23,7 +23,7 @@ from maskwell.designs.blocks import Blocks
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
-from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.arrow_arrays import column_errors
 from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
 from maskwell.engines.row_sources import MemoryTable, find_column, open_source
 from maskwell.errors import DataFileError, ParameterError, ReportError

@@ -22,12 +22,10 @@ from maskwell.core.groups import LARGEST_KEY, KeyFinder, joint_keys, possible_ce
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import tally_codes
-from maskwell.engines.arrow_arrays import require
-from maskwell.engines.arrow_checks import ANY, has_values
-from maskwell.engines.column_codes import MISSING, LevelCoder
+from maskwell.engines.arrow_arrays import ANY, has_values, require
+from maskwell.engines.column_codes import MISSING, LevelCoder, numbers_of
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.plan_columns import numbers_of
 from maskwell.engines.row_batches import Progress, RowPass
 from maskwell.engines.row_sources import (
     MemoryTable,

@@ -15,7 +15,7 @@ from maskwell.planning.design_choice import Choice
 from maskwell.planning.sample_size import SamplePlan
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.privacy.design_audit import Audit
-from maskwell.release.release_result import Release
+from maskwell.release.assessment import Release
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.release.utility.utility_report import UtilityReport

@@ -15,17 +15,15 @@ from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.plots import Picture, plot_release_risk
 from maskwell.release import Release, ReleasePlan, RiskUtilityPoint
-from maskwell.release.assessment import assess_tables, tables_of
+from maskwell.release.assessment import ReleasedColumn, assess_tables, tables_of
 from maskwell.release.folder.receipt_contents import advice_of, public_receipt
 from maskwell.release.folder.release_metadata import processing
-from maskwell.release.release_result import ReleasedColumn
-from maskwell.release.risk.table_flow import expected_table
+from maskwell.release.stages.table_flow import expected_table
 from maskwell.reports import release_page
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
 from maskwell.reports.report import WIDTH
 from maskwell.reports.text.release_report import dry_run_report, release_report
-from maskwell.reports.text.release_words import bound_value, promises, rule_in_words
-from maskwell.reports.text.risk_figures import risk_rows, riskiest, utility_rows
+from maskwell.reports.text.release_words import bound_value, promises, risk_rows, riskiest, rule_in_words, utility_rows
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 ODD = "<script>alert(1)</script>"

@@ -28,7 +28,7 @@ from maskwell.errors import (
     PublishError,
     TooLargeError,
 )
-from maskwell.release.matrices.amounts import check_one_each, read_amounts
+from maskwell.release.matrices.bounds import check_one_each, read_amounts
 from maskwell.release.matrices.matrix_patterns import as_sparse
 
 TOLERANCE = 1e-9

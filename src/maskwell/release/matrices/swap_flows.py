@@ -29,7 +29,7 @@ from maskwell.core.randomness import SECURE, RandomSource, check_source, random_
 from maskwell.designs.sampler import check_codes
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, NotInvariantError, WrongTypeError
-from maskwell.release.matrices.amounts import read_amounts
+from maskwell.release.matrices.bounds import read_amounts
 from maskwell.release.matrices.matrix_checks import check_invariant
 
 # ---- the flows

@@ -238,21 +238,6 @@ def _forbidden_cells(rule: Rule, table: CellTable) -> Array:
     return bad
 
 
-def check_swaps(plan: ReleasePlan) -> None:
-    """A swap moves counted records; within a column that was randomized before it, their number is not known."""
-    moved: set[str] = set()
-    for number, protection in enumerate(plan.protections, 1):
-        within, _ = plan.columns_of(protection)
-        if protection.how.exchanges and moved & {*within}:
-            name = min(moved & {*within})
-            raise PlanError(
-                f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
-                hint="put the swap before it, or use another method",
-                column=name,
-            )
-        moved |= {*protection.moved}
-
-
 def forbidden_moves(
     plan: ReleasePlan, table: CellTable, kept: Array, cells: Array, variables: Sequence[str]
 ) -> list[tuple[int, int]]:

@@ -97,11 +97,6 @@ class BinomialSums:
         return np.asarray(spread + self._listed(self.p * (1 - self.p)))
 
     @property
-    def chance_of_none(self) -> Real:
-        """Pr(T = 0), shape (rows,)."""
-        return np.where(self.certain > 0, 0.0, np.exp(self.log_none))
-
-    @property
     def chance_of_one(self) -> Real:
         """Pr(T = 1), shape (rows,): ``Pr(T = 0) * odds``, or the same where one record is certain to arrive."""
         none = np.exp(self.log_none)

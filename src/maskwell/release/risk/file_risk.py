@@ -13,7 +13,6 @@ from maskwell.core.cells import CellTable
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.phrases import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
-from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals, arrivals_of
 from maskwell.release.risk.binomial_sums import row_sums
 from maskwell.release.risk.identity_disclosure import (
@@ -38,6 +37,7 @@ from maskwell.release.risk.risk_report import (
     violations,
 )
 from maskwell.release.stages.stage import Stage, acting, needed_columns
+from maskwell.release.stages.table_flow import unchanged_columns
 
 UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
 EXCHANGED = (

@@ -26,13 +26,13 @@ from maskwell.reports.pictures.canvas import (
     WIDE,
     Canvas,
     Note,
+    colour,
     line_mark,
     notes_height,
     open_point,
     point_mark,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import as_decimal, percent_bound
 
 if TYPE_CHECKING:

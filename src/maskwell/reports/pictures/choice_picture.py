@@ -33,6 +33,7 @@ from maskwell.reports.pictures.canvas import (
     Canvas,
     Note,
     Picture,
+    colour,
     notes_height,
     open_point,
     point_mark,
@@ -43,7 +44,6 @@ from maskwell.reports.pictures.canvas import (
     spread,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import SPACE, counted, percent
 
 if TYPE_CHECKING:

@@ -39,8 +39,7 @@ from maskwell.reports.pictures.belief_square import (
     square_heights,
     trace,
 )
-from maskwell.reports.pictures.canvas import SMALL, Canvas, Note, Picture, area_mark, line_mark
-from maskwell.reports.pictures.palette import LEVELS, colour, levels
+from maskwell.reports.pictures.canvas import LEVELS, SMALL, Canvas, Note, Picture, area_mark, colour, levels, line_mark
 from maskwell.reports.plain_words import PRIORS, SPACE, factor_up, range_in_words
 
 if TYPE_CHECKING:

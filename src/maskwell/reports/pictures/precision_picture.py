@@ -30,6 +30,8 @@ from maskwell.reports.pictures.canvas import (
     Note,
     Picture,
     area_mark,
+    colour,
+    levels,
     line_mark,
     log_scale,
     notes_height,
@@ -41,7 +43,6 @@ from maskwell.reports.pictures.canvas import (
     spread,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour, levels
 from maskwell.reports.plain_words import factor_down, label
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from maskwell.reports.pictures.belief_square import (
     square_heights,
     trace,
 )
-from maskwell.reports.pictures.canvas import Canvas, Note, Picture, area_mark, bar_mark, line_mark, point_mark
-from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.canvas import Canvas, Note, Picture, area_mark, bar_mark, colour, line_mark, point_mark
 from maskwell.reports.plain_words import PRIORS, SPACE, factor_down, factor_up, range_in_words
 
 if TYPE_CHECKING:

@@ -28,13 +28,13 @@ from maskwell.reports.pictures.canvas import (
     Note,
     Picture,
     area_mark,
+    colour,
     notes_height,
     point_mark,
     round_numbers,
     scale_number,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import SPACE, count, counted, percent
 from maskwell.reports.text.release_words import PARTS, columns_of, name_of
 

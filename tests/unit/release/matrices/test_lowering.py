@@ -15,7 +15,7 @@ from maskwell.core import Categories
 from maskwell.designs import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices import Bounds, lower_until, method1_for_match, optimal_matrix
-from maskwell.release.matrices.amounts import read_amounts
+from maskwell.release.matrices.bounds import read_amounts
 from maskwell.release.matrices.match_caps import match_risks
 from maskwell.release.risk import cell_risks
 

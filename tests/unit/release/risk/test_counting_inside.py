@@ -14,8 +14,8 @@ from tests.support.intruders import Record, assessed, best_attack_on, best_attac
 from maskwell.core import CellTable, SeededRandom
 from maskwell.errors import InfeasibleError
 from maskwell.release import ReleasePlan, release_table
-from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.risk import assess_risk
+from maskwell.release.stages.table_flow import unchanged_columns
 
 COLUMNS = ("sex", "income")
 METHODS = [{"method": "sequential"}, *({"method": "method1", "theta": theta} for theta in ("0.2", "0.9"))]
