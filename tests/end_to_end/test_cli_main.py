@@ -16,7 +16,8 @@ import pytest
 from tests.support.command_line import refused, run
 from tests.support.fuzzing import run_command
 
-from maskwell.cli.main import COMMANDS, cli
+from maskwell.cli import COMMANDS
+from maskwell.cli.main import cli
 from maskwell.procedures.registry import PROCEDURES
 
 MASKWELL = [sys.executable, "-c", "from maskwell.cli.main import main; main()"]

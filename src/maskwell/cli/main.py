@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 import click
 
+from maskwell.cli import COMMANDS
 from maskwell.cli.output import (
     BAD_INPUT,
     FAULT,
@@ -280,116 +281,6 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
 
         click.echo(f"maskwell {__version__}")
         ctx.exit()
-
-
-def _design() -> click.Command:
-    from maskwell.cli.design_command import design
-
-    return design
-
-
-def _audit() -> click.Command:
-    from maskwell.cli.audit_command import audit
-
-    return audit
-
-
-def _convert() -> click.Command:
-    from maskwell.cli.convert_command import convert
-
-    return convert
-
-
-def _compare() -> click.Command:
-    from maskwell.cli.compare_command import compare
-
-    return compare
-
-
-def _plan() -> click.Command:
-    from maskwell.cli.plan_command import plan
-
-    return plan
-
-
-def _improve() -> click.Command:
-    from maskwell.cli.improve_command import improve
-
-    return improve
-
-
-def _verify() -> click.Command:
-    from maskwell.cli.verify_command import verify
-
-    return verify
-
-
-def _device() -> click.Command:
-    from maskwell.cli.device_command import device
-
-    return device
-
-
-def _randomize() -> click.Command:
-    from maskwell.cli.randomize_command import randomize
-
-    return randomize
-
-
-def _estimate() -> click.Command:
-    from maskwell.cli.estimate_command import estimate
-
-    return estimate
-
-
-def _regress() -> click.Command:
-    from maskwell.cli.regress_command import regress
-
-    return regress
-
-
-def _release() -> click.Command:
-    from maskwell.cli.release_command import release
-
-    return release
-
-
-def _risk() -> click.Command:
-    from maskwell.cli.risk_command import risk
-
-    return risk
-
-
-def _demo() -> click.Command:
-    from maskwell.cli.demo_command import demo
-
-    return demo
-
-
-def _completion() -> click.Command:
-    from maskwell.cli.completion import completion
-
-    return completion
-
-
-COMMANDS = {
-    "design": (_design, "Make a design file, from a device or from a privacy demand."),
-    "audit": (_audit, "Say what a design promises, and whether it meets a demand."),
-    "convert": (_convert, "Put one privacy demand in every language."),
-    "compare": (_compare, "Compare two designs fairly, with a proof."),
-    "plan": (_plan, "Choose a design for a demand, and how many respondents it needs."),
-    "improve": (_improve, "Find a design as private as a given one that tells more."),
-    "verify": (_verify, "Check a certificate: everything that it claims of a design."),
-    "device": (_device, "Print cards, dice tables or spinners that carry out a design."),
-    "randomize": (_randomize, "Randomize columns of a file of any size."),
-    "estimate": (_estimate, "Estimate true shares and tables from reports."),
-    "regress": (_regress, "Regression where the outcome or a predictor was randomized."),
-    "release": (_release, "Post-randomize a microdata file: plan, assess, apply, document."),
-    "risk": (_risk, "Say how easily records of a file are found, before and after a release."),
-    "demo": (_demo, "The whole story on made-up data, in a few seconds."),
-    "completion": (_completion, "Print the script for completion in a shell."),
-}
-"""Every command: what imports it, and its line in the help."""
 
 
 @click.group(
