@@ -8,8 +8,11 @@ KERNELS := $(wildcard src/maskwell/designs/kernels/_compiled.c)
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 # One process for each core, each with one thread for linear algebra. To see one test alone: .venv/bin/python -m pytest -x PATH
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 8 --dist worksteal
-# Commands, documents and examples: tests that compare what is printed.
-PRINTED := tests/end_to_end src docs README.md
+# Documents, examples and commands whose tests compare digits that are printed.
+PRINTED := src docs README.md tests/golden $(addprefix tests/end_to_end/test_,documents.py cli_audit.py cli_compare.py \
+  cli_design.py cli_estimate.py cli_estimate_plan.py cli_estimate_receipt.py cli_improve.py cli_plan.py \
+  cli_plan_survey.py cli_regress.py cli_risk.py demo.py)
+LOG := $(VENV)/checks.log
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -26,14 +29,25 @@ run: setup  ## the whole story on made-up data: a few seconds, after some minute
 test: setup  ## set up, then every check and test
 	@$(MAKE) --no-print-directory check
 
+# The tests take all cores but do not fill them to the end, so the other checks run beside them; theirs is said last.
 check: setup  ## formatter, linter, types, import contracts, documentation, tests
+	@echo "check: tests; beside them format, lint, types, import contracts, documentation"
+	@status=0; $(MAKE) --no-print-directory --keep-going --jobs=2 checks-beside tests || status=1; cat $(LOG); exit $$status
+
+.PHONY: tests checks checks-beside
+tests: setup
+	@$(PYTEST)
+	@echo "check: what is printed, as on other processors"; $(BIN)/python -m tests.support.processors $(PRINTED)
+
+checks-beside: setup
+	@$(MAKE) --no-print-directory checks > $(LOG) 2>&1
+
+checks: setup
 	@echo "check: format"; $(BIN)/ruff format --quiet --check --output-format concise . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@echo "check: lint"; $(BIN)/ruff check --quiet .
 	@echo "check: types"; $(BIN)/mypy --no-error-summary
 	@echo "check: import contracts"; out=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$out"; exit 1; }
 	@$(MAKE) --no-print-directory docs
-	@echo "check: tests"; $(PYTEST)
-	@echo "check: what is printed, as on other processors"; $(BIN)/python -m tests.support.processors $(PRINTED)
 
 # A failure says how to run its case alone. START=N repeats the rounds of an earlier run.
 MINUTES ?= 60

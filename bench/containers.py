@@ -139,7 +139,7 @@ def imports() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000_000)
-    given = parser.parse_args().rows
-    table(given)
-    numbered(given)
+    rows = parser.parse_args().rows
+    table(rows)
+    numbered(rows)
     imports()

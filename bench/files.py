@@ -1,6 +1,6 @@
 """Files in one streaming pass: rows a second and memory, for the same file short and long.
 
-    python bench/files.py [--rows 2000000 10000000]
+    python -m bench.files [--rows 2000000 10000000]
 
 Each line is one run of the command line in a process of its own, start included. ``beside`` is the peak memory beyond
 a process that has only loaded the libraries: block buffers of Arrow, and the working set. It must not grow with rows.
@@ -9,10 +9,7 @@ a process that has only loaded the libraries: block buffers of Arrow, and the wo
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +17,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from bench.measure import MASKWELL, python, seconds_and_peak
+
 LABELS = ["never", "once", "often", "no answer"]
-PEAK = """
-import atexit, pathlib
-lines = lambda: pathlib.Path("/proc/self/status").read_text().splitlines()
-atexit.register(lambda: pathlib.Path("peak").write_text(next(x for x in lines() if x.startswith("VmHWM")).split()[1]))
-"""
-COMMAND = [sys.executable, "-c", PEAK + "from maskwell.cli.main import main; main()"]
 LIBRARIES = (
     "numpy, pyarrow.csv, pyarrow.parquet, pyarrow.compute, "
     "maskwell.engines.report_counts, maskwell.reports.text.design_report"
 )
-LOADED = [sys.executable, "-c", PEAK + f"import {LIBRARIES}"]
+LOADED = python(f"import {LIBRARIES}")
 
 
 def make(folder: Path, rows: int) -> None:
@@ -48,49 +41,31 @@ def make(folder: Path, rows: int) -> None:
             pyarrow.csv.write_csv(table, text, options)
 
 
-def measured(command: list[str], folder: Path) -> tuple[float, float]:
-    """Seconds, and peak memory in megabytes as Linux counts it."""
-    start = time.perf_counter()
-    subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - start, int((folder / "peak").read_text()) / 1024
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="+", default=[2 * 10**6, 10**7])
-    given = parser.parse_args()
+    sizes = parser.parse_args().rows
     print("| job | rows | seconds | million rows/s | beside, MB |\n|---|---|---|---|---|")
-    for rows in given.rows:
+    for rows in sizes:
         with tempfile.TemporaryDirectory() as name:
             run(Path(name), rows)
 
 
 def run(folder: Path, rows: int) -> None:
     make(folder, rows)
-    _, loaded = measured(LOADED, folder)
+    _, loaded = seconds_and_peak(LOADED, folder)
     labels = ",".join(LABELS)
     for family, options in (("k-ary", []), ("subset", ["--size", "2"])):
-        design = [
-            *COMMAND,
-            "design",
-            family,
-            "--categories",
-            labels,
-            "--epsilon",
-            "1",
-            *options,
-            "-o",
-            f"{family}.json",
-        ]
-        measured(design, folder)
+        demand = ["--categories", labels, "--epsilon", "1", *options]
+        seconds_and_peak([*MASKWELL, "design", family, *demand, "-o", f"{family}.json"], folder)
         for kind in ("csv", "parquet"):
             column, made = ["--design", f"y={family}.json"], f"{family}.{kind}"
             jobs = {
-                "randomize": [*COMMAND, "randomize", f"a.{kind}", *column, "-o", made],
-                "estimate": [*COMMAND, "estimate", made, *column],
+                "randomize": [*MASKWELL, "randomize", f"a.{kind}", *column, "-o", made],
+                "estimate": [*MASKWELL, "estimate", made, *column],
             }
             for job, command in jobs.items():
-                seconds, memory = measured(command, folder)
+                seconds, memory = seconds_and_peak(command, folder)
                 rate = rows / seconds / 1e6
                 print(
                     f"| {job} {family} {kind} | {rows:,} | {seconds:.1f} | {rate:.1f} | {memory - loaded:.0f} |",

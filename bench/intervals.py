@@ -9,7 +9,7 @@ import numpy as np
 from bench.measure import best_seconds
 from bench.speed import Line
 from maskwell import Categories, Counts, Design, Estimate
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.designs import Dense, Uniform
 from maskwell.estimation import estimate_by_moments, maximise, minimax_left_inverse
 
@@ -31,12 +31,12 @@ def _dense(reports: int, k: int) -> Dense:
 def profile(design: Design, what: str, bar: str) -> Line:
     """Profile intervals of all categories, against one maximum of the likelihood."""
     estimate, counts = _estimate(design, 5000), _counts(design, 5000)
-    found = best_seconds(
+    seconds = best_seconds(
         {"ours": lambda: estimate.intervals(0.95, "profile"), "one": lambda: maximise([design], [counts])}, rounds=3
     )
-    each = found["ours"] / design.k
-    compared = f"{1000 * each:.1f} ms each, {each / found['one']:.1f} x one maximum of the likelihood"
-    return Line(f"profile intervals, {what}", f"{found['ours']:.2f} s", compared, bar)
+    each = seconds["ours"] / design.k
+    compared = f"{1000 * each:.1f} ms each, {each / seconds['one']:.1f} x one maximum of the likelihood"
+    return Line(f"profile intervals, {what}", f"{seconds['ours']:.2f} s", compared, bar)
 
 
 def bootstrap() -> Line:
@@ -48,9 +48,9 @@ def bootstrap() -> Line:
         draws = np.random.default_rng(1).multinomial(5000, lam, size=1000) / 5000
         np.quantile(draws @ inverse.T, [0.025, 0.975], axis=0)
 
-    found = best_seconds({"ours": lambda: estimate.intervals(0.95, "bootstrap", seed=1), "plain": plain}, rounds=3)
-    compared = f"{found['plain'] / found['ours']:.1f} x plain NumPy"
-    return Line("bootstrap intervals, k = 100, 1,000 replicates", f"{1000 * found['ours']:.0f} ms", compared, "")
+    seconds = best_seconds({"ours": lambda: estimate.intervals(0.95, "bootstrap", seed=1), "plain": plain}, rounds=3)
+    compared = f"{seconds['plain'] / seconds['ours']:.1f} x plain NumPy"
+    return Line("bootstrap intervals, k = 100, 1,000 replicates", f"{1000 * seconds['ours']:.0f} ms", compared, "")
 
 
 def minimax() -> Line:

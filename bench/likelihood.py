@@ -9,7 +9,7 @@ import numpy as np
 from bench.measure import best_seconds
 from bench.speed import Line
 from maskwell import Categories, Counts, Design
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.designs import Kronecker, Uniform
 from maskwell.estimation import estimate_by_moments, maximise
 
@@ -44,10 +44,10 @@ def _designs() -> dict[str, Design]:
 def _against_em(job: str, design: Design) -> Line:
     counts, P = _counts(design, 10**6), design.matrix()
     best = best_seconds(
-        {"own": lambda: maximise([design], [counts], gap=GAP), "plain": lambda: plain_em(P, counts, GAP)}, rounds=2
+        {"ours": lambda: maximise([design], [counts], gap=GAP), "plain": lambda: plain_em(P, counts, GAP)}, rounds=2
     )
-    certified = best_seconds({"own": lambda: maximise([design], [counts])}, rounds=3)["own"]
-    ratio = best["plain"] / best["own"]
+    certified = best_seconds({"ours": lambda: maximise([design], [counts])}, rounds=3)["ours"]
+    ratio = best["plain"] / best["ours"]
     return Line(
         f"maximum likelihood, {job}",
         f"{1000 * certified:.0f} ms to a certified 1e-10",
@@ -61,20 +61,24 @@ def _moments() -> Line:
     design = Uniform.from_gamma(500, Categories.numbered(1000))
     counts = Counts(_counts(design, 10**8), 10**8, design.fingerprint)
     P = design.matrix()
-    found = best_seconds(
-        {"own": lambda: estimate_by_moments(counts, design), "plain": lambda: np.linalg.solve(P, counts.share())}
+    seconds = best_seconds(
+        {"ours": lambda: estimate_by_moments(counts, design), "plain": lambda: np.linalg.solve(P, counts.share())}
     )
-    compared = f"{found['plain'] / found['own']:.1f} x np.linalg.solve, which gives no errors"
-    return Line("moments from the counts of 10^8 rows, k = 1,000", f"{1000 * found['own']:.1f} ms", compared, "at once")
+    compared = f"{seconds['plain'] / seconds['ours']:.1f} x np.linalg.solve, which gives no errors"
+    return Line(
+        "moments from the counts of 10^8 rows, k = 1,000", f"{1000 * seconds['ours']:.1f} ms", compared, "at once"
+    )
 
 
 def _million() -> Line:
     design = Uniform.from_gamma(10**5, Categories.numbered(10**6))
     counts = _counts(design, 10**7)
     share = counts / counts.sum()
-    found = best_seconds({"own": lambda: maximise([design], [counts]), "pass": lambda: design.forward(share)}, rounds=2)
-    compared = f"the time of {found['own'] / found['pass']:.0f} products with the matrix"
-    return Line("maximum likelihood, gamma-diagonal, k = 1,000,000", f"{found['own']:.1f} s", compared, "")
+    seconds = best_seconds(
+        {"ours": lambda: maximise([design], [counts]), "pass": lambda: design.forward(share)}, rounds=2
+    )
+    compared = f"the time of {seconds['ours'] / seconds['pass']:.0f} products with the matrix"
+    return Line("maximum likelihood, gamma-diagonal, k = 1,000,000", f"{seconds['ours']:.1f} s", compared, "")
 
 
 def _held() -> Line:
@@ -82,7 +86,7 @@ def _held() -> Line:
     counts = _counts(design, 10**4)
     top = maximise([design], [counts])
     run: Callable[[], object] = lambda: [maximise([design], [counts], fixed=(3, t), start=top.pi) for t in _GRID]  # noqa: E731
-    seconds = best_seconds({"own": run}, rounds=3)["own"] / len(_GRID)
+    seconds = best_seconds({"ours": run}, rounds=3)["ours"] / len(_GRID)
     return Line("one point of a profile likelihood, k = 10", f"{1e3 * seconds:.2f} ms", "", "")
 
 

@@ -17,9 +17,9 @@ def improvement(reports: int, k: int) -> Line:
     """A random matrix of floats, improved and proved."""
     P = np.random.default_rng(1).uniform(0.2, 1, (reports, k))
     design = Dense.of(P / P.sum(axis=0))
-    found = improve(design)
+    better = improve(design)
     seconds = best_seconds({"ours": lambda: improve(design)}, rounds=3)["ours"]
-    made = f"{found.design.m:,} reports, the product checked exactly"
+    made = f"{better.design.m:,} reports, the product checked exactly"
     return Line(f"improve a design of {reports} x {k} floats", f"{seconds:.2f} s", made, "1 s")
 
 
@@ -29,8 +29,8 @@ def blackwell(reports: int, k: int, *, holds: bool) -> Line:
     P, C, B = (rng.dirichlet(np.ones(reports), columns).T for columns in (k, reports, k))
     A = C @ P if holds else B / 2 + C @ P / 2
     design, other = Dense.of(P), Dense.of(A)
-    found = sufficiency(design, other)
-    assert (found.holds, found.exact, found.how) == (holds, True, "program")
+    answer = sufficiency(design, other)
+    assert (answer.holds, answer.exact, answer.how) == (holds, True, "program")
     seconds = best_seconds({"ours": lambda: sufficiency(design, other)}, rounds=5)["ours"]
     proof = "proved by a garbling" if holds else "refuted by a gain matrix"
     return Line(f"sufficient, two designs of {reports} x {k} floats", f"{seconds:.2f} s", proof, "2 s")

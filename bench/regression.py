@@ -54,11 +54,11 @@ def outcome(n: int, p: int, bar: str, rounds: int) -> Line:
     peak = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
     ours = seconds["ours"]
-    shown = f"{ours:.2f} s" if ours > 0.1 else f"{1000 * ours:.1f} ms"
+    time = f"{ours:.2f} s" if ours > 0.1 else f"{1000 * ours:.1f} ms"
     ratio = seconds["plain"] / ours
     return Line(
         f"logistic regression, n = {n:,}, {p} predictors",
-        shown,
+        time,
         f"{ratio:.1f} x plain NumPy from one start; {peak:.0f} MB beside the data",
         bar,
     )

@@ -1,6 +1,6 @@
 """A whole release, Parquet to Parquet, against reading and writing the same file; each in a process of its own.
 
-    python bench/release.py [--rows 10000000]
+    python -m bench.release [--rows 10000000]
 
 A release is timed with everything that it does to the file: both passes, matrices, utility, receipts, metadata and the
 scan of what is published; and as the whole command, with the drawn report for the board, which takes the same seconds
@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,27 +20,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from bench.measure import best_seconds, on_all_cores
+from bench.measure import MASKWELL, best_seconds, on_all_cores, python, seconds_and_peak
 from bench.speed import Line
 from maskwell.release.matrices import method1
 
 SIZES = (2, 5, 8, 12, 30)
-PEAK = """
-import atexit, pathlib
-lines = lambda: pathlib.Path("/proc/self/status").read_text().splitlines()
-atexit.register(lambda: pathlib.Path("peak").write_text(next(x for x in lines() if x.startswith("VmHWM")).split()[1]))
-"""
-COMMAND = [sys.executable, "-c", PEAK + "from maskwell.cli.main import main; main()", "release", "a.parquet"]
+COMMAND = [*MASKWELL, "release", "a.parquet"]
 WITHOUT_REPORT = """
 from maskwell.release.plans.release_plan import load_plan
 from maskwell.verbs.publish import release_file
 release_file("a.parquet", load_plan("{plan}"), "out")
 """
-COPY = [
-    sys.executable,
-    "-c",
-    PEAK + "import pyarrow.parquet as pq; pq.write_table(pq.read_table('a.parquet'), 'copy.parquet')",
-]
+COPY = python("import pyarrow.parquet as pq; pq.write_table(pq.read_table('a.parquet'), 'copy.parquet')")
 JOBS = {
     "kept": "order kept, without the report",
     "shuffled": "order shuffled, without the report",
@@ -64,7 +52,9 @@ def make(folder: Path, rows: int) -> None:
             n = min(10**6, rows - start)
             codes = [random.choice(len(p), n, p=p).astype(np.int32) for p in shares]
             labels = [pa.array([f"category {i}-{j}" for j in range(k)]) for i, k in enumerate(SIZES)]
-            columns = [pa.DictionaryArray.from_arrays(pa.array(c), own) for c, own in zip(codes, labels, strict=True)]
+            columns = [
+                pa.DictionaryArray.from_arrays(pa.array(c), names) for c, names in zip(codes, labels, strict=True)
+            ]
             parquet.write_table(pa.table([column.cast(pa.string()) for column in columns], schema=schema))
 
 
@@ -77,11 +67,9 @@ def plan(folder: Path, order: str) -> str:
 
 
 def measured(command: list[str], folder: Path) -> tuple[float, float]:
-    """Seconds, and peak memory in megabytes as Linux counts it."""
+    """Seconds and peak memory, without what an earlier turn left behind."""
     shutil.rmtree(folder / "out", ignore_errors=True)
-    start = time.perf_counter()
-    subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - start, int((folder / "peak").read_text()) / 1024
+    return seconds_and_peak(command, folder)
 
 
 def lines() -> Iterator[Line]:
@@ -96,14 +84,13 @@ def measured_lines(rows: int, rounds: int) -> Iterator[Line]:
         make(folder, rows)
         commands = {"copy": COPY}
         for order in ("kept", "shuffled"):
-            script = PEAK + WITHOUT_REPORT.format(plan=plan(folder, order))
-            commands[order] = [sys.executable, "-c", script]
+            commands[order] = python(WITHOUT_REPORT.format(plan=plan(folder, order)))
         commands["command"] = [*COMMAND, "--plan", "kept.toml", "-o", "out", "--json"]
         turns = [{key: measured(command, folder) for key, command in commands.items()} for _ in range(rounds)]
-        found = {key: [turn[key] for turn in turns] for key in commands}
-    best = {key: min(seconds for seconds, _ in own) for key, own in found.items()}
+        runs = {key: [turn[key] for turn in turns] for key in commands}
+    best = {key: min(seconds for seconds, _ in each) for key, each in runs.items()}
     for key, what in JOBS.items():
-        seconds, peak = best[key], max(memory for _, memory in found[key])
+        seconds, peak = best[key], max(memory for _, memory in runs[key])
         yield Line(
             f"release of {rows:,} rows, 5 columns, Parquet to Parquet, {what}",
             f"{seconds:.1f} s, {peak:.0f} MB at most",

@@ -22,17 +22,17 @@ def _counts(k: int) -> np.ndarray:
 
 def _line(job: str, k: int, asked: dict[str, Any], bar: str, band: int | None = None) -> Line:
     bounds, v = Bounds.of(**asked), _counts(k)
-    found = optimal_matrix(v, bounds, band=band)
+    best = optimal_matrix(v, bounds, band=band)
     seconds = best_seconds({"ours": lambda: optimal_matrix(v, bounds, band=band)}, rounds=2)["ours"]
-    told = f"{found.optimum:.1%} of the records stay, {len(found.design.rows):,} entries"
+    told = f"{best.optimum:.1%} of the records stay, {len(best.design.rows):,} entries"
     return Line(job, f"{seconds:.2f} s", told, bar)
 
 
 def _lowering() -> Line:
     v = np.concatenate([np.arange(1, 13), [40, 80, 200, 500]])
-    found = lower_until(v, 0.3)
+    lowered = lower_until(v, 0.3)
     seconds = best_seconds({"ours": lambda: lower_until(v, 0.3)}, rounds=1)["ours"]
-    return Line("16 categories, matches of at most 0.3", f"{seconds:.2f} s", f"{found.rounds} programs", "")
+    return Line("16 categories, matches of at most 0.3", f"{seconds:.2f} s", f"{lowered.rounds} programs", "")
 
 
 def lines() -> Iterator[Line]:

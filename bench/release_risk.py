@@ -26,7 +26,7 @@ FEW, MANY = (4, 8, 12, 16), (12, 20, 20, 25)
 def _codes(sizes: Sequence[int]) -> np.ndarray:
     rng = np.random.default_rng(5)
     shares = [rng.lognormal(0, 1, size) for size in sizes]
-    drawn = [rng.choice(size, ROWS, p=own / own.sum()) for size, own in zip(sizes, shares, strict=True)]
+    drawn = [rng.choice(size, ROWS, p=share / share.sum()) for size, share in zip(sizes, shares, strict=True)]
     return np.stack(drawn, axis=1)
 
 

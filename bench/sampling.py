@@ -33,7 +33,7 @@ def weighted_rows() -> Iterator[Line]:
     report, weight = random.integers(0, REPORTS, ROWS).astype(np.uint8), random.uniform(1, 10, ROWS)
     cluster = random.integers(0, CLUSTERS, ROWS)
     stratum = cluster % STRATA
-    found = best_seconds(
+    seconds = best_seconds(
         {
             "plain strata": _plain(report, weight, stratum, STRATA),
             "strata": lambda: Cells.of(report, weight=weight, stratum=stratum),
@@ -43,14 +43,14 @@ def weighted_rows() -> Iterator[Line]:
         rounds=5,
     )
     for name in ("strata", "clusters"):
-        speed = f"{ROWS / found[name] / 1e6:.0f} M rows/s"
-        compared = f"{found[name] / found[f'plain {name}']:.1f} x the time of three np.bincount of known codes"
+        speed = f"{ROWS / seconds[name] / 1e6:.0f} M rows/s"
+        compared = f"{seconds[name] / seconds[f'plain {name}']:.1f} x the time of three np.bincount of known codes"
         yield Line(f"weighted tally of 10^7 rows by {name}", speed, compared, "")
     cells = Cells.of(report, weight=weight, stratum=stratum, clusters=[cluster])
     design = make_design("warner", p="7/10")
-    own = best_seconds({"estimate": lambda: estimate_cells(cells, design)})["estimate"]
-    compared = f"{found['clusters'] / own:.0f} times as fast as the tally before it"
-    yield Line(f"estimate from the cells of {CLUSTERS:,} clusters", f"{1000 * own:.1f} ms", compared, "")
+    estimating = best_seconds({"estimate": lambda: estimate_cells(cells, design)})["estimate"]
+    compared = f"{seconds['clusters'] / estimating:.0f} times as fast as the tally before it"
+    yield Line(f"estimate from the cells of {CLUSTERS:,} clusters", f"{1000 * estimating:.1f} ms", compared, "")
 
 
 def pairwise() -> Line:
@@ -64,9 +64,9 @@ def pairwise() -> Line:
     def plain() -> None:
         (np.square(z[:, None] - z) * (0.01 - joint) / joint).sum()
 
-    found = best_seconds({"ours": lambda: estimate_survey(reports, design, plan), "plain": plain}, rounds=3)
-    compared = f"{found['ours'] / found['plain']:.1f} x the time of one such sum in plain NumPy"
-    return Line("variance from 16 million pairs of rows", f"{found['ours']:.2f} s", compared, "")
+    seconds = best_seconds({"ours": lambda: estimate_survey(reports, design, plan), "plain": plain}, rounds=3)
+    compared = f"{seconds['ours'] / seconds['plain']:.1f} x the time of one such sum in plain NumPy"
+    return Line("variance from 16 million pairs of rows", f"{seconds['ours']:.2f} s", compared, "")
 
 
 def lines() -> Iterator[Line]:

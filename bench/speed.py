@@ -8,6 +8,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -73,19 +74,19 @@ def gamma_diagonal() -> Line:
     )
 
 
+def _against_numpy(job: str, design: Design, codes: np.ndarray, plain: Callable[[], object], bar: str) -> Line:
+    design.sample(codes[:1])
+    seconds = best_seconds({"ours": lambda: design.sample(codes), "numpy": plain})
+    speed = f"{len(codes) / seconds['ours'] / 1e6:.0f} M rows/s"
+    return Line(f"randomize, {job}", speed, f"{seconds['numpy'] / seconds['ours']:.1f} x NumPy/PCG64", bar)
+
+
 def dense() -> Line:
     """k = m = 256, random columns."""
-    n, k = 5 * 10**6, 256
-    P = np.random.default_rng(2).dirichlet(np.ones(k), k).T
-    design, codes, rng = Dense.of(P), _codes(n, k), np.random.default_rng(1)
-    design.sample(codes[:1])
-    seconds = best_seconds({"ours": lambda: design.sample(codes), "numpy": lambda: baselines.dense(codes, P, rng)})
-    return Line(
-        "randomize, dense 256 x 256",
-        f"{n / seconds['ours'] / 1e6:.0f} M rows/s",
-        f"{seconds['numpy'] / seconds['ours']:.1f} x NumPy/PCG64",
-        "80 M rows/s",
-    )
+    P = np.random.default_rng(2).dirichlet(np.ones(256), 256).T
+    codes, rng = _codes(5 * 10**6, 256), np.random.default_rng(1)
+    plain = partial(baselines.dense, codes, P, rng)
+    return _against_numpy("dense 256 x 256", Dense.of(P), codes, plain, "80 M rows/s")
 
 
 def _cells(k: int, size: int) -> Sparse:
@@ -97,26 +98,18 @@ def _cells(k: int, size: int) -> Sparse:
 
 def sparse(k: int, size: int, bar: str) -> Line:
     """Cells of a few states, as releases have them."""
-    n = 5 * 10**6
     design, rng = _cells(k, size), np.random.default_rng(1)
-    codes = rng.integers(0, k, n).astype(np.uint8 if k <= 256 else np.uint32)
-    design.sample(codes[:1])
-    P = design.csc()
-    seconds = best_seconds({"ours": lambda: design.sample(codes), "numpy": lambda: baselines.sparse(codes, P, rng)})
-    return Line(
-        f"randomize, {k:,} states in cells of {size}",
-        f"{n / seconds['ours'] / 1e6:.0f} M rows/s",
-        f"{seconds['numpy'] / seconds['ours']:.1f} x NumPy/PCG64",
-        bar,
-    )
+    codes = rng.integers(0, k, 5 * 10**6).astype(np.uint8 if k <= 256 else np.uint32)
+    plain = partial(baselines.sparse, codes, design.csc(), rng)
+    return _against_numpy(f"{k:,} states in cells of {size}", design, codes, plain, bar)
 
 
 def keyed() -> Line:
     """Draws by record id instead of by row."""
     n = 5 * 10**6
     design, codes, ids = _cells(20, 5), _codes(n, 20), np.arange(n)
-    own = KeyedSampler(design, KeyedRandom.of(bytes(range(32)), "bench"), "variable")
-    seconds = best_seconds({"ours": lambda: own.sample(codes, ids), "rows": lambda: design.sample(codes)})
+    sampler = KeyedSampler(design, KeyedRandom.of(bytes(range(32)), "bench"), "variable")
+    seconds = best_seconds({"ours": lambda: sampler.sample(codes, ids), "rows": lambda: design.sample(codes)})
     return Line(
         "randomize, 20 states in cells of 5, by record id",
         f"{n / seconds['ours'] / 1e6:.0f} M rows/s",

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("house", deadline=None, derandomize=True)  # the same examples everywhere, however busy it is
+# The same examples everywhere, however busy it is; for others, and more: pytest --hypothesis-profile=thorough
+settings.register_profile("house", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("house")
 
 LONGEST = "test_documents.py"

@@ -43,8 +43,7 @@ from maskwell.release import Release, ReleasePlan, risk_utility_map
 from maskwell.release.assessment import assess_tables, tables_of
 from maskwell.reports.device.legend_sheets import spinner_svg
 from maskwell.reports.device.paper_cards import Face, faces_of, sheets_of
-from maskwell.reports.pictures.canvas import NARROW, WIDE
-from maskwell.reports.pictures.palette import TEXT_FONTS, colour
+from maskwell.reports.pictures.canvas import NARROW, TEXT_FONTS, WIDE, colour
 
 FOLDER = Path(__file__).parent
 TRUTH = {"never": 0.72, "once": 0.14, "a few times": 0.09, "every month": 0.05}

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from maskwell.estimation.share_estimate import Estimate as Estimate
     from maskwell.privacy.certificate import Certificate as Certificate
     from maskwell.privacy.criteria import Demand as Demand
+    from maskwell.release.assessment import Release as Release
     from maskwell.release.folder.receipt import Receipt as Receipt
     from maskwell.release.plans.release_plan import ReleasePlan as ReleasePlan
-    from maskwell.release.release_result import Release as Release
     from maskwell.verbs.audit import audit as audit
     from maskwell.verbs.certify import certify as certify
     from maskwell.verbs.certify import verify as verify
@@ -93,7 +93,7 @@ else:
             "privacy.criteria": ["Demand"],
             "release.folder.receipt": ["Receipt"],
             "release.plans.release_plan": ["ReleasePlan"],
-            "release.release_result": ["Release"],
+            "release.assessment": ["Release"],
             "verbs.audit": ["audit"],
             "verbs.certify": ["certify", "verify"],
             "verbs.choose": ["choose"],

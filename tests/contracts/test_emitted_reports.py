@@ -14,7 +14,7 @@ from tests.support.examples import ABC, DYADIC, EXAMPLES, LEADING_BITS, SETS, ex
 from tests.support.words import Drawn, HandmadeRandom, law_of_reports, leading_patterns, unit_of
 
 from maskwell.core import Reports, SeededRandom
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.draws import WordReader, coin, others
 from maskwell.designs import Design, Subset, kernels
 

@@ -14,8 +14,10 @@ from pathlib import Path
 import click
 import pytest
 from tests.support.command_line import refused, run
+from tests.support.fuzzing import run_command
 
-from maskwell.cli.main import COMMANDS, cli
+from maskwell.cli import COMMANDS
+from maskwell.cli.main import cli
 from maskwell.procedures.registry import PROCEDURES
 
 MASKWELL = [sys.executable, "-c", "from maskwell.cli.main import main; main()"]
@@ -86,10 +88,16 @@ def test_completion(shell: str) -> None:
     assert run("completion", shell, "--json").json()["shell"] == shell
 
 
-def test_completion_completes() -> None:
-    words = {"_MASKWELL_COMPLETE": "bash_complete", "COMP_WORDS": "maskwell design k-a", "COMP_CWORD": "2"}
-    done = subprocess.run(MASKWELL, env={**os.environ, **words}, capture_output=True, text=True, check=False)
-    assert "k-ary" in done.stdout
+def completed(line: str, place: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a shell is told that completes a word of a line."""
+    words = {"_MASKWELL_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(place)}
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
+    return run_command([], Path()).out.decode()
+
+
+def test_completion_completes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "k-ary" in completed("maskwell design k-a", 2, monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +113,10 @@ def test_completion_completes() -> None:
         ("demo -o ", "dir"),
     ],
 )
-def test_completion_of_file_names(typed: str, kind: str) -> None:
+def test_completion_of_file_names(typed: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     line = f"maskwell {typed}"
-    words = {"_MASKWELL_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()))}
-    done = subprocess.run(MASKWELL, env={**os.environ, **words}, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith(f"{kind},"), done.stdout
+    told = completed(line, len(line.split()), monkeypatch)
+    assert told.startswith(f"{kind},"), told
 
 
 def test_the_help_of_completion_shows_every_shell() -> None:

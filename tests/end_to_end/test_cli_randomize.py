@@ -17,6 +17,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from tests.support.command_line import refused, run  # noqa: E402
+from tests.support.fuzzing import run_command  # noqa: E402
 
 from maskwell.designs import load_design  # noqa: E402
 from maskwell.engines import arrow_files, delimited  # noqa: E402
@@ -281,20 +282,12 @@ def test_standard_input_and_output(answers: str) -> None:
 
 
 def test_a_pipe_between_processes(answers: str) -> None:
-    command = [sys.executable, "-c", "from maskwell.cli.main import main; main()"]
-    made = subprocess.run(
-        [*command, "randomize", "-", "--design", "drugs=d.json", "-o", "-"],
-        input=Path(answers).read_bytes(),
-        capture_output=True,
-        check=True,
-    )
-    found = subprocess.run(
-        [*command, "estimate", "-", "--design", "drugs=d.json", "--json"],
-        input=made.stdout,
-        capture_output=True,
-        check=True,
-    )
-    assert json.loads(found.stdout)["n"] == 1000
+    data = Path(answers).read_bytes()
+    made = run_command(["randomize", "-", "--design", "drugs=d.json", "-o", "-"], Path(), stdin=data)
+    assert made.status == 0, made.err
+    found = run_command(["estimate", "-", "--design", "drugs=d.json", "--json"], Path(), stdin=made.out)
+    assert found.status == 0, found.err
+    assert json.loads(found.out)["n"] == 1000
 
 
 def test_nothing_reaches_standard_output_on_failure(answers: str) -> None:

@@ -14,7 +14,7 @@ from tests.support.command_line import refused, run
 from maskwell.core import KeyedRandom
 from maskwell.release import Release, load_plan
 from maskwell.release.folder.receipt_contents import draws_told
-from maskwell.verbs.publish import release_file
+from maskwell.release.publication import open_release
 
 pytest.importorskip("pyarrow")
 
@@ -53,7 +53,9 @@ def release(file: str, plan: str, folder: str, matrices: str | None = None) -> R
     """As the command does, without the page for the board, which takes a second to draw."""
     Path("plan.toml").write_text(plan)
     key = KeyedRandom.from_file("secret.key", "panel")
-    return release_file(file, load_plan("plan.toml"), folder, key=key, matrices=matrices)
+    with open_release(file, load_plan("plan.toml"), folder, key=key, matrices=matrices) as opened:
+        pass
+    return opened.finished()
 
 
 # ---- what two waves tell

@@ -40,16 +40,28 @@ def steps(page):
     return found
 
 
+QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
 SHELL = re.compile(r"[|<>;&$`*?~()]")
+INSIDE = re.compile(r"cd (\S+) && ")
+INTO = re.compile(r" > (\S+)$")
+PROGRAM_ENTRY = "tests.support.programs:main"
 
 
 def run(command, folder):
-    """Run a command as a shell would; a plain one of maskwell in a process that has imported everything before."""
-    plain = re.sub(r"\\\n", " ", command).partition("  #")[0]
-    words = shlex.split(plain) if not SHELL.search(plain) and "\n" not in plain.strip() else [""]
-    if words[0] == "maskwell":
-        ended = run_command(words[1:], folder, seconds=LONGEST)
-        return ended.status, (ended.out + ended.err).decode()
+    """Run a command as a shell would; maskwell and Python in a process that has imported everything before."""
+    plain = re.sub(r"\\\n", " ", command).partition("  #")[0].strip()
+    if inside := INSIDE.match(plain):
+        plain, folder = plain[inside.end() :], folder / inside.group(1)
+    into = INTO.search(plain)
+    plain = plain[: into.start()] if into else plain
+    simple = not SHELL.search(QUOTED.sub("", plain)) and "\n" not in plain
+    tool, *words = shlex.split(plain) if simple else [""]
+    if tool in ("maskwell", "python"):
+        entry = {} if tool == "maskwell" else {"entry": PROGRAM_ENTRY}
+        ended = run_command(words, folder, seconds=LONGEST, **entry)
+        if into:
+            (folder / into.group(1)).write_bytes(ended.out)
+        return ended.status, ((b"" if into else ended.out) + ended.err).decode()
     tools = str(Path(sys.executable).parent)
     quiet = {"PATH": tools + os.pathsep + os.environ["PATH"], "NO_COLOR": "1", "COLUMNS": "100"}
     shell = subprocess.run(

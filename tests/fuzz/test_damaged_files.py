@@ -18,6 +18,8 @@ from tests.support.damaged import damage, good_file, labelled_file  # noqa: E402
 
 DESIGN = "y=d.json"
 OUTPUTS = ("o.csv", "o.parquet", "o.arrow")
+WHOLE = 8
+"""One case in so many lets the interpreter end as it always does; see ``run_command``."""
 
 
 def _commands(rng: random.Random, path: str) -> list[str]:
@@ -42,11 +44,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", [".arrow", ".parquet"])
 def test_damaged_columns(folder: Path, kind: str) -> None:
     done = {0: 0, 1: 0, 2: 0}
-    for number in numbers(70):
+    for number in numbers(50):
         rng = random.Random(f"{kind} {number}")
         path = folder / f"{number}{kind}"
         path.write_bytes(damage(rng, good_file(rng, kind), good_file(rng, kind)))
-        ended = _run(_commands(rng, path.name), folder)
+        ended = _run(_commands(rng, path.name), folder, quick=number % WHOLE != 0)
         done[ended] += 1
         for output in OUTPUTS:
             if (written := folder / output).exists():
@@ -56,9 +58,9 @@ def test_damaged_columns(folder: Path, kind: str) -> None:
     assert min(done[0], done[2]) > 0, done  # some damage is in places that nobody reads
 
 
-def _run(words: list[str], folder: Path) -> int:
+def _run(words: list[str], folder: Path, *, quick: bool) -> int:
     before = files_in(folder)
-    ended = run_command(words, folder)
+    ended = run_command(words, folder, quick=quick)
     check_ended(ended, folder, before)
     if ended.status == 2:
         first, second = ended.err.decode().splitlines()
@@ -130,6 +132,6 @@ def test_damaged_labelled_files(folder: Path, kind: str) -> None:
         path.write_bytes(damage(rng, *(labelled_file(rng, kind, folder) for _ in range(2))))
         output = rng.choice(["o.csv", "o.parquet", f"o{ending}"])
         randomize = ["randomize", path.name, "--design", "y=numbers.json", "--missing", "drop", "-o", output]
-        _run(rng.choice([randomize, ["estimate", path.name, "--design", "y=numbers.json"]]), folder)
+        _run(rng.choice([randomize, ["estimate", path.name, "--design", "y=numbers.json"]]), folder, quick=number != 0)
         (folder / output).unlink(missing_ok=True)
         path.unlink()

@@ -18,6 +18,9 @@ from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 pytest.importorskip("pyarrow")
 
 SECRETS = (b"secretlabel", b"hush4711")
+WHOLE = 8
+"""One case in so many lets the interpreter end as it always does; see ``run_command``."""
+
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", "-")
 COMMANDS = (
     ("randomize", "{}", "--design", "answer=w.json", "-o", "out.csv"),
@@ -87,7 +90,7 @@ def design(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("start", [numbers(160)[i::8] for i in range(8)], ids=range(8))
+@pytest.mark.parametrize("start", [numbers(120)[i::4] for i in range(4)], ids=range(4))
 def test_damaged_files(start: range, design: Path, tmp_path: Path) -> None:
     for number in start:
         folder = tmp_path / str(number)
@@ -98,7 +101,8 @@ def test_damaged_files(start: range, design: Path, tmp_path: Path) -> None:
         if name != "-":
             (folder / name).write_bytes(data)
         before = files_in(folder)
-        ended = run_command([word.format(name) for word in command], folder, stdin=data if name == "-" else b"")
+        stdin, quick = data if name == "-" else b"", number % WHOLE != 0
+        ended = run_command([word.format(name) for word in command], folder, stdin=stdin, quick=quick)
         try:
             check_ended(ended, folder, before, secrets=told)
         except AssertionError as error:

@@ -20,15 +20,14 @@ from tests.support.command_line import run
 from tests.support.examples import EXAMPLES
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 
-from maskwell.core.documents import from_json, read_document
+from maskwell.core.documents import fingerprint_of, from_json, read_document
 from maskwell.designs import wire
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DesignFileError, MaskwellError
 from maskwell.planning import improve
 from maskwell.privacy import Demand, audit, certify
 from maskwell.privacy.certificate_check import verify_text
-from maskwell.procedures.classical_cards import known_procedure
+from maskwell.procedures.realisation import known_procedure
 from maskwell.release import load_plan, load_receipt
 from maskwell.release.folder.receipt import receipt_from_dict
 from maskwell.release.plans.release_plan import read_plan

@@ -149,7 +149,7 @@ def is_complete(name: str, outputs: dict[str, bytes], one: str) -> bool:
     return part == wanted
 
 
-@pytest.mark.parametrize("number", numbers(110))
+@pytest.mark.parametrize("number", numbers(68))
 def test_whatever_strikes_an_output_is_complete_or_the_old_one_or_absent(number: int, tmp_path: Path) -> None:
     random = np.random.default_rng([20_260, number])
     name = NAMES[number % len(NAMES)]
@@ -166,7 +166,7 @@ def test_whatever_strikes_an_output_is_complete_or_the_old_one_or_absent(number:
         next_run(name, folder)
 
 
-@pytest.mark.parametrize("number", numbers(28))
+@pytest.mark.parametrize("number", numbers(14))
 def test_a_disk_that_is_full_leaves_everything_as_it_was(number: int, tmp_path: Path) -> None:
     random = np.random.default_rng([20_261, number])
     name = list(COMMANDS)[number % len(COMMANDS)]

@@ -17,7 +17,7 @@ from maskwell.planning import Improvement, improve
 
 Rows = list[list[Fraction]]
 METHODS = ["layers", "lemmas"]
-ROUNDS = 800
+ROUNDS = 240
 
 
 def random_rows(rng: random.Random) -> tuple[Rows, Fraction]:
@@ -80,9 +80,9 @@ def equal_columns(rows: Rows) -> Rows:
     return [[p / total for p in row] for row in rows for total in sums]
 
 
-def check(found: Improvement, rows: Rows, gamma: Fraction) -> None:
+def check(improvement: Improvement, rows: Rows, gamma: Fraction) -> None:
     """From scratch, in fractions: C is a transition matrix, A = C P, and P is admissible at gamma."""
-    C, P = found.garbling(), found.design.exact_matrix()
+    C, P = improvement.garbling(), improvement.design.exact_matrix()
     assert all(c >= 0 for row in C for c in row)
     assert [sum(column) for column in zip(*C, strict=True)] == [1] * len(P)
     assert [sum(column) for column in zip(*P, strict=True)] == [1] * len(rows[0])
@@ -90,7 +90,7 @@ def check(found: Improvement, rows: Rows, gamma: Fraction) -> None:
     product = [[sum(c * p for c, p in zip(row, column, strict=True) if c) for column in columns] for row in C]
     assert product == rows
     assert is_admissible(P, gamma)
-    assert found.design.parity_exact() == gamma
+    assert improvement.design.parity_exact() == gamma
 
 
 def is_admissible(P: Rows, gamma: Fraction) -> bool:
@@ -105,21 +105,21 @@ def is_reduced_admissible(rows: Rows, gamma: Fraction) -> bool:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(2))
-def test_thousands_of_random_designs(method: str, seed: int) -> None:
+def test_hundreds_of_random_designs(method: str, seed: int) -> None:
     rng = random.Random(seed)
     kinds = {"already": 0, "improved": 0}
     for _ in range(ROUNDS):
         rows, gamma = random_rows(rng)
-        found = improve(Dense.of(rows), gamma=gamma, method=method)
+        improvement = improve(Dense.of(rows), gamma=gamma, method=method)
         already = is_reduced_admissible(rows, gamma)
-        assert found.improved is not already
+        assert improvement.improved is not already
         kinds["already" if already else "improved"] += 1
         if already:
-            assert found.design is found.original
-            assert found.garbling() == [[Fraction(i == u) for u in range(len(rows))] for i in range(len(rows))]
+            assert improvement.design is improvement.original
+            assert improvement.garbling() == [[Fraction(i == u) for u in range(len(rows))] for i in range(len(rows))]
         else:
-            check(found, rows, gamma)
-    assert min(kinds.values()) > ROUNDS // 200
+            check(improvement, rows, gamma)
+    assert min(kinds.values()) > 1
 
 
 def test_the_test_itself_notices_what_is_wrong() -> None:
@@ -131,7 +131,7 @@ def test_the_test_itself_notices_what_is_wrong() -> None:
     assert is_admissible([[Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)]], Fraction(2))
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, derandomize=True, max_examples=80)
 @given(st.lists(st.lists(st.integers(1, 60), min_size=4, max_size=4), min_size=2, max_size=4), st.data())
 def test_columns_of_any_integers_at_their_own_parity(weights: list[list[int]], data: st.DataObject) -> None:
     rows = [list(row) for row in zip(*([Fraction(n, sum(column)) for n in column] for column in weights), strict=True)]
@@ -139,38 +139,38 @@ def test_columns_of_any_integers_at_their_own_parity(weights: list[list[int]], d
     parity = design.parity_exact()
     if parity == 1:
         return
-    found = improve(design, method=data.draw(st.sampled_from(METHODS)))
-    assert found.gamma == parity
-    if found.improved:
-        check(found, rows, parity)
+    improvement = improve(design, method=data.draw(st.sampled_from(METHODS)))
+    assert improvement.gamma == parity
+    if improvement.improved:
+        check(improvement, rows, parity)
     else:
         assert is_reduced_admissible(rows, parity)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, derandomize=True, max_examples=40)
 @given(st.lists(st.lists(st.floats(1e-6, 1), min_size=3, max_size=3), min_size=2, max_size=5))
 def test_floats_are_improved_exactly(weights: list[list[float]]) -> None:
     design = Dense.of(np.array([np.array(column) / sum(column) for column in weights]).T)
     if design.parity_exact() == 1:
         return
-    found = improve(design, exactly=True)
-    if found.improved:
-        check(found, design.exact_matrix(), design.parity_exact())
+    improvement = improve(design, exactly=True)
+    if improvement.improved:
+        check(improvement, design.exact_matrix(), design.parity_exact())
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_more_room_never_tells_less(method: str) -> None:
     """The improvement at a larger gamma tells at least as much about the truth as the original does."""
     rng = random.Random(9)
-    for _ in range(60):
+    for _ in range(30):
         rows, gamma = random_rows(rng)
         design = Dense.of(rows)
         before = design.added_variance() if design.identifiable and design.condition() < 1e6 else math.inf
         for larger in (gamma, 2 * gamma, 10 * gamma):
-            found = improve(design, gamma=larger, method=method)
-            after = found.added_variances()[1]
-            if found.improved:
-                check(found, rows, larger)
+            improvement = improve(design, gamma=larger, method=method)
+            after = improvement.added_variances()[1]
+            if improvement.improved:
+                check(improvement, rows, larger)
             assert before == math.inf or (after is not None and after <= before * (1 + 1e-6) + 1e-6)
 
 
@@ -178,7 +178,7 @@ def test_the_rows_of_the_result_are_in_order() -> None:
     rng = random.Random(4)
     for _ in range(50):
         rows, gamma = random_rows(rng)
-        found = improve(Dense.of(rows), gamma=gamma)
-        if found.improved and found.design.kind == "patterns":
-            sets = found.design.sets  # type: ignore[attr-defined]
+        improvement = improve(Dense.of(rows), gamma=gamma)
+        if improvement.improved and improvement.design.kind == "patterns":
+            sets = improvement.design.sets  # type: ignore[attr-defined]
             assert all((len(a), a) < (len(b), b) for a, b in pairwise(sets))

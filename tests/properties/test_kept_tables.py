@@ -15,12 +15,11 @@ import pytest
 
 from maskwell.core import CellTable
 from maskwell.release import ReleasePlan
-from maskwell.release.analysis.kept_tables import is_kept, kept_columns
 from maskwell.release.assessment import tables_of
 from maskwell.release.folder.receipt_contents import kept_of
-from maskwell.release.risk.table_flow import expected_table
-from maskwell.release.stages.stage import Stage, moved_by, needed_columns
+from maskwell.release.stages.stage import Stage, needed_columns
 from maskwell.release.stages.stage_building import build_stages
+from maskwell.release.stages.table_flow import expected_table, is_kept, kept_columns
 
 COLUMNS = ("a", "b", "c", "d")
 FOLLOWS = {"a0": "u", "a1": "u", "a2": "v"}
@@ -109,7 +108,7 @@ def check_verdicts(protections: list[dict[str, Any]], file: Table, columns: tupl
         assert kept == said
         own = {*stage.columns, *stage.linked}
         of_group = [s for size in range(1, len(own) + 1) for s in combinations(sorted(own), size)]
-        right = [s for s in of_group if {*s} & {*moved_by(stage)} and is_kept(stages, s)]
+        right = [s for s in of_group if {*s} & {*stage.moved} and is_kept(stages, s)]
         assert bool(kept) == bool(right), protections
         assert not kept or is_kept(stages, kept)
 

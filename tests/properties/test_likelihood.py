@@ -15,8 +15,8 @@ from maskwell.estimation import maximise
 from maskwell.estimation.maximisation.ascent import em_step, newton, squarem
 from maskwell.estimation.maximisation.log_likelihood import Written, value
 
-often = settings(deadline=None, derandomize=True, max_examples=150)
-seldom = settings(deadline=None, derandomize=True, max_examples=50)
+often = settings(deadline=None, derandomize=True, max_examples=60)
+seldom = settings(deadline=None, derandomize=True, max_examples=30)
 
 
 @st.composite

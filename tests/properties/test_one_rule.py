@@ -40,7 +40,8 @@ def at_its_bound(rng: np.random.Generator) -> tuple[np.ndarray, Fraction]:
     return rows, gamma
 
 
-MATRICES = [at_its_bound(np.random.default_rng(seed)) for seed in range(300)]
+COUNT = 120
+MATRICES = [at_its_bound(np.random.default_rng(seed)) for seed in range(COUNT)]
 
 
 def verdicts(design: Design, demand: Demand, gamma: Any) -> set[tuple[bool, bool]]:
@@ -66,7 +67,7 @@ def verdicts(design: Design, demand: Demand, gamma: Any) -> set[tuple[bool, bool
     return found | {(True, better.slack_used)}
 
 
-@pytest.mark.parametrize("number", range(300))
+@pytest.mark.parametrize("number", range(COUNT))
 def test_a_matrix_of_floats_at_its_bound_meets_it(number: int) -> None:
     rows, gamma = MATRICES[number]
     design = Dense.of(rows)
@@ -82,10 +83,10 @@ def test_a_matrix_of_floats_at_its_bound_meets_it(number: int) -> None:
 def test_the_matrices_are_a_trial() -> None:
     """Compared without slack, many of them would be refused."""
     refused = sum(Dense.of(rows).parity_exact() > gamma for rows, gamma in MATRICES)
-    assert 100 <= refused <= 290
+    assert COUNT // 3 <= refused <= COUNT - 4
 
 
-@pytest.mark.parametrize("number", range(0, 300, 10))
+@pytest.mark.parametrize("number", range(0, COUNT, 5))
 def test_the_same_fractions_are_compared_exactly(number: int) -> None:
     rows, gamma = MATRICES[number]
     design = Dense.of(Dense.of(rows).exact_matrix())
@@ -119,7 +120,7 @@ def test_slack_is_for_decimals_of_either_side(
     assert verdicts(design, Demand.from_gamma(stated), stated) == {(allowed, allowed and not exactly)}
 
 
-@pytest.mark.parametrize("number", range(0, 300, 30))
+@pytest.mark.parametrize("number", range(0, COUNT, 12))
 def test_every_command_says_the_same(number: int, tmp_path: Path) -> None:
     rows, gamma = MATRICES[number]
     (tmp_path / "typed.csv").write_text("\n".join(",".join(map(repr, row.tolist())) for row in rows), encoding="utf-8")

@@ -15,8 +15,8 @@ from maskwell.designs.rational import Matrix, product
 from maskwell.designs.row_reduction import equivalent, reduce_rows
 from maskwell.planning import order_of, sufficiency
 
-often = settings(deadline=None, derandomize=True, max_examples=250)
-seldom = settings(deadline=None, derandomize=True, max_examples=80)
+often = settings(deadline=None, derandomize=True, max_examples=100)
+seldom = settings(deadline=None, derandomize=True, max_examples=40)
 
 
 @st.composite
@@ -59,21 +59,21 @@ def test_two_categories_after_another_randomization(P: Matrix, data: st.DataObje
 @given(transition(), st.data())
 def test_a_garbled_design_is_recognised_with_a_proof(P: Matrix, data: st.DataObject) -> None:
     A = product(data.draw(transition(k=len(P))), P)
-    found = sufficiency(dense(P), dense(A), tolerance=0)
-    assert found.holds and found.exact and found.garbling is not None
-    assert verify_garbling(found.garbling, P, A)
+    answer = sufficiency(dense(P), dense(A), tolerance=0)
+    assert answer.holds and answer.exact and answer.garbling is not None
+    assert verify_garbling(answer.garbling, P, A)
 
 
 @often
 @given(pair())
 def test_every_answer_has_its_proof(both: tuple[Matrix, Matrix]) -> None:
     P, A = both
-    found = sufficiency(dense(P), dense(A), tolerance=0)
-    assert found.holds is not None and found.exact
-    if found.holds:
-        assert found.garbling is not None and verify_garbling(found.garbling, P, A)
+    answer = sufficiency(dense(P), dense(A), tolerance=0)
+    assert answer.holds is not None and answer.exact
+    if answer.holds:
+        assert answer.garbling is not None and verify_garbling(answer.garbling, P, A)
     else:
-        assert found.gain is not None and verify_gain(found.gain, P, A)
+        assert answer.gain is not None and verify_gain(answer.gain, P, A)
 
 
 @seldom
@@ -107,5 +107,5 @@ def test_merging_rows_loses_nothing(P: Matrix) -> None:
 @given(pair())
 def test_tolerance_changes_no_proved_answer_of_simple_fractions(both: tuple[Matrix, Matrix]) -> None:
     P, A = map(dense, both)
-    found = sufficiency(P, A)
-    assert found.holds == sufficiency(P, A, tolerance=0).holds or not found.exact
+    answer = sufficiency(P, A)
+    assert answer.holds == sufficiency(P, A, tolerance=0).holds or not answer.exact

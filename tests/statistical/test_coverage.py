@@ -6,14 +6,16 @@ of the nominal level fails with a chance of at most 1e-6. The negative controls 
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from tests.support.arrays import Real
-from tests.support.coverage import Coverage, from_simple_sample, simulated_coverage
+from tests.support.coverage import Coverage, coverage_of, from_simple_samples
 
 from maskwell import Categories, Design, Estimate, make_design
 from maskwell.designs import Uniform
-from maskwell.estimation import Intervals, Sample, estimate_by_moments
+from maskwell.estimation import Intervals
 
 pytestmark = pytest.mark.statistical
 
@@ -25,56 +27,51 @@ PROCEDURES: dict[str, tuple[Design, Real]] = {
 }
 
 
+@cache
+def estimates(name: str) -> list[Estimate]:
+    """From samples of 600 people: the same for all tests of the default number of runs."""
+    return from_simple_samples(*PROCEDURES[name], 600, runs=RUNS, seed=11)
+
+
 @pytest.mark.parametrize("name", list(PROCEDURES))
 def test_the_default_interval_covers_at_its_level(name: str) -> None:
-    design, pi = PROCEDURES[name]
-    found = simulated_coverage(from_simple_sample(design, pi, 600), pi, runs=RUNS, seed=11)
-    assert found.is_nominal(LEVEL), found.shares
+    coverage = coverage_of(estimates(name), PROCEDURES[name][1])
+    assert coverage.is_nominal(LEVEL), coverage.shares
 
 
-@pytest.mark.parametrize("method", ["profile", "wald"])
-def test_the_other_intervals_cover_at_their_level(method: str) -> None:
-    design, pi = PROCEDURES["k-ary"]
-    runs = 300 if method == "profile" else RUNS  # each needs forty maximisations
-    found = simulated_coverage(from_simple_sample(design, pi, 600), pi, runs=runs, seed=12, level=0.9, method=method)
-    assert found.is_nominal(0.9), found.shares
+@pytest.mark.parametrize(("method", "runs"), [("profile", 300), ("wald", RUNS)])  # a profile needs forty maximisations
+def test_the_other_intervals_cover_at_their_level(method: str, runs: int) -> None:
+    coverage = coverage_of(estimates("k-ary")[:runs], PROCEDURES["k-ary"][1], level=0.9, method=method)
+    assert coverage.is_nominal(0.9), coverage.shares
 
 
 def test_bootstrap_intervals_cover_at_their_level() -> None:
-    design, pi = PROCEDURES["k-ary"]
-
     def make(estimate: Estimate) -> Intervals:
         return estimate.intervals(LEVEL, "bootstrap", seed=5, replicates=400)
 
-    found = simulated_coverage(from_simple_sample(design, pi, 600), pi, runs=1500, seed=13, make=make)
-    assert found.is_nominal(LEVEL, slack=0.015), found.shares
+    coverage = coverage_of(estimates("k-ary")[:1500], PROCEDURES["k-ary"][1], make=make)
+    assert coverage.is_nominal(LEVEL, slack=0.015), coverage.shares
 
 
 @pytest.mark.parametrize("name", list(PROCEDURES))
 def test_forgetting_the_randomization_is_found(name: str) -> None:
     """Negative control: standard errors of open answers, which is what naive software gives."""
-    design, pi = PROCEDURES[name]
 
     def naive(estimate: Estimate) -> Intervals:
         half = 1.96 * np.sqrt(np.maximum(estimate.sampling_variance, 0))
         return Intervals(estimate.pi_hat - half, estimate.pi_hat + half, "naive", LEVEL)
 
-    found = simulated_coverage(from_simple_sample(design, pi, 600), pi, runs=RUNS, seed=11, make=naive)
-    assert not found.is_nominal(LEVEL)
-    assert found.shares.max() < 0.9
+    coverage = coverage_of(estimates(name), PROCEDURES[name][1], make=naive)
+    assert not coverage.is_nominal(LEVEL)
+    assert coverage.shares.max() < 0.9
 
 
 @pytest.mark.parametrize(("p", "finds"), [("0.75", True), ("0.72", False)])
 def test_another_design_than_the_one_used_is_found(p: str, finds: bool) -> None:
     """Negative control: the deck had 75 percent of its cards, the analyst believes 72."""
     used, pi = PROCEDURES["warner"]
-    believed = make_design("warner", p=p)
-
-    def draw(random: np.random.Generator) -> Estimate:
-        sample = Sample.of(random.multinomial(600, used.apply(pi)), believed)
-        return estimate_by_moments(sample.counts, believed)
-
-    assert simulated_coverage(draw, pi, runs=RUNS, seed=14).is_nominal(LEVEL) is finds
+    drawn = from_simple_samples(used, pi, 600, runs=RUNS, seed=14, believed=make_design("warner", p=p))
+    assert coverage_of(drawn, pi).is_nominal(LEVEL) is finds
 
 
 def test_the_judge_knows_right_from_wrong() -> None:

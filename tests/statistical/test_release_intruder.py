@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from maskwell.core import CellTable, SeededRandom
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.designs.coded import CodedDesign
 from maskwell.release import Release, ReleasePlan
 from maskwell.release.assessment import assess_tables, tables_of

@@ -1,11 +1,13 @@
 """Right reports of many items are never said not to fit the design: the table has far more cells than reports.
 
 The rule flags at one in thirty thousand, and calls p below 0.05 evidence. Here 60 tables of 16 items, 4 of 20 and 1 of
-24 are drawn with fixed seeds from the design itself; not one may be flagged. With the bound that is used for sparse
+22 are drawn with fixed seeds from the design itself; not one may be flagged. With the bound that is used for sparse
 tables, which holds for any shares, the chance that a right table is flagged is below one in a million each.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from maskwell.estimation import Sample, estimate_by_moments
 pytestmark = pytest.mark.statistical
 
 
+@cache
 def bits(items: int, keep: float) -> Kronecker:
     other = round(1 - keep, 4)
     return Kronecker.of([Dense.of([[keep, other], [other, keep]], Categories.of(["yes", "no"]))] * items)
@@ -48,12 +51,11 @@ def test_twenty_items(n: int, keep: float) -> None:
     assert not flags(20, keep, 0.3, n, np.random.default_rng([20, n]))
 
 
-@pytest.mark.slow
-def test_twenty_four_items() -> None:
-    assert not flags(24, 0.8, 0.3, 500, np.random.default_rng(24))
+def test_twenty_two_items() -> None:
+    assert not flags(22, 0.8, 0.3, 500, np.random.default_rng(22))
 
 
-@pytest.mark.parametrize(("items", "keep", "n"), [(1, 0.95, 30), (8, 0.8, 5000), (10, 0.8, 2000)])
+@pytest.mark.parametrize(("items", "keep", "n"), [(1, 0.95, 30), (8, 0.8, 5000), (9, 0.8, 2000)])
 def test_answers_that_nobody_has_are_evidence_no_more_often_than_stated(items: int, keep: float, n: int) -> None:
     """Nobody has any item: half of the estimates lie below zero. Evidence is p below 0.05; 40 tables, seed fixed.
 

@@ -14,7 +14,7 @@ from maskwell.release.matrices import IntegerFlows, SwapSampler, sequential_unif
 
 pytestmark = pytest.mark.statistical
 
-RUNS = 4000
+RUNS = 2000
 
 
 def released(runs: int = RUNS) -> Array:
@@ -47,8 +47,8 @@ def test_uneven_parts_are_rounded_up_as_often_as_they_should() -> None:
     F = design.matrix() * counts
     total = np.zeros((4, 4))
     for _ in range(RUNS):
-        found = whole_flows(design, counts, source)
-        total[found.rows, np.repeat(np.arange(4), np.diff(found.starts))] += found.amounts
+        flows = whole_flows(design, counts, source)
+        total[flows.rows, np.repeat(np.arange(4), np.diff(flows.starts))] += flows.amounts
     part = F - np.floor(F)
     error = np.sqrt(part * (1 - part) / RUNS)
     far = np.abs(total / RUNS - F) / np.maximum(error, 1e-9)

@@ -14,8 +14,8 @@ from typing import Any
 
 from tests.support.examples import ABC, EXAMPLES, numbered
 
+from maskwell.core.documents import fingerprint_of
 from maskwell.designs import Dense, Design, Subset, Unary, design_from_dict
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.errors import CertificateError
 from maskwell.planning import improve
 from maskwell.privacy import Certificate, Demand, certify

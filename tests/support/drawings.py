@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 import xml.etree.ElementTree as ET
+from unittest import mock
 
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -14,15 +16,38 @@ from maskwell.plots import Picture
 SLACK = 1.0
 
 
+def drawn(picture: Picture, *, narrow: bool = False) -> tuple[Figure, str]:
+    """A picture inside a page, and the figure that it was drawn from: measured as it is shown, and made only once."""
+    figures: list[Figure] = []
+    make = Picture.figure
+
+    def remembered(self: Picture, *, narrow: bool = False) -> Figure:
+        figures.append(make(self, narrow=narrow))
+        return figures[-1]
+
+    with mock.patch.object(Picture, "figure", remembered):
+        drawing = picture.inline_svg(narrow=narrow)
+    (figure,) = figures
+    return figure, drawing
+
+
 def words_of(figure: Figure) -> list[Text]:
     """Every piece of text that is drawn."""
-    found = figure.findobj(Text)
-    return [text for text in found if isinstance(text, Text) and text.get_text().strip() and text.get_visible()]
+    beyond = {label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for label in _labels_beyond(axis)}
+    words = (text for text in figure.findobj(Text) if isinstance(text, Text) and text not in beyond)
+    return [text for text in words if text.get_text().strip() and text.get_visible()]
+
+
+def _labels_beyond(axis: Axis) -> list[Text]:
+    """Labels of ticks that the axis does not reach: it keeps them, and never draws them."""
+    low, high = sorted(axis.get_view_interval())
+    room = (high - low) * 1e-9
+    ticks = (tick for tick in axis.get_major_ticks() if not low - room <= tick.get_loc() <= high + room)
+    return [label for tick in ticks for label in (tick.label1, tick.label2)]
 
 
 def overlapping(figure: Figure) -> list[tuple[str, str]]:
     """Pairs of words that touch."""
-    figure.canvas.draw()
     boxes = [(text.get_text(), text.get_window_extent()) for text in words_of(figure)]
     return [
         (a, b)
@@ -34,7 +59,6 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
 
 def texts_outside(figure: Figure) -> list[str]:
     """Words that leave the drawing."""
-    figure.canvas.draw()
     page = figure.bbox
     return [
         text.get_text()
@@ -44,8 +68,12 @@ def texts_outside(figure: Figure) -> list[str]:
     ]
 
 
-def fixed_colours(picture: Picture, *, narrow: bool = False) -> set[str]:
+def fixed_colours(drawing: str) -> set[str]:
     """Colours of a drawing inside a page that do not follow the light of the page; the drawing must be well formed."""
-    drawn = picture.inline_svg(narrow=narrow)
-    assert ET.fromstring(drawn).find("desc") is not None
-    return set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{3,6})", drawn))
+    assert ET.fromstring(drawing).find("desc") is not None
+    return set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{3,6})", drawing))
+
+
+def words_in(drawing: str) -> list[str]:
+    """Every piece of text of a drawing, alone or inside a page."""
+    return ["".join(part.itertext()) for part in ET.fromstring(drawing).iter() if part.tag.rpartition("}")[2] == "text"]

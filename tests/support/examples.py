@@ -78,7 +78,7 @@ EXAMPLES: dict[str, Design] = {
     "uniform k=5, float gamma": Uniform.from_gamma(2.7, GREEK),
     "uniform k=16, epsilon 0.1": Uniform.from_epsilon(0.1, numbered(16)),
     "uniform k=256": Uniform.from_gamma(50, numbered(256)),
-    "uniform k=300 (two-byte codes)": Uniform.from_epsilon("3.5", numbered(300)),
+    "uniform k=257 (two-byte codes)": Uniform.from_epsilon("3.5", numbered(257)),
     "uniform, the truth": Uniform.of(1, ABC),
     "mixture": JAR,
     "mixture with a report that only the truth gives": Mixture.of("1/2", ["1/4", 0, "1/4", 0], MIXED),

@@ -10,7 +10,6 @@ import json
 import random
 import signal
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -225,7 +224,7 @@ def _late(*_: object) -> None:
 
 
 def tried(texts: dict[str, str], work: Callable[[str, Any], str]) -> dict[str, Any]:
-    """Try formulas: how many ended how, the slowest, and what was wrong by their names."""
+    """Try formulas: how many ended how, and what was wrong by their names."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
@@ -236,10 +235,8 @@ def tried(texts: dict[str, str], work: Callable[[str, Any], str]) -> dict[str, A
     listener = Listener()
     ended: Counter[str] = Counter()
     wrong: dict[str, Any] = {}
-    slowest = 0.0
     for name, text in texts.items():
         listener.heard.clear()
-        start = time.monotonic()
         signal.alarm(LONGEST)
         listener.on = True
         try:
@@ -249,10 +246,9 @@ def tried(texts: dict[str, str], work: Callable[[str, Any], str]) -> dict[str, A
         finally:
             listener.on = False
             signal.alarm(0)
-        slowest = max(slowest, time.monotonic() - start)
         if listener.heard:
             wrong[name] = listener.heard[:3], text[:300]
-    return {"ended": ended, "wrong": wrong, "slowest": slowest}
+    return {"ended": ended, "wrong": wrong}
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Sparse
 from maskwell.designs.coded import CodedDesign
 from maskwell.release import Release, ReleasePlan
+from maskwell.release.assessment import ReleasedColumn, ReleasedRows
 from maskwell.release.folder.release_folder import check_public, release_folder, write_internal, write_public
 from maskwell.release.matrices import method1
-from maskwell.release.release_result import ReleasedColumn, ReleasedRows
 from maskwell.release.stages.stage import Stage
 
 Row = tuple[Hashable, ...]

@@ -71,6 +71,10 @@ class Twin:
         return max(np.abs(P[:, i] - P[:, j]).sum() for i in range(self.k) for j in range(self.k))
 
     def parity(self) -> Fraction | float:
+        return self._parity
+
+    @cached_property
+    def _parity(self) -> Fraction | float:
         return max(row_parity(row) for row in self.rows)
 
     def is_admissible(self) -> bool:
@@ -78,7 +82,8 @@ class Twin:
         merged: dict[tuple[Fraction, ...], list[Fraction]] = {}
         for row in self.rows:
             if total := sum(row):
-                shape = tuple(p / total for p in row)
+                shares = {p: p / total for p in set(row)}  # rows of many entries have few that differ
+                shape = tuple(shares[p] for p in row)
                 merged[shape] = [a + b for a, b in zip(merged.get(shape, [Fraction(0)] * self.k), row, strict=True)]
         reduced, parity = list(merged.values()), self.parity()
         if parity == math.inf:
@@ -88,6 +93,7 @@ class Twin:
 
 def row_parity(row: list[Fraction]) -> Fraction | float:
     """Largest over smallest, with 0/0 = 1."""
-    if max(row) == min(row):
+    low, high = min(row), max(row)
+    if high == low:
         return Fraction(1)
-    return max(row) / min(row) if min(row) else math.inf
+    return high / low if low else math.inf

@@ -8,18 +8,21 @@ import click
 
 from maskwell.cli.options import (
     FilePath,
+    check_plot,
     demand_options,
     demand_words,
     example,
     json_option,
     load_design,
+    plot_content,
+    plot_options,
     read_codes,
     read_shares,
     typed_demand,
     use_one_thread,
+    with_plot,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
-from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot
 from maskwell.cli.verify_command import certificate_content, check_certificate, with_certificate
 
 if TYPE_CHECKING:

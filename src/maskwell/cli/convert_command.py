@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import demand_options, example, given_demand, json_option, typed_demand
+from maskwell.cli.options import (
+    check_plot,
+    demand_options,
+    example,
+    given_demand,
+    json_option,
+    plot_content,
+    plot_options,
+    typed_demand,
+    with_plot,
+    write_plot,
+)
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot, write_plot
 
 if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand

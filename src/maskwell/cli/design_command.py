@@ -6,11 +6,11 @@ A family that is tuned takes a demand in place of the parameter that decides abo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from maskwell.cli.lazy import CommandGroup
+from maskwell.cli.main import CommandGroup
 from maskwell.cli.options import (
     DEMANDS,
     LABELS_HELP,
@@ -19,8 +19,6 @@ from maskwell.cli.options import (
     demand_parameters,
     demand_words,
     example,
-    json_option,
-    load_design,
     needed_demand,
     read_categories,
     read_labels,
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from maskwell.procedures.procedure import Parameter, Procedure
 
 
+F = TypeVar("F", bound=Callable[..., Any])
 RATIO_HELP = "Instead of {}: how many times likelier a report may be from the sensitive category, at most."
 
 
@@ -70,11 +69,19 @@ SUBSET = "maskwell design subset makes a design from which shares can be estimat
 MOST_ITEMS = 62  # bits of a report that one code numbers
 UTILITY_HELP = "What is made largest: mutual-information, chi-square, total-variation or guess."
 
-output_options = [
-    click.Option(["-o", "--output"], type=FilePath(), metavar="D.json", help=OUTPUT_HELP),
-    click.Option(["--force"], is_flag=True, help="Replace the file if it exists."),
-    click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else."),
+SAVING: list[tuple[tuple[str, ...], dict[str, Any]]] = [
+    (("-o", "--output"), {"type": FilePath(), "metavar": "D.json", "help": OUTPUT_HELP}),
+    (("--force",), {"is_flag": True, "help": "Replace the file if it exists."}),
+    (("--json", "as_json"), {"is_flag": True, "help": "Print one JSON object and nothing else."}),
 ]
+"""Where the design file goes, and what is printed; commands hand these options to :func:`saved`."""
+
+
+def saving(command: F) -> F:
+    """All of them, as a decorator."""
+    for names, shape in reversed(SAVING):
+        command = click.option(*names, **shape)(command)
+    return command
 
 
 def saved(
@@ -139,7 +146,7 @@ def _family_command(procedure: Procedure) -> click.Command:
         params.append(click.Option(["--allow-unidentifiable"], is_flag=True, help=allow))
     return click.Command(
         procedure.name,
-        params=[*params, *output_options],
+        params=[*params, *(click.Option(names, **shape) for names, shape in SAVING)],
         callback=_callback(procedure),
         help=f"{procedure.summary[0].upper()}{procedure.summary[1:]}.\n\nSource: {procedure.source}.",
         short_help=procedure.summary,
@@ -271,35 +278,23 @@ def _item_count(text: str) -> int:
 @click.option("--rows", is_flag=True, help="Lines of FILE are truths and sum to one, instead of columns.")
 @click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
 @click.option("--reports", metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
-@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@json_option
-def matrix(
-    file: str,
-    *,
-    rows: bool,
-    categories: str | None,
-    reports: str | None,
-    output: str | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+@saving
+def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None, **where: Any) -> None:
     """Any matrix: lines are reports, columns are truths and sum to one.
 
     FILE holds numbers or fractions: CSV, alone or with a line of category labels and a first column of report labels;
     JSON, a list of lists; or NPY.
     """
-    from maskwell.core.categories import Categories
-    from maskwell.designs.dense import Dense
-    from maskwell.engines.handwritten_files import read_matrix
+    from maskwell.verbs.make_design import make_design
 
-    table = read_matrix(file)
-    truths, report_labels = (table.row_labels, table.column_labels) if rows else (table.column_labels, table.row_labels)
-    truths = truths if categories is None else Categories.of(read_labels(categories, "--categories"))
-    report_labels = report_labels if reports is None else Categories.of(read_labels(reports, "--reports"))
-    make = Dense.from_rows if rows else Dense.of
-    made = make(table.entries, truths, report_labels).with_provenance(family="matrix", parameters={"rows": rows})
-    saved(made, output=output, force=force, as_json=as_json, inputs=(file,))
+    made = make_design(
+        "matrix",
+        matrix=file,
+        rows=rows,
+        categories=None if categories is None else read_labels(categories, "--categories"),
+        reports=None if reports is None else read_labels(reports, "--reports"),
+    )
+    saved(made, inputs=(file,), **where)
 
 
 # ---- from assumed shares
@@ -315,9 +310,7 @@ def matrix(
 @click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
 @click.option("--utility", metavar="U", default="mutual-information", show_default=True, help=UTILITY_HELP)
 @click.option("--average", is_flag=True, help="Mix all designs that are equal by symmetry: shares stay estimable.")
-@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@json_option
+@saving
 def extremal(
     pi: str,
     *,
@@ -351,15 +344,13 @@ def extremal(
     epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json"),
 )
 @click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
-@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@json_option
-def kronecker(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:
+@saving
+def kronecker(designs: tuple[str, ...], **where: Any) -> None:
     """Several variables, each randomized by its own design; the first is slowest."""
-    from maskwell.designs.kronecker import Kronecker
+    from maskwell.verbs.make_design import make_design
 
-    made = Kronecker.of(load_design(path) for path in designs).with_provenance(family="kronecker")
-    saved(made, output=output, force=force, as_json=as_json, inputs=designs)
+    made = make_design("kronecker", designs=designs)
+    saved(made, inputs=designs, **where)
 
 
 @design.command(
@@ -367,19 +358,16 @@ def kronecker(designs: tuple[str, ...], *, output: str | None, force: bool, as_j
     epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design repeated w.json w.json -o twice.json"),
 )
 @click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
-@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@json_option
-def repeated(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:
+@saving
+def repeated(designs: tuple[str, ...], **where: Any) -> None:
     """One question asked several times of the same person, by designs over the same categories.
 
     The report is the tuple of all answers. Each further answer tells more about the person.
     """
-    from maskwell.designs.kronecker import check_coded
-    from maskwell.procedures.joint_answers import repeated as build
+    from maskwell.verbs.make_design import make_design
 
-    made = build(check_coded([load_design(path) for path in designs], "repeated answers"))
-    saved(made, output=output, force=force, as_json=as_json, inputs=designs)
+    made = make_design("repeated", designs=designs)
+    saved(made, inputs=designs, **where)
 
 
 @design.command(
@@ -399,29 +387,19 @@ def repeated(designs: tuple[str, ...], *, output: str | None, force: bool, as_js
     help="Chance of an outcome, and what it does to the answer of each question. Repeat for every outcome.",
 )
 @click.option("--allow-unidentifiable", is_flag=True, help="Make it even if shares cannot be estimated from it.")
-@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@json_option
-def shared(
-    outcomes: tuple[str, ...], *, allow_unidentifiable: bool, output: str | None, force: bool, as_json: bool
-) -> None:
+@saving
+def shared(outcomes: tuple[str, ...], *, allow_unidentifiable: bool, **where: Any) -> None:
     """Several questions answered by one draw from one device.
 
     The outcomes of the device have chances that sum to 1; each names one design file for every question. With a draw of
     its own for every question use maskwell design kronecker instead.
     """
-    from maskwell.designs.kronecker import check_coded
-    from maskwell.procedures.joint_answers import shared as build
+    from maskwell.verbs.make_design import make_design
 
     read = [_outcome(text) for text in outcomes]
-    made = build(
-        [weight for weight, _ in read],
-        [check_coded([load_design(path) for path in paths], "a shared device") for _, paths in read],
-        shared_device=True,
-        allow_unidentifiable=allow_unidentifiable,
-    )
+    made = make_design("shared", outcomes=read, allow_unidentifiable=allow_unidentifiable)
     files = tuple(path for _, paths in read for path in paths)
-    saved(made, output=output, force=force, as_json=as_json, inputs=files)
+    saved(made, inputs=files, **where)
 
 
 def _outcome(text: str) -> tuple[str, list[str]]:

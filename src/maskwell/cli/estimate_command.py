@@ -10,18 +10,22 @@ import click
 from maskwell.cli.options import (
     FilePath,
     check_one_form,
+    check_plot,
     designs_if_any_option,
     example,
     format_option,
     json_option,
     missing_option,
+    plot_content,
+    plot_options,
     read_assignments,
+    sampling_options,
     show_values_option,
+    with_plot,
+    write_plot,
 )
 from maskwell.cli.output import Progress, print_json, print_lines
-from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot, write_plot
-from maskwell.cli.sampling_options import in_options, sampling_options
-from maskwell.core.phrases import Printed, as_typed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 
 Command = Callable[..., Any]
@@ -122,7 +126,7 @@ def estimate(
         )
     assignments, paths = read_assignments(designs)
     how = missing if _is_given("missing") or receipt is None else None
-    with Progress() as progress, as_typed(), in_options():
+    with Progress() as progress:
         result = estimate_shares(
             file,
             assignments or None,

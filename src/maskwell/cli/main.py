@@ -1,17 +1,275 @@
-"""The command ``maskwell`` itself: its help, its streams and how it ends."""
+"""The command ``maskwell``: its commands, imported when they are called, its streams, and how it ends.
+
+Errors always look the same, and speak of options where Python would speak of parameters.
+"""
 
 from __future__ import annotations
 
+import difflib
+import math
 import os
+import signal
 import sys
-from contextlib import suppress
-from typing import NoReturn
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
 from maskwell.cli import COMMANDS
-from maskwell.cli.lazy import LazyGroup, ignore_signals, obey_signals
-from maskwell.cli.output import STOPPED, flushed, prepare_streams
+from maskwell.cli.output import (
+    BAD_INPUT,
+    FAULT,
+    OK,
+    STOPPED,
+    NobodyReadsError,
+    flushed,
+    prepare_streams,
+    print_error,
+    print_lines,
+    unwritten,
+)
+from maskwell.core.phrases import as_typed
+from maskwell.errors import LeftoverWarning, MaskwellError
+
+SHOW_VALUES = "--show-values"
+AT_ONCE = 1  # second
+
+
+class CommandGroup(click.Group):
+    """A group that suggests the nearest command for one it does not know."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Find the command, or say which there are."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            known = self.list_commands(ctx)
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"for a list of them: {ctx.command_path} --help"
+            raise MaskwellError(f"no such command: {ctx.command_path} {name}", hint=hint)
+        resolved = super().resolve_command(ctx, args)
+        if resolved[1] is not None and not isinstance(resolved[1], click.Group) and not ctx.resilient_parsing:
+            _check_values(resolved[1], ctx, resolved[2])
+        return resolved
+
+
+class LazyGroup(CommandGroup):
+    """A group that knows names and summaries of its commands, and imports a command only when it is called.
+
+    ``lazy`` maps each name to the function that imports the command, and the summary shown by ``--help``.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, tuple[Callable[[], click.Command], str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the table."""
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command."""
+        if cmd_name not in self._lazy:
+            return None
+        load, _ = self._lazy[cmd_name]
+        return load()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in self._lazy.items()])
+
+    def main(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, *rest: Any, **extra: Any
+    ) -> NoReturn:
+        """Run, print errors as every error is printed, and exit."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        extra["standalone_mode"] = False
+        sys.exit(self._run(arguments, prog_name or "maskwell", *rest, **extra))
+
+    def _run(self, args: list[str], prog_name: str, *rest: Any, **extra: Any) -> int:
+        as_json, printed_to = "--json" in args, sys.stdout
+        try:
+            with _notes_for_warnings(), _interrupts(), as_typed():
+                status = super().main(args, prog_name, *rest, **extra)
+        except NobodyReadsError:
+            return BAD_INPUT
+        except MaskwellError as error:
+            code = "usage" if type(error) is MaskwellError else error.code
+            values = error.values if SHOW_VALUES in args else ""
+            print_error(code, error.message, error.hint, as_json=as_json, typed=args, values=values)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.ctx.get_help())
+            return OK
+        except click.ClickException as error:
+            print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json, typed=args)
+        except (click.Abort, KeyboardInterrupt):
+            ignore_signals()
+            hint = "an output that was not complete is not there; run it again"
+            print_error("stopped", "stopped before the end", hint, as_json=as_json)
+            return STOPPED
+        except SystemExit:
+            if sys.stdout is printed_to:
+                raise
+            # click puts another stream there and ends with 1 where nobody reads any more, which would mean "no" here
+            unwritten(BrokenPipeError())
+        except OSError as error:
+            reason = error.strerror or type(error).__name__  # its text, where another library made it, may hold values
+            message = f"{error.filename}: {reason}" if error.filename else reason
+            print_error("system", message, "check paths, permissions and free space", as_json=as_json, typed=args)
+        except MemoryError:
+            print_error("memory", "not enough memory", "use fewer categories or columns at once", as_json=as_json)
+        except Exception as error:  # noqa: BLE001 - what nobody thought of; its text may hold values of the data
+            print_error("fault", _fault(error), _kept(error), as_json=as_json)
+            return FAULT
+        else:
+            return status if isinstance(status, int) else OK
+        return BAD_INPUT
+
+
+class _Stop:
+    """End in good order, as after Ctrl-C; who presses it again at once does not disturb that."""
+
+    def __init__(self) -> None:
+        self.last = -math.inf
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now - self.last > AT_ONCE:
+            self.last = now
+            raise KeyboardInterrupt
+
+
+stop = _Stop()
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """An interrupt stays one, where a library or an import made another error of it."""
+    try:
+        yield
+    except Exception as error:
+        if stop.last > -math.inf:
+            raise KeyboardInterrupt from error
+        raise
+
+
+def obey_signals() -> None:
+    """From now on they end the command; those that whoever started it wants to be ignored, as nohup does, are."""
+    for number in _signals():
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, stop)
+
+
+def ignore_signals() -> None:
+    """From now on they change nothing, where :data:`stop` obeyed them."""
+    for number in _signals():
+        if signal.getsignal(number) is stop:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _signals() -> list[int]:
+    return [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def _fault(error: Exception) -> str:
+    """What went wrong within maskwell, without the text of the error."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"a fault of maskwell itself: {type(error).__name__} in {Path(where.filename).name}, line {where.lineno}"
+
+
+def _kept(error: Exception) -> str:
+    """Keep the traceback in a file for its owner alone, and say where."""
+    path = None
+    try:
+        handle, path = tempfile.mkstemp(prefix="maskwell-fault-", suffix=".txt", text=True)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(traceback.format_exception(error))
+    except OSError:
+        if path is not None:
+            Path(path).unlink(missing_ok=True)
+        return "please report it, with the command that you typed"
+    return f"please report it; {path} has the traceback, which may hold values of your data"
+
+
+@contextmanager
+def _notes_for_warnings() -> Iterator[None]:
+    """What earlier runs left is told like any other note."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, LeftoverWarning):
+                print_lines([f"note: {message}"], err=True)
+            else:
+                usual(message, category, *where, **more)
+
+        warnings.simplefilter("always", LeftoverWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _usage_message(error: click.ClickException) -> str:
+    """What click found wrong, in the form of our own messages: no capital, no full stop.
+
+    >>> _usage_message(click.UsageError("Missing option '--p'."))
+    "missing option '--p'"
+    """
+    if isinstance(error, click.NoSuchOption):
+        return f"no such option: {error.option_name}"
+    if isinstance(error, click.BadParameter) and _choices(error):
+        return f"{_name(error)}: there is no choice {error.message.partition(' is not one of ')[0]}"
+    text = error.format_message().strip().removesuffix(".")
+    return text[:1].lower() + text[1:]
+
+
+def _check_values(command: click.Command, context: click.Context, args: Sequence[str]) -> None:
+    """Raise where an option without its value would take the next option for it."""
+    options = {name: option for option in command.get_params(context) for name in option.opts if name.startswith("-")}
+    rest = iter(args)
+    for word in rest:
+        if word == "--":
+            return
+        option = options.get(word)
+        if not isinstance(option, click.Option) or option.is_flag or option.count:
+            continue
+        values = [next(rest, "") for _ in range(option.nargs)]
+        if len(values) == 1 and values[0].partition("=")[0] in options:  # several have a check of their own
+            raise MaskwellError(
+                f"{word} has no value: {values[0]!r} is an option",
+                hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
+            )
+
+
+def _choices(error: click.BadParameter) -> tuple[str, ...]:
+    """What could have been typed, where the word was none of a few; empty otherwise."""
+    kind = error.param.type if error.param is not None else None
+    return tuple(map(str, kind.choices)) if isinstance(kind, click.Choice) and "one of" in error.message else ()
+
+
+def _name(error: click.BadParameter) -> str:
+    assert error.param is not None
+    return error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.human_readable_name
+
+
+def _usage_hint(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    if isinstance(error, click.BadParameter) and _choices(error):
+        return f"choose one of: {', '.join(_choices(error))}"
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        known = [name for parameter in context.command.get_params(context) for name in parameter.opts]
+        words = {name.lstrip("-"): name for name in known}  # the dashes are alike in all of them
+        close = difflib.get_close_matches(error.option_name.lstrip("-"), words, n=1)
+        if close:
+            return f"did you mean {words[close[0]]}?"
+    return f"see: {context.command_path if context else 'maskwell'} --help"
+
 
 MOST_DIGITS = 100_000
 """Of an integer that is printed. Products of many designs have thousands; what is read has bounds of its own."""

@@ -1,4 +1,8 @@
-"""Options that several commands share, and how their texts are read."""
+"""Options that several commands share, and how their texts are read.
+
+They state a demand, name columns with their designs, say how the rows of a file were sampled, or ask for a picture,
+which is checked before any work and written whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,26 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from maskwell.cli.lazy import SHOW_VALUES
-from maskwell.core.phrases import as_typed
-from maskwell.errors import DataFileError, LabelError, ParameterError, UnknownCategoryError
+from maskwell.cli.main import SHOW_VALUES
+from maskwell.errors import DataFileError, LabelError, ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.core.arrays import Real
+    from maskwell.core.arguments import Real
     from maskwell.core.categories import Categories
     from maskwell.designs.design import Design
     from maskwell.engines.assignments import Assignment
     from maskwell.privacy.criteria import Demand
+    from maskwell.reports.pictures.canvas import Picture
+    from maskwell.reports.report import Report
+
 
 F = TypeVar("F", bound=Callable[..., Any])
+
 
 DEMANDS = {
     "gamma": "Odds may change by at most this factor.",
@@ -142,21 +148,12 @@ def _shape(name: str) -> dict[str, Any]:
     return {"type": FilePath(), "metavar": "FILE"} if name == "curves" else {"metavar": name[0].upper()}
 
 
-def spelled(name: str) -> str:
-    """The option of a parameter.
-
-    >>> spelled("bayes_factor")
-    '--bayes-factor'
-    """
-    return f"--{name.replace('_', '-')}"
-
-
 def demand_words(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that state a demand, after the check that they go together."""
     from maskwell.verbs.inputs import DEMAND_WORDS, check_words
 
     words = {name: options[name] for name in DEMAND_WORDS if options.get(name) is not None}
-    check_words(words, spell=spelled)
+    check_words(words)
     return words
 
 
@@ -205,40 +202,14 @@ def read_labels(text: str, option: str) -> list[str]:
 
 def read_shares(text: str, option: str, design: Design) -> Real:
     """Shares of the categories of a design, typed with commas, shape (k,)."""
-    import numpy as np
+    from maskwell.designs.matrix_reading import read_shares as read
 
-    from maskwell.core.exact import as_fraction, to_decimal, to_float
-    from maskwell.designs.matrix_reading import SUM_TOLERANCE
-
-    typed = split_list(text, option)
-    if len(typed) != design.k:
-        raise ParameterError(
-            f"{option} has {len(typed)} share{'s' * (len(typed) != 1)} for {design.k:,} categories",
-            hint="give one share for each category",
-        )
-    shares = [as_fraction(part, option) for part in typed]
-    if min(shares) < 0:
-        raise ParameterError(f"{option} {text}: {to_decimal(min(shares))} is below 0", hint="give shares of 0 or more")
-    total = sum(shares, start=Fraction(0))
-    if abs(total - 1) > SUM_TOLERANCE:
-        raise ParameterError(
-            f"{option} {text} sums to {to_float(total):.10g}, not 1",
-            hint="these shares must sum to 1; nothing is rescaled for you",
-        )
-    return np.array([float(share) for share in shares])
+    return read(split_list(text, option), option, design.k)
 
 
 def read_codes(text: str, option: str, design: Design) -> list[int]:
     """Codes of categories of a design that were named."""
-    labels = read_labels(text, option)
-    try:
-        return [int(code) for code in design.inputs.encode(labels, match="text").codes]
-    except UnknownCategoryError as error:
-        from maskwell.core.phrases import HINT, listed
-
-        unknown = next(iter(error.objects["offenders"]))  # type: ignore[call-overload]
-        known = listed(map(str, design.inputs.labels), design.k, HINT - len("known: "))
-        raise UnknownCategoryError(f"{option}: no category {unknown!r}", hint=f"known: {known}") from error
+    return design.inputs.typed_codes(read_labels(text, option), option)
 
 
 def _labels_of_file(path: str, option: str) -> list[str]:
@@ -297,7 +268,7 @@ def use_one_thread() -> None:
 
 def load_design(path: str) -> Design:
     """A design file, with its path in the error."""
-    from maskwell.verbs.inputs import read_design
+    from maskwell.designs.wire import read_design
 
     return read_design(path)
 
@@ -306,8 +277,7 @@ def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str
     """Columns with their designs, and the file of each design, from ``COL=D`` or ``COL[GROUP=VALUE]=D``."""
     from maskwell.engines.assignments import Assignment
 
-    with as_typed():
-        typed = [_split_assignment(text) for text in texts]
+    typed = [_split_assignment(text) for text in texts]
     assignments = [Assignment.of(columns, load_design(path), when) for columns, when, path in typed]
     return assignments, {_named(columns, when): path for columns, when, path in typed}
 
@@ -353,3 +323,98 @@ def _split_at_sign(text: str) -> tuple[str, str]:
         )
     best = next((cut for cut in cuts if Path(text[cut + 1 :]).is_file()), cuts[0])
     return text[:best], text[best + 1 :]
+
+
+# ---- pictures
+
+
+def plot_option(what: str) -> Callable[[F], F]:
+    """``--plot`` with what it draws."""
+    return click.option("--plot", type=FilePath(), metavar="FILE", help=f"Draw {what}; .svg, .png or .pdf.")
+
+
+def plot_options(what: str) -> Callable[[F], F]:
+    """``--plot`` and ``--force``, for commands that write nothing else."""
+
+    def decorate(command: F) -> F:
+        return plot_option(what)(click.option("--force", is_flag=True, help="Replace a file that exists.")(command))
+
+    return decorate
+
+
+def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
+    """Raise unless a picture may be written there, if one was asked for."""
+    if path is None:
+        return
+    from maskwell.core.atomic import check_output
+    from maskwell.reports.pictures.canvas import check_ending
+
+    check_ending(path)
+    check_output(path, force=force, inputs=inputs)
+
+
+def plot_content(path: str | None, draw: Callable[[], Picture]) -> bytes | None:
+    """The drawing as the file will hold it, if one was asked for; made before anything is written."""
+    return None if path is None else draw().content(path)
+
+
+def write_plot(path: str | None, content: bytes | None, *, force: bool, inputs: Sequence[str] = ()) -> dict[str, str]:
+    """Write a picture, if one was asked for; what JSON says about it."""
+    if path is None:
+        return {}
+    from maskwell.core.atomic import write_files
+
+    return write_files({"plot": (path, content)}, force=force, inputs=inputs)
+
+
+def with_plot(report: Report, path: str | None) -> Report:
+    """What a command says, with the name of the picture.
+
+    >>> from maskwell.reports.report import Report
+    >>> list(with_plot(Report("Parity 3.", next_step="more"), "region.svg"))
+    ['Parity 3.', 'Picture: region.svg', 'Next: more']
+    """
+    return report if path is None else report.with_line(f"Picture: {path}")
+
+
+# ---- how the rows of a file were sampled
+
+
+SAMPLING_OPTIONS: dict[str, dict[str, Any]] = {
+    "--weights": {"metavar": "COL", "help": "How many people each row stands for."},
+    "--inclusion": {"metavar": "COL", "help": "Chance with which each row was drawn, in place of weights."},
+    "--strata": {"metavar": "COL", "help": "Strata of the sample."},
+    "--clusters": {"metavar": "COL", "help": "Clusters, nested in strata; A,B for two stages."},
+    "--population": {
+        "metavar": "N|COL",
+        "help": "Units there were to draw from, in all or, in a column, in each stratum; A,B for two stages.",
+    },
+    "--denominator": {
+        "metavar": "N",
+        "help": "Known size of the population: shares are totals over N in place of the sum of the weights.",
+    },
+    "--replicates": {"metavar": "PREFIX", "help": "How the names of the columns of replicate weights start."},
+    "--replicate-method": {
+        "type": click.Choice(["jkn", "brr", "fay", "bootstrap"]),
+        "help": "How the replicate weights were made.",
+    },
+    "--fay": {"metavar": "RHO", "help": "Fay's factor, with --replicate-method fay; seen in the weights by default."},
+    "--poisson": {"is_flag": True, "help": "Rows were drawn independently of each other, each with its own chance."},
+    "--lonely": {
+        "type": click.Choice(["error", "certainty", "centre"]),
+        "default": "error",
+        "show_default": True,
+        "help": "A stratum with one unit: refuse, take it as drawn for certain, or compare it with the overall mean.",
+    },
+}
+
+
+def sampling_options(*names: str) -> Callable[[F], F]:
+    """Some of them, or all, as a decorator; the command takes them as keywords."""
+
+    def decorate(command: F) -> F:
+        for name in reversed(names or tuple(SAMPLING_OPTIONS)):
+            command = click.option(name, **SAMPLING_OPTIONS[name])(command)
+        return command
+
+    return decorate

@@ -19,8 +19,7 @@ from contextlib import suppress
 from typing import Any, TextIO, cast
 
 from maskwell.core.documents import json_form
-from maskwell.core.escapes import in_ascii, in_json, visible
-from maskwell.core.phrases import HINT, MESSAGE, Printed, shorten
+from maskwell.core.phrases import HINT, MESSAGE, Printed, in_ascii, in_json, shorten, visible
 from maskwell.errors import DataFileError
 
 SHORTEST = 16

@@ -1,11 +1,8 @@
-"""Options of ``maskwell plan`` for a survey whose designs are chosen.
-
-``maskwell plan``.
-"""
+"""``maskwell plan``: choose a design for a demand, or plan a survey whose designs are chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,22 +10,32 @@ import click
 from maskwell.cli.options import (
     LABELS_HELP,
     FilePath,
+    check_plot,
     demand_options,
     example,
     json_option,
+    load_design,
     needed_demand,
+    plot_content,
+    plot_option,
     read_categories,
+    read_labels,
     split_list,
     typed_demand,
+    with_plot,
+    write_plot,
 )
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.plot_options import check_plot, plot_content, plot_option, with_plot
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories
     from maskwell.planning.design_choice import Choice
+    from maskwell.planning.power import PowerPlan
+    from maskwell.planning.sample_size import SamplePlan
+    from maskwell.planning.stratum_allocation import Allocation
     from maskwell.reports.pictures.canvas import Picture
+    from maskwell.reports.report import Report
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -111,31 +118,83 @@ def plan(
     With a design file D: respondents for a margin, or for a test with a given power. With --strata or several files:
     how to divide respondents among strata, or among samples.
     """
-    from maskwell.cli.survey_plan import SURVEY, check_alone, plan_survey
-
     survey, demand = (
         {name: value for name, value in options.items() if (name in SURVEY) is which} for which in (True, False)
     )
     if designs or survey["strata"] is not None:
-        check_alone(categories=categories, k=k, output=output, picture=picture, demand=typed_demand(demand))
+        _check_alone(categories=categories, k=k, output=output, picture=picture, demand=typed_demand(demand))
         asked = {"n": n, "margin": margin, "pi": pi, "level": level, **survey}
-        plan_survey(designs, asked, plot=plot, force=force, as_json=as_json)
+        _plan_survey(designs, asked, plot=plot, force=force, as_json=as_json)
         return
     _check_no_survey(survey)
-    _choose(
-        categories,
-        k,
-        n=n,
-        margin=margin,
-        pi=pi,
-        level=level,
-        output=output,
-        plot=plot,
-        picture=picture,
-        force=force,
-        as_json=as_json,
-        demand=demand,
-    )
+    asked = {"n": n, "margin": margin, "pi": pi, "level": level}
+    _choose(_needed_categories(categories, k), demand, asked, output, plot, picture, force=force, as_json=as_json)
+
+
+# ---- with a design
+
+
+def _check_alone(**options: Any) -> None:
+    """Raise for options that choose a design, where one is named."""
+    for name, value in options.items():
+        if value:
+            option = str(value).split()[0] if name == "demand" else "-o" if name == "output" else f"--{name}"
+            raise ParameterError(
+                f"{option} chooses a design, and one is given", hint="leave it out, or leave out the design file"
+            )
+
+
+def _plan_survey(
+    paths: Sequence[str], asked: Mapping[str, Any], *, plot: str | None, force: bool, as_json: bool
+) -> None:
+    from maskwell.planning.survey_plan import plan_survey
+
+    designs = [load_design(path) for path in paths]
+    check_plot(plot, force=force, inputs=[*paths, asked["strata"] or "-"])
+    _check_picture(plot, asked, several=len(designs) > 1)
+    shares = None if asked["pi"] is None else split_list(asked["pi"], "--pi")
+    samples = [f"{g}: {path}" for g, path in enumerate(paths, 1)]
+    plan = plan_survey(designs, **{**asked, "pi": shares, "category": _category(asked["category"])}, names=samples)
+    drawn = write_plot(plot, plot_content(plot, lambda: _margins(plan)), force=force, inputs=paths)
+    if as_json:
+        print_json({**plan.to_dict(), **drawn})
+    else:
+        print_lines(with_plot(_survey_report(plan, paths), plot))
+
+
+def _survey_report(plan: SamplePlan | PowerPlan | Allocation, paths: Sequence[str]) -> Report:
+    from maskwell.planning.power import PowerPlan
+    from maskwell.planning.sample_size import SamplePlan
+    from maskwell.reports.text.planning_report import allocation_report, power_report, sample_report
+
+    if isinstance(plan, SamplePlan):
+        return sample_report(plan, paths[0])
+    return power_report(plan, paths[0]) if isinstance(plan, PowerPlan) else allocation_report(plan)
+
+
+def _category(typed: str | None) -> str | None:
+    """The category that was named, without the quotes that protect its commas."""
+    labels = [] if typed is None else read_labels(typed, "--category")
+    return labels[0] if len(labels) == 1 else typed
+
+
+def _check_picture(plot: str | None, asked: Mapping[str, Any], *, several: bool) -> None:
+    """Raise where there is nothing to draw."""
+    divided = several or asked["strata"] is not None
+    tests = asked["power"] is not None or asked["against"] is not None
+    if plot is not None and (divided or tests):
+        margins = "the picture is that of a margin: give --n or --margin alone"
+        why = "a division of respondents has no picture" if divided else margins
+        raise ParameterError("--plot has no meaning here", hint=why)
+
+
+def _margins(plan: Any) -> Picture:
+    from maskwell.plots import plot_margins
+
+    return plot_margins(plan)
+
+
+# ---- without one
 
 
 def _check_no_survey(survey: dict[str, Any]) -> None:
@@ -149,32 +208,34 @@ def _check_no_survey(survey: dict[str, Any]) -> None:
 
 
 def _choose(
-    categories: str | None,
-    k: str | None,
-    *,
-    n: str | None,
-    margin: str | None,
-    pi: str | None,
-    level: str | None,
+    categories: Categories,
+    demand: dict[str, Any],
+    asked: Mapping[str, Any],
     output: str | None,
     plot: str | None,
     picture: str | None,
+    *,
     force: bool,
     as_json: bool,
-    demand: dict[str, Any],
 ) -> None:
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
     from maskwell.reports.text.planning_report import choice_report
     from maskwell.verbs.choose import choose
 
-    labels = _needed_categories(categories, k)
-    asked = needed_demand(demand, "plan")
-    shares = None if pi is None else split_list(pi, "--pi")
-    _check_used(level=level, needs=n or margin, picture=picture, plot=plot)
+    stated = needed_demand(demand, "plan")
+    shares = None if asked["pi"] is None else split_list(asked["pi"], "--pi")
+    _check_used(level=asked["level"], needs=asked["n"] or asked["margin"], picture=picture, plot=plot)
     _check_output(output, force=force, as_json=as_json)
     check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
-    choice = choose(demand=asked, n=n, margin=margin, pi=shares, level=level or LEVEL, categories=labels)
+    choice = choose(
+        demand=stated,
+        n=asked["n"],
+        margin=asked["margin"],
+        pi=shares,
+        level=asked["level"] or LEVEL,
+        categories=categories,
+    )
     drawn = plot_content(plot, lambda: _picture(choice, picture or "frontier"))
     text = None if output is None else dumps(choice.design).encode()
     written = write_files({"output": (output, text), "plot": (plot, drawn)}, force=force)

@@ -9,17 +9,20 @@ import click
 from maskwell.cli.options import (
     FilePath,
     check_one_form,
+    check_plot,
     designs_option,
     example,
     format_option,
     json_option,
+    plot_content,
+    plot_options,
     read_assignments,
+    sampling_options,
     show_values_option,
+    with_plot,
+    write_plot,
 )
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot, write_plot
-from maskwell.cli.sampling_options import in_options, sampling_options
-from maskwell.core.phrases import as_typed
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -90,20 +93,9 @@ def regress(
     confidence = float(check_probability(level, "level", open_=True))
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs)
-    from maskwell.verbs.regress import regress_columns
-    from maskwell.verbs.survey_plan import SurveyPlan
+    from maskwell.verbs.regress import regress as fit
 
-    with as_typed(), in_options():
-        result = regress_columns(
-            file,
-            formula,
-            assignments,
-            columns=SurveyPlan(**sampling).columns(),
-            lonely=sampling["lonely"],
-            latent=latent,
-            variance=variance,
-            missing=missing,
-        )
+    result = fit(file, formula, assignments, latent=latent, variance=variance, missing=missing, **sampling)
     if exponentiate and result.family == "linear":
         raise ParameterError("--exponentiate for a linear regression", hint="leave it out: there are no odds")
     drawn = write_plot(

@@ -6,15 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option, show_values_option
+from maskwell.cli.options import (
+    FilePath,
+    check_plot,
+    example,
+    json_option,
+    plot_content,
+    plot_option,
+    show_values_option,
+    with_plot,
+    write_plot,
+)
 from maskwell.cli.output import Progress, print_json, print_lines
-from maskwell.cli.plot_options import check_plot, plot_content, plot_option, with_plot, write_plot
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.keyed import KeyedRandom
+    from maskwell.release.assessment import Release
     from maskwell.release.plans.release_plan import ReleasePlan
-    from maskwell.release.release_result import Release
 
 
 KEPT = (

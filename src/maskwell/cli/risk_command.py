@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, check_standard_output, example, json_option, show_values_option
+from maskwell.cli.options import (
+    FilePath,
+    check_plot,
+    check_standard_output,
+    example,
+    json_option,
+    plot_content,
+    plot_options,
+    show_values_option,
+    with_plot,
+)
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
-from maskwell.cli.plot_options import check_plot, plot_content, plot_options, with_plot
-from maskwell.core.phrases import as_typed
 from maskwell.errors import ParameterError
 from maskwell.release.risk.risk_report import INTRUDERS
 
@@ -55,7 +63,7 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
     inputs = [path for path in (file, options["released"], options["receipt"]) if path is not None]
     plot, force = options.pop("plot"), options.pop("force")
     _check_outputs(records, plot, options["receipt"], inputs, force=force)
-    with Progress() as progress, as_typed():
+    with Progress() as progress:
         result = risk_of(file, keys, progress=progress, **options)
     picture = plot_content(plot, result.plot)
     content = result.to_dict(contributions=contributions) if as_json else {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from maskwell.cli.lazy import CommandGroup
+from maskwell.cli.main import CommandGroup
 from maskwell.cli.options import FilePath, example, json_option
 from maskwell.cli.output import print_json, print_lines
 

@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.collection.survey import Question, Survey
-from maskwell.core.escapes import in_toml
 from maskwell.core.exact import to_text
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, in_toml
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.planning.sample_size import margin_of, needed_n, worst_share_variance
 from maskwell.release.plans.plan_entries import label, table, tables, text

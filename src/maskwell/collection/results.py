@@ -15,7 +15,7 @@ import numpy as np
 
 from maskwell.collection.store import Store, StoredSurvey
 from maskwell.collection.survey import Question
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
 from maskwell.core.report_data import Counts
 from maskwell.designs.dense import Dense

@@ -18,19 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.categories import Categories
-from maskwell.core.documents import from_toml, read_document
+from maskwell.core.documents import fingerprint_of, from_toml, read_document
 from maskwell.core.exact import Parity, to_text
 from maskwell.core.labels import texts
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.set_reports import SetDesign
-from maskwell.designs.wire import design_from_dict
+from maskwell.designs.wire import design_from_dict, read_design
 from maskwell.errors import LabelError, MaskwellError, PlanError
 from maskwell.privacy.criteria import Demand
 from maskwell.release.plans.plan_entries import Entries, choice, flag, label, names, table, tables, text, unknown
 from maskwell.verbs.choose import choose
-from maskwell.verbs.inputs import DEMAND_WORDS, read_demand, read_design
+from maskwell.verbs.inputs import DEMAND_WORDS, read_demand
 from maskwell.verbs.make_design import make_design
 
 VERSION = 1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from maskwell.core.library_columns import Column, Versions
+    from maskwell.core.categories import Column, Versions
 
 
 class Adapter(Protocol):
@@ -29,16 +29,3 @@ class Adapter(Protocol):
 
 LOADERS: dict[str, Callable[[], Adapter]] = {}
 """How the adapter of each library is loaded, by the name of the library's root package."""
-
-
-def adapter_of(values: Any) -> Adapter | None:
-    """The adapter of the library that a column comes from, None where none is known.
-
-    >>> adapter_of(3) is None
-    True
-    """
-    for kind in type(values).__mro__:
-        root = kind.__module__.partition(".")[0]
-        if root in LOADERS:
-            return LOADERS[root]()
-    return None

@@ -1,6 +1,8 @@
-"""Arguments of the wrong kind: what Python functions say before they begin, in one sentence for each kind.
+"""Arguments: the kinds of arrays that travel between rooms, and what functions say where one is of the wrong kind.
 
-Messages name the argument and the kind of thing that was given, never its value, which may be confidential.
+There is one sentence for each kind, said before the work begins. Messages name the argument and the kind of thing that
+was given, never its value, which may be confidential. Numbers that come with data (counts, weights, chances of being
+drawn, populations) are checked and never mended.
 """
 
 from __future__ import annotations
@@ -10,16 +12,42 @@ import numbers
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sized
+from decimal import Decimal
+from fractions import Fraction
 from types import NoneType, UnionType
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core.arrays import Array, Real
-from maskwell.core.exact import as_fraction, to_float
+from maskwell.core.exact import as_fraction, percent_meant, to_float
 from maskwell.core.phrases import HINT, listed, short_repr, shorten
-from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
+from maskwell.errors import CountsError, InputError, MissingValueError, ParameterError, WrongTypeError
+
+Array: TypeAlias = NDArray[Any]
+"""An array whose kind the context tells."""
+
+Real: TypeAlias = NDArray[np.float64]
+"""Proportions, matrices, covariances."""
+
+Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
+"""Category codes 0..k-1 in the smallest unsigned type that holds them."""
+
+Bits: TypeAlias = NDArray[np.uint8]
+"""Sets of categories, shape (n, ceil(k/8)): category j is bit j % 8, least significant first, of byte j // 8."""
+
+Words: TypeAlias = NDArray[np.uint32]
+"""Random words, shape (rows, words per row)."""
+
+
+def code_type(count: int) -> np.dtype[Any]:
+    """The smallest unsigned type that holds the codes 0..count-1.
+
+    >>> code_type(256), code_type(257)
+    (dtype('uint8'), dtype('uint16'))
+    """
+    return np.dtype(next(f"u{size}" for size in (1, 2, 4, 8) if count <= 2 ** (8 * size) or size == 8))
+
 
 Flag = bool | np.bool_
 RealNumber, WholeNumber = numbers.Real, numbers.Integral
@@ -33,7 +61,7 @@ WORDS: Mapping[str, str] = {
     "str": "a text",
 }
 LARGEST_COUNT = 2**63 - 1
-HIGHEST_LEVEL = 1 - 1e-12
+HIGHEST_LEVEL, LOWEST_LEVEL = 1 - 1e-12, Fraction(1, 10**12)
 MOST = 10**9
 """Elements that a list may have."""
 
@@ -277,21 +305,31 @@ def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math
 
 
 def check_level(level: Any, *, highest: float = HIGHEST_LEVEL) -> float:
-    """A level of confidence strictly between 0 and 1, and not so near to 1 that no quantile is left.
+    """A level of confidence strictly between 0 and 1, and not so near to either that no quantile is left.
 
-    >>> check_level(0.95)
-    0.95
+    >>> check_level(0.95), check_level("19/20")
+    (0.95, 0.95)
     """
-    check_kind(RealNumber, level=level)
-    if not 0 < level < 1:
-        raise ParameterError(f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level)
-    if level > highest:
+    if not isinstance(level, str | Decimal):
+        check_kind(RealNumber, level=level)
+    value = as_fraction(level, "level")
+    if not 0 < value < 1:
+        raise ParameterError(
+            f"level = {level} is not strictly between 0 and 1",
+            hint=f"give a level such as 0.95{percent_meant(level)}",
+            level=level,
+        )
+    if value > highest:
         raise ParameterError(
             f"level = {level} is too near to 1: the largest is 1 - 1e-12",
             hint="give a level such as 0.999",
             level=level,
         )
-    return float(level)
+    if value < LOWEST_LEVEL:
+        raise ParameterError(
+            f"level = {level} is too near to 0: the smallest is 1e-12", hint="give a level such as 0.95", level=level
+        )
+    return float(value)
 
 
 def as_count(value: object, name: str) -> int:
@@ -340,3 +378,133 @@ def as_whole(value: Any, name: str, *, low: int = 0, high: int = LARGEST_COUNT) 
             value=value,
         )
     return number
+
+
+LARGEST_SQUARED = 1e150
+
+
+def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -> Real:
+    """Counts as one column of floats; finite, 0 or more, not all 0, and whole unless ``weighted``.
+
+    >>> check_counts([12, 8, 3]).tolist()
+    [12.0, 8.0, 3.0]
+    """
+    try:
+        counts = as_floats(values, name, finite=False)
+    except (TypeError, ValueError, OverflowError):
+        counts = np.empty((0, 0))
+    if counts.ndim != 1 or not len(counts):
+        raise CountsError(f"{name} must be one column of numbers", hint="give one number for each category")
+    for wrong, what in _faults(counts, weighted=weighted):
+        if wrong.any():
+            place = int(np.flatnonzero(wrong)[0])
+            raise CountsError(
+                f"{name}[{place}] = {counts[place]:g} {what}", hint=_counts_hint(weighted=weighted), **{name: values}
+            )
+    if not counts.sum() > 0:
+        raise CountsError(f"{name} are all zero", hint="there must be at least one record", **{name: values})
+    return counts
+
+
+def _faults(counts: Real, *, weighted: bool) -> list[tuple[Any, str]]:
+    finite = np.isfinite(counts)
+    kept = np.where(finite, counts, 0)
+    broken = [] if weighted else [(kept != np.floor(kept), "is no whole number")]
+    return [(~finite, "is no finite number"), (kept < 0, "is negative"), *broken]
+
+
+def _counts_hint(*, weighted: bool) -> str:
+    return "sums of weights are 0 or more" if weighted else "counts are whole numbers of 0 or more"
+
+
+def check_weights(values: Any, n: int, *, name: str = "weights", row: int = 0) -> Real:
+    """Weights: finite and above zero. ``row`` is the number of rows before these, for the message.
+
+    >>> check_weights([1.5, 2], 2)
+    array([1.5, 2. ])
+    """
+    weights = numbers_of_rows(values, name, n)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if len(bad):
+        hint = "leave rows out that are not in the sample, and give every other row its weight"
+        raise _wrong_rows(weights, bad, name, f"is not a number above 0 ({len(bad):,} such)", hint, row)
+    return weights
+
+
+def _wrong_rows(values: Real, bad: Array, name: str, what: str, hint: str, row: int) -> ParameterError:
+    """The error for a column in which some rows, at the places ``bad``, hold what they cannot hold."""
+    return ParameterError(
+        f"{name}: the value in row {row + int(bad[0]) + 1} {what}",
+        hint=hint,
+        values=f"{values[bad[0]]:g}",
+        rows=bad[:10].tolist(),
+    )
+
+
+def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities", row: int = 0) -> Real:
+    """Probabilities above 0 and up to 1, with a hint for percentages and for weights.
+
+    >>> check_inclusion([0.25, 1], 2)
+    array([0.25, 1.  ])
+    """
+    chances = numbers_of_rows(values, name, n)
+    bad = np.flatnonzero(~((chances > 0) & (chances <= 1)))
+    if len(bad):
+        high = np.nanmax(chances)
+        percent = " (percentages? divide by 100)" if 1 < high <= 100 else ""
+        hint = "give probabilities such as 0.25; a weight of 4 is the probability 1/4"
+        raise _wrong_rows(chances, bad, name, f"is not above 0 and up to 1{percent}", hint, row)
+    return chances
+
+
+def check_population(values: Any, n: int, *, stage: int = 1, row: int = 0) -> Real:
+    """Numbers of units that a stage was drawn from: finite, at least 1.
+
+    >>> check_population(802, 2)
+    array([802., 802.])
+    """
+    name = f"population of stage {stage}"
+    sizes = numbers_of_rows(values, name, n)
+    bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes >= 1)))
+    if len(bad):
+        fraction = "a sampling fraction f of n units means a population of n / f" if sizes[bad[0]] > 0 else ""
+        hint = fraction or "give how many units there were to draw from, 1 or more"
+        raise _wrong_rows(sizes, bad, name, "is not a number of units", hint, row)
+    return sizes
+
+
+def check_replicates(values: Any, n: int, *, row: int = 0) -> Real:
+    """Replicate weights, shape (n, R): finite, 0 or more, at least two columns.
+
+    >>> check_replicates([[2, 0], [0, 2]], 2).shape
+    (2, 2)
+    """
+    replicates = numbers_of_rows(values, "replicate weights", n, columns=True)
+    if replicates.shape[1] < 2:
+        raise ParameterError(
+            f"{replicates.shape[1]} replicate weights for each row",
+            hint="give two columns or more",
+            shape=replicates.shape,
+        )
+    bad = np.argwhere(~(np.isfinite(replicates) & (replicates >= 0)))
+    if len(bad):
+        i, r = bad[0].tolist()
+        raise ParameterError(
+            f"replicate weights: row {row + i + 1}, column {r + 1}, is not a number of 0 or more",
+            hint="a unit that a replicate leaves out has the weight 0 there",
+            values=f"{replicates[i, r]:g}",
+        )
+    return replicates
+
+
+def numbers_of_rows(values: Any, name: str, n: int, *, columns: bool = False) -> Real:
+    """A column of n floats (or, with ``columns``, a table of n rows); one number stands for all rows."""
+    floats = as_floats(values, name, finite=False)
+    if ((floats > LARGEST_SQUARED) & (floats < np.inf)).any():
+        raise ParameterError(f"{name} are too large to be squared", hint="measure them in larger units")
+    if floats.ndim == 0 and not columns:
+        return np.full(n, float(floats))
+    if floats.ndim != 1 + columns or len(floats) != n:
+        what = f"{len(floats):,} {name}" if floats.ndim == 1 + columns else f"{name} of shape {floats.shape}"
+        raise InputError(f"{what} for {n:,} rows", hint="give one for each row", shape=floats.shape, rows=n)
+    return floats

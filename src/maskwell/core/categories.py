@@ -1,22 +1,25 @@
-"""Ordered distinct labels and their codes 0..k-1."""
+"""Categories: ordered distinct labels with codes 0..k-1, and columns of any library turned into codes and back.
+
+Lists, tuples and numpy arrays are handled here. Other libraries have an adapter (:mod:`maskwell.core.adapters`), which
+sees their columns as numpy arrays and makes such columns again.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maskwell.core import labels as rules
-from maskwell.core import library_columns
-from maskwell.core.arguments import as_array, check_option, kind_of, shown_short
-from maskwell.core.arrays import Codes, code_type
+from maskwell.core.adapters import LOADERS, Adapter
+from maskwell.core.arguments import Codes, as_array, check_option, code_type, kind_of, shown_short
 from maskwell.core.labels import Finder, find_all, finder_for, plain
 from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.errors import (
@@ -26,7 +29,13 @@ from maskwell.errors import (
     MissingValueError,
     ParameterError,
     UnknownCategoryError,
+    WrongTypeError,
 )
+
+T = TypeVar("T")
+Labels = Sequence[Hashable]
+Versions = Sequence[Labels]  # the labels as they are and, when matching by text, as other types: the first that fits
+
 
 MISSING = ("error", "drop", "category")
 MATCHES = ("value", "text")
@@ -167,7 +176,7 @@ class Categories:
         """
         check_option("missing", missing, MISSING)
         check_option("match", match, MATCHES)
-        column = library_columns.split(values)
+        column = split_column(values)
         codes = self._find(column, match)
         lost = np.flatnonzero(codes == len(self)) if codes.size and codes.max() == len(self) else None
         kept = None
@@ -181,6 +190,19 @@ class Categories:
                 kept = codes != len(self)
                 codes = codes[kept]
         return Encoded(codes.astype(code_type(len(self)), copy=False), 0 if lost is None else len(lost), kept, self)
+
+    def typed_codes(self, labels: Sequence[Hashable], name: str) -> list[int]:
+        """Codes of labels that somebody typed, found by their text; ``name`` is what the error calls them.
+
+        >>> Categories.of(["never", 1]).typed_codes(["1"], "category")
+        [1]
+        """
+        try:
+            return [int(code) for code in self.encode(labels, match="text").codes]
+        except UnknownCategoryError as error:
+            unknown = next(iter(error.objects["offenders"]))  # type: ignore[call-overload]
+            known = listed(map(str, self.labels), len(self), HINT - len("known: "))
+            raise UnknownCategoryError(f"{name}: no category {unknown!r}", hint=f"known: {known}") from error
 
     def decode(
         self, codes: Any, like: Any = None, *, match: str = "value", kept: NDArray[np.bool_] | None = None
@@ -215,7 +237,7 @@ class Categories:
                 hint="decode with the categories that the codes were made with",
             )
         versions = self._text_versions if match == "text" else [self.labels]
-        return library_columns.join(codes.astype(code_type(len(self)), copy=False), versions, like, kept)
+        return join_column(codes.astype(code_type(len(self)), copy=False), versions, like, kept)
 
     def to_json(self) -> list[Any] | dict[str, int]:
         """JSON form: the list of labels (dates and tuples tagged), or the count of numbered ones.
@@ -254,11 +276,11 @@ class Categories:
         return self._finders[kind, match]
 
     @cached_property
-    def _text_versions(self) -> list[library_columns.Labels]:
+    def _text_versions(self) -> list[Labels]:
         typed = [[rules.read_text(label, kind) for label in self.labels] for kind in rules.READERS]
         return [self.labels, [rules.texts(label)[0] for label in self.labels], *(t for t in typed if None not in t)]
 
-    def _find(self, column: library_columns.Column, match: str) -> Codes:
+    def _find(self, column: Column, match: str) -> Codes:
         """Code of every row, k where there is none."""
         k = len(self)
         if column.distinct is None:
@@ -320,3 +342,146 @@ def _missing_rows(rows: NDArray[np.intp], n: int) -> MissingValueError:
         count=len(rows),
         rows=rows,
     )
+
+
+# ---- columns of any library
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as numpy sees it.
+
+    Parameters
+    ----------
+    data
+        The values themselves (array or list), or, with ``distinct``, positions in it (negative: missing).
+    distinct
+        The distinct values of a dictionary-like column; they need not all occur.
+    missing
+        Rows without a value, where the array itself cannot say so.
+    """
+
+    data: Any
+    distinct: Sequence[Any] | None = None
+    missing: NDArray[np.bool_] | None = None
+
+    def values_at(self, rows: NDArray[np.intp]) -> list[Any]:
+        """Values at some rows, None where the library says that there is none."""
+        values: list[Any]
+        if isinstance(self.data, np.ndarray):
+            values = self.data[rows].tolist()
+        else:
+            values = [self.data[row] for row in rows.tolist()]
+        if self.distinct is not None:
+            values = [self.distinct[position] if position >= 0 else None for position in values]
+        if self.missing is not None:
+            gone = self.missing[rows].tolist()
+            values = [None if missing else value for value, missing in zip(values, gone, strict=True)]
+        return values
+
+
+def split_column(values: Any) -> Column:
+    """See a list, tuple, numpy array, or column of pandas, polars or Arrow as a ``Column``.
+
+    >>> split_column(np.array([True, False])).distinct
+    [False, True]
+    """
+    if isinstance(values, np.ndarray):
+        return split_array(values)
+    if isinstance(values, list | tuple):
+        return Column(values)
+    return _adapter(values).split(values)
+
+
+def join_column(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None = None) -> Any:
+    """Labels with these codes, in a container of the same kind as ``like`` (None: a numpy array)."""
+    if like is None or isinstance(like, np.ndarray):
+        return label_array(versions, None if like is None else like.dtype)[codes]
+    if isinstance(like, list | tuple):
+        return type(like)(_object_array(versions[0])[codes].tolist())
+    return _adapter(like).join(codes, versions, like, kept)
+
+
+def _adapter(values: Any) -> Adapter:
+    """The adapter of the library that a column comes from."""
+    for kind in type(values).__mro__:
+        root = kind.__module__.partition(".")[0]
+        if root in LOADERS:
+            return LOADERS[root]()
+    raise not_a_column(values)
+
+
+def not_a_column(values: Any) -> WrongTypeError:
+    """Error for something that is not one column of values."""
+    return WrongTypeError(
+        f"a column of values is needed, not a {type(values).__name__}",
+        hint="give one list, numpy array, pandas or polars Series, or Arrow array; of a table, give one column",
+        type=type(values),
+    )
+
+
+def split_array(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Column:
+    """See a one-dimensional numpy array (masked or not) as a ``Column``."""
+    if values.ndim != 1:
+        raise InputError(
+            f"a column has one dimension, this array has {values.ndim} (shape {values.shape})",
+            hint="give one column at a time, for instance table[:, 0]",
+            shape=values.shape,
+        )
+    if isinstance(values, np.ma.MaskedArray):
+        missing = np.ma.getmaskarray(values)
+    data = np.asarray(values)
+    if data.dtype.kind == "b":
+        return Column(data.astype(np.uint8), [False, True], missing)
+    if data.dtype.kind in "mM":
+        distinct, positions = np.unique(data, return_inverse=True)
+        return Column(positions, [plain(value) for value in distinct], missing)
+    beyond_int64 = data.dtype == np.uint64 and data.size and data.max() > np.iinfo(np.int64).max
+    return Column(data.astype(object) if beyond_int64 else data, None, missing)
+
+
+def first_fit(versions: Versions, build: Callable[[Any], T], to_list: Callable[[T], list[Any]]) -> T | None:
+    """Build a column of labels from the first version that the column's type holds unchanged; None if none does.
+
+    For ``range`` labels only the ends are compared, so that a million of them cost nothing.
+    """
+    for labels in versions:
+        numbered = isinstance(labels, range)
+        ends = [labels[0], labels[-1]] if numbered else list(labels)
+        try:
+            if to_list(build(ends)) == ends:
+                return build(np.arange(len(labels)) if numbered else ends)
+        except Exception:  # noqa: BLE001, S112  (each library refuses values of the wrong type with errors of its own)
+            continue
+    return None
+
+
+def label_array(versions: Versions, dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
+    """Labels as an array of that type where it can hold them, else of the type natural to them.
+
+    >>> label_array([("a", "b")], np.dtype("int64")).dtype.kind
+    'U'
+    """
+    if dtype is not None and dtype.kind != "O":
+        kind: Any = dtype.kind if dtype.kind in "US" else dtype
+        fitting = first_fit(versions, lambda labels: np.array(labels, dtype=kind), lambda array: array.tolist())
+        if fitting is not None:
+            return fitting
+    return _object_array(versions[0]) if dtype is not None and dtype.kind == "O" else natural_array(versions[0])
+
+
+def natural_array(labels: Labels) -> NDArray[Any]:
+    """Labels as a boolean, integer, float or text array if they are all of one such kind, else as objects."""
+    if isinstance(labels, range):
+        return np.arange(len(labels))
+    for kind, dtype in ((bool, np.bool_), (int, np.int64), (float, np.float64), (str, np.str_)):
+        if all(type(label) is kind for label in labels):
+            try:
+                return np.array(labels, dtype=dtype)
+            except OverflowError:
+                break
+    return _object_array(labels)
+
+
+def _object_array(labels: Labels) -> NDArray[Any]:
+    return np.fromiter(labels, dtype=object, count=len(labels))

@@ -21,13 +21,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_list, as_mapping, as_whole_numbers, list_of
-from maskwell.core.arrays import Array, Real
-from maskwell.core.factors import Factor
-from maskwell.core.joint_keys import Groups
+from maskwell.core.arguments import (
+    Array,
+    Real,
+    as_array,
+    as_list,
+    as_mapping,
+    as_whole_numbers,
+    list_of,
+    numbers_of_rows,
+)
+from maskwell.core.groups import Factor, Groups
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import listed
-from maskwell.core.survey_numbers import check_constant, numbers
 from maskwell.errors import (
     CountsError,
     InputError,
@@ -235,7 +241,7 @@ class Cells:
         chance: Any = None,
         auxiliary: Any = None,
     ) -> Cells:
-        """Group one batch of rows. Weights are taken as they are: see :mod:`maskwell.core.survey_numbers` for checks.
+        """Group one batch of rows. Weights are taken as they are: see :mod:`maskwell.core.arguments` for checks.
 
         Parameters
         ----------
@@ -266,10 +272,10 @@ class Cells:
             )
         n = len(codes)
         clusters, population = as_list(clusters, "clusters"), as_list(population, "population")
-        w = None if weight is None else numbers(weight, "weights", n)
-        times = None if count is None else numbers(as_whole_numbers(count, "counts"), "counts", n)
-        sizes = [numbers(p, f"population of stage {s}", n) for s, p in enumerate(population, start=1)]
-        chances = None if chance is None else numbers(chance, "inclusion probabilities", n)
+        w = None if weight is None else numbers_of_rows(weight, "weights", n)
+        times = None if count is None else numbers_of_rows(as_whole_numbers(count, "counts"), "counts", n)
+        sizes = [numbers_of_rows(p, f"population of stage {s}", n) for s, p in enumerate(population, start=1)]
+        chances = None if chance is None else numbers_of_rows(chance, "inclusion probabilities", n)
         square = None if w is None else w * w
         lines = cls(
             stratum=_factor(stratum, "strata", n),
@@ -285,7 +291,7 @@ class Cells:
             population=np.stack(sizes, axis=1) if sizes else np.empty((n, 0)),
             replicates=np.empty((n, 0))
             if replicates is None
-            else numbers(replicates, "replicate weights", n, columns=True),
+            else numbers_of_rows(replicates, "replicate weights", n, columns=True),
             weighted=w is not None,
         )
         return lines.grouped(single=times is None)
@@ -371,8 +377,8 @@ class Cells:
     def _check_population(self, groups: Groups) -> None:
         above = [self.stratum]
         for stage, sizes in enumerate(self.population.T, start=1):
-            check_constant(sizes, groups, stage)
-            check_constant(sizes, Groups.by([(f.codes, max(1, f.size)) for f in above], len(self)), stage)
+            _check_constant(sizes, groups, stage)
+            _check_constant(sizes, Groups.by([(f.codes, max(1, f.size)) for f in above], len(self)), stage)
             above.extend(self.clusters[stage - 1 : stage])
 
 
@@ -391,7 +397,7 @@ def _factor(values: Labels, name: str, n: int) -> Factor:
 
 def _as_bytes(values: Any, n: int) -> Array:
     """Rows of p floats as one column that can be sorted and compared."""
-    rows = np.ascontiguousarray(numbers(values, "auxiliary values", n, columns=True) + 0.0)  # -0.0 is 0.0
+    rows = np.ascontiguousarray(numbers_of_rows(values, "auxiliary values", n, columns=True) + 0.0)  # -0.0 is 0.0
     return rows.view(np.dtype((np.void, rows.shape[1] * 8))).ravel()
 
 
@@ -421,4 +427,18 @@ def _check_alike(parts: Sequence[Cells]) -> None:
         raise InputError(
             "these batches were not counted alike: weights, clusters, populations or replicates differ",
             hint="count every batch with the same columns",
+        )
+
+
+def _check_constant(sizes: Array, groups: Groups, stage: int) -> None:
+    """Raise unless the population of a stage is one number within each group."""
+    rows = groups.varying(sizes)
+    if len(rows):
+        others = sizes[groups.key == groups.key[rows[0]]]
+        what = "stratum" if stage == 1 else "cluster of the stage above"
+        raise InputError(
+            f"population of stage {stage}: different numbers within one {what}",
+            hint=f"every row of a {what} has the same number of units to draw from",
+            values=f"{others.min():g} to {others.max():g}",
+            stage=stage,
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from maskwell.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from maskwell.core.arrays import Real
+    from maskwell.core.arguments import Real
 
 Renderer = Callable[..., Any]
 _sources: list[Callable[[], Mapping[str, Renderer]]] = []
@@ -54,7 +54,7 @@ def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]
     """
     import html  # here, because the door of the package loads this module
 
-    from maskwell.core.escapes import visible
+    from maskwell.core.phrases import visible
 
     def escape(text: str) -> str:
         return html.escape(visible(text))

@@ -4,19 +4,21 @@ Designs, certificates, plans, receipts, matrices and small tables all come in he
 in a line before any work is done: a file without an end, text that is not UTF-8, nesting without an end, a key that
 occurs twice, half a character, a number with a million digits.
 
-For what maskwell writes itself there are values in the form that JSON can hold, and the version that wrote them.
+For what maskwell writes itself there are values in the form that JSON can hold, the version that wrote them, and
+fingerprints: a design is named by a hash of its canonical JSON form.
 """
 
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import math
 import numbers
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -24,8 +26,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.escapes import HALF
 from maskwell.core.exact import check_digits
+from maskwell.core.phrases import HALF
 from maskwell.errors import InputError
 
 LARGEST = 128 << 20
@@ -240,10 +242,10 @@ def json_form(value: Any) -> Any:
     >>> json_form({"parity": math.inf, "p": Fraction(1, 6), "se": math.nan})
     {'parity': 'inf', 'p': '1/6', 'se': None}
     """
-    if isinstance(value, Mapping):
-        return {str(key): json_form(item) for key, item in value.items()}
     if value is None or isinstance(value, str | bool):
         return value
+    if isinstance(value, Mapping):
+        return {str(key): json_form(item) for key, item in value.items()}
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, numbers.Integral):
@@ -266,3 +268,42 @@ def version_text() -> str:
         return version("maskwell")
     except PackageNotFoundError:
         return "from source"
+
+
+def fingerprint_of(identity: Mapping[str, Any]) -> str:
+    """SHA-256 of the JSON text with sorted keys and no spaces.
+
+    >>> fingerprint_of({"b": 1, "a": 2}) == fingerprint_of({"a": 2, "b": 1})
+    True
+    """
+    return fingerprint_of_text([canonical_text(identity)])
+
+
+def canonical_text(content: Any) -> str:
+    """JSON with sorted keys, no spaces and only ASCII characters.
+
+    >>> canonical_text({"b": ["1", 2], "a": {}})
+    '{"a":{},"b":["1",2]}'
+    """
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def fingerprint_of_text(pieces: Iterable[str]) -> str:
+    """The same from the canonical text, piece by piece, so that a large one never lies in memory whole.
+
+    >>> fingerprint_of_text(['{"a":', '1}']) == fingerprint_of({"a": 1})
+    True
+    """
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece.encode("ascii"))
+    return "sha256:" + digest.hexdigest()
+
+
+def joint_fingerprint(names: Sequence[str]) -> str:
+    """One name for the designs of several samples, from the names of each.
+
+    >>> joint_fingerprint(["sha256:00"])
+    'sha256:00'
+    """
+    return names[0] if len(names) == 1 else fingerprint_of({"samples": list(names)})

@@ -41,8 +41,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from maskwell.core.arguments import as_array, as_list, check_path, kind_of
-from maskwell.core.arrays import Array, Words
+from maskwell.core.arguments import Array, Words, as_array, as_list, check_path, kind_of
 from maskwell.core.labels import is_missing
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, WrongTypeError
 

@@ -11,15 +11,14 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core.arrays import Codes, code_type
-from maskwell.core.escapes import HALF
-from maskwell.core.phrases import MESSAGE, listed, shorten
+from maskwell.core.arguments import Codes, code_type
+from maskwell.core.phrases import HALF, MESSAGE, listed, shorten
 from maskwell.errors import DesignFileError, LabelError, WrongTypeError
 
 LARGEST_SAFE_INTEGER = 2**53 - 1  # beyond it a JSON number is rounded by browsers, so the integer travels as text
@@ -75,9 +74,21 @@ def check_labels(labels: Any) -> Sequence[Hashable]:
     plain_labels = tuple(plain(label) for label in labels)
     if not plain_labels:
         raise LabelError("no labels were given; at least one is needed", hint="list the categories in order")
-    _check_distinct(plain_labels)
+    if not _are_distinct_tuples(plain_labels):
+        _check_distinct(plain_labels)
     numbered = all(type(label) is int and label == code for code, label in enumerate(plain_labels))
     return range(len(plain_labels)) if numbered else plain_labels
+
+
+def _are_distinct_tuples(labels: tuple[Any, ...]) -> bool:
+    """A quick yes for the many cells of a table: their few parts are looked at once, not in every cell."""
+    if type(labels[0]) is not tuple or not all(type(label) is tuple for label in labels):
+        return False
+    try:
+        parts = set(chain.from_iterable(labels))
+        return len(set(labels)) == len(labels) and not any(map(_has_half, parts))
+    except TypeError:
+        return False
 
 
 def _check_distinct(labels: tuple[Any, ...]) -> None:

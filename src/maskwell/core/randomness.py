@@ -27,8 +27,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 
-from maskwell.core.arguments import kind_of, shown_short
-from maskwell.core.arrays import Array, Words
+from maskwell.core.arguments import Array, Words, kind_of, shown_short
 from maskwell.errors import ParameterError, WrongTypeError
 
 _BLOCK = 16

@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_array, as_list, check_kind, shown_short
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, Flag, as_array, as_list, check_kind, shown_short
 from maskwell.core.labels import is_missing
 from maskwell.core.phrases import shorten
 from maskwell.errors import MissingValueError, ReportError

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, common_denominator, to_float

@@ -15,13 +15,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, all_from_digits, all_to_digits
-from maskwell.designs.coded import CodedDesign
+from maskwell.designs.coded import CodedDesign, WrittenOut
 from maskwell.designs.matrix_reading import DENSE_LIMIT, exact_columns, read_rows, too_many_entries
-from maskwell.designs.written_out import WrittenOut
 from maskwell.errors import LabelError, MatrixError, WrongTypeError
 
 Chance = tuple[int, int]

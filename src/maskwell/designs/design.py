@@ -20,14 +20,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, check_kind
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words, as_floats, check_kind
 from maskwell.core.categories import Categories
+from maskwell.core.documents import fingerprint_of
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, is_decimal, log_of, parity_text, to_float
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.report_data import Counts, Encoding, Reports, SetReports
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.matrix_reading import DECIMALS
 from maskwell.designs.sampler import Sampler
 from maskwell.errors import (
@@ -96,6 +95,19 @@ class Design(ABC):
     @abstractmethod
     def m(self) -> int:
         """Number of possible reports."""
+
+    @property
+    def leaves(self) -> tuple[Design, ...]:
+        """The design alone; of a product its factors, products within it taken apart."""
+        return (self,)
+
+    @property
+    def wanted_place(self) -> int | None:
+        """Which part of each truth is of interest, where truths are tuples of answers and the device notes it."""
+        variables, wanted = self.provenance.get("variables"), self.provenance.get("wanted")
+        if isinstance(variables, list | tuple) and wanted in variables:
+            return variables.index(wanted)
+        return None
 
     def report_bits(self) -> float:
         """``log2 m``: bits that a report needs at least, if every report had the same length."""
@@ -369,6 +381,12 @@ class Design(ABC):
     @abstractmethod
     def report_space(self) -> Array:
         """All possible reports in the row order of the matrix, in the form of :meth:`empty_reports`."""
+
+    def written_reports(self) -> Categories:
+        """The same as they are written down: their labels, or characters 0 and 1 for sets."""
+        if isinstance(self.outputs, Categories):
+            return self.outputs
+        return Categories.of(Reports(self.fingerprint, self.k, "bits", self.report_space()).texts())
 
     # ---- counting
 

@@ -17,10 +17,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_digits
-from maskwell.core.report_data import Reports
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import EXACT_LIMIT, MATRIX_LIMIT, Design, big
@@ -91,11 +90,8 @@ class Garbling:
         """The two steps as one design: first ``design``, then this garbling; equal in law to ``original``."""
         columns = [dict(column) for column in self.columns]
         integers = [[column.get(i, 0) for i in range(self.rows)] for column in columns]
-        outputs = original.outputs
-        if not isinstance(outputs, Categories):
-            outputs = Categories.of(Reports(original.fingerprint, original.k, "bits", original.report_space()).texts())
         reports = design.outputs if isinstance(design.outputs, Categories) else None
-        return Composed.of(design, Dense.from_integers(integers, reports, outputs))
+        return Composed.of(design, Dense.from_integers(integers, reports, original.written_reports()))
 
     def to_dict(self) -> dict[str, Any]:
         """The integers of each column as decimal text, for files."""

@@ -24,8 +24,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import list_of
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words, list_of
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity
@@ -122,6 +121,11 @@ class Kronecker(CodedDesign):
                     hint="randomize the columns one by one; each keeps its own design",
                 )
         return cls(factors=parts).noting_decimals(*parts)
+
+    @property
+    def leaves(self) -> tuple[Design, ...]:
+        """The factors, products within them taken apart."""
+        return tuple(leaf for factor in self.factors for leaf in factor.leaves)
 
     @cached_property
     def inputs(self) -> Categories:
@@ -280,13 +284,6 @@ def _repeated_entries(factor: CodedDesign, reports: Array, truths: Array) -> Rea
     rows, to_row = np.unique(reports, return_inverse=True)
     columns, to_column = np.unique(truths, return_inverse=True)
     return factor.entries(rows, columns)[to_row][:, to_column]
-
-
-def leaves_of(design: Design) -> tuple[Design, ...]:
-    """The designs of a product, products within it taken apart; any other design alone."""
-    if not isinstance(design, Kronecker):
-        return (design,)
-    return tuple(leaf for factor in design.factors for leaf in leaves_of(factor))
 
 
 def product_of(parities: Iterable[Parity]) -> Parity:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_list
-from maskwell.core.exact import as_fraction, common_denominator, is_decimal, is_float, to_float
+from maskwell.core.arguments import Real, as_array, as_list
+from maskwell.core.exact import Number, as_fraction, common_denominator, is_decimal, is_float, to_decimal, to_float
 from maskwell.core.phrases import MESSAGE, listed
-from maskwell.errors import MatrixError, OrientationError, TooLargeError
+from maskwell.errors import MatrixError, OrientationError, ParameterError, TooLargeError
 
 DECIMALS = "decimals"
 """Under ``given`` in a provenance: the numbers that define the design were given as decimals or floats."""
@@ -42,6 +43,29 @@ def exact_columns(P: Any) -> tuple[list[list[int]], dict[str, Any]]:
     if any(map(is_decimal, chain.from_iterable(values))):
         noted |= {"given": DECIMALS}
     return [_over_one_denominator(column) for column in columns], noted
+
+
+def read_shares(shares: Sequence[Number], name: str, k: int) -> Real:
+    """Shares of k categories, shape (k,), that were given one by one; they sum to 1, and nothing is rescaled.
+
+    >>> read_shares(["1/4", "0.75"], "pi", 2).tolist()
+    [0.25, 0.75]
+    """
+    if len(shares) != k:
+        raise ParameterError(
+            f"{name} has {len(shares)} share{'s' * (len(shares) != 1)} for {k:,} categories",
+            hint="give one share for each category",
+        )
+    exact, typed = [as_fraction(share, name) for share in shares], ",".join(map(str, shares))
+    if min(exact) < 0:
+        raise ParameterError(f"{name} {typed}: {to_decimal(min(exact))} is below 0", hint="give shares of 0 or more")
+    total = sum(exact, start=Fraction(0))
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise ParameterError(
+            f"{name} {typed} sums to {to_float(total):.10g}, not 1",
+            hint="these shares must sum to 1; nothing is rescaled for you",
+        )
+    return np.array([float(share) for share in exact])
 
 
 def _over_one_denominator(column: list[Fraction]) -> list[int]:

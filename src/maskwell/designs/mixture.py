@@ -18,8 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_list
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words, as_list
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
 from maskwell.core.exact import (
@@ -35,8 +34,8 @@ from maskwell.core.exact import (
     to_float,
 )
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.column_arrays import ThresholdTable
 from maskwell.designs.design import check_relabelling, check_two
-from maskwell.designs.threshold_tables import ThresholdTable
 from maskwell.errors import ParameterError
 
 

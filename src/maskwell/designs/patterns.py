@@ -23,14 +23,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_count, as_list, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_count, as_list, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, as_fraction, common_denominator, from_digits, to_digits, to_float
 from maskwell.designs.asked_parity import asked_gamma
+from maskwell.designs.coded import WrittenOut
 from maskwell.designs.design import check_two
 from maskwell.designs.matrix_reading import DENSE_LIMIT
-from maskwell.designs.written_out import WrittenOut
 from maskwell.errors import LabelError, MatrixError, ParameterError, TooLargeError
 
 

@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_list, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, as_list, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_float
 from maskwell.designs.coded import CodedDesign

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import MADE_BY, as_array, check_kind, kind_of
-from maskwell.core.arrays import Array, code_type
+from maskwell.core.arguments import MADE_BY, Array, as_array, check_kind, code_type, kind_of
 from maskwell.core.draws import WordReader
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource, Stream

@@ -22,11 +22,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats
-from maskwell.core.arrays import Array, Bits, Real
-from maskwell.core.categories import Categories
+from maskwell.core.arguments import Array, Bits, Real, as_floats
+from maskwell.core.categories import Categories, join_column
 from maskwell.core.exact import to_float
-from maskwell.core.library_columns import join
 from maskwell.core.report_data import Counts, Encoding, Reports, SetReports, bits_from_texts
 from maskwell.designs import kernels
 from maskwell.designs.coded import reports_of
@@ -162,7 +160,7 @@ class SetDesign(Design):
     def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None) -> Any:
         """Reports as 0/1 texts, in the kind of container of ``like``."""
         distinct, codes = np.unique(reports.ascii_texts(), return_inverse=True)
-        return join(codes, [distinct.astype(np.str_).tolist()], like, kept)
+        return join_column(codes, [distinct.astype(np.str_).tolist()], like, kept)
 
     def tally(self, reports: Any) -> Counts:
         """How many reports hold each category. Takes :class:`Reports`, or a column of 0/1 texts."""

@@ -17,13 +17,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, as_whole_numbers, check_kind, list_of
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, as_list, as_whole_numbers, check_kind, list_of
 from maskwell.core.categories import Categories
+from maskwell.core.documents import canonical_text, fingerprint_of_text
 from maskwell.core.exact import all_from_digits, all_to_digits, to_digits
 from maskwell.designs.column_arrays import narrowed, read_columns, read_mappings
 from maskwell.designs.dense import check_label_counts
-from maskwell.designs.fingerprint import canonical_text, fingerprint_of_text
 from maskwell.designs.matrix_reading import exact_columns
 from maskwell.designs.sparse_algebra import ByColumns
 from maskwell.errors import MatrixError

@@ -17,16 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskwell.core.arguments import as_whole
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words, as_whole
 from maskwell.core.draws import WordReader, interval
 from maskwell.core.exact import Parity
-from maskwell.designs.coded import CodedDesign
-from maskwell.designs.column_arrays import Columns, column_sums, cumulative, quotients
+from maskwell.designs.coded import RANK, CodedDesign, weighted_left_inverse
+from maskwell.designs.column_arrays import Columns, ColumnTable, column_sums, cumulative, quotients
 from maskwell.designs.dense import takes_two_values
 from maskwell.designs.design import EXACT_LIMIT, MATRIX_LIMIT, Transitions
-from maskwell.designs.threshold_tables import ColumnTable
-from maskwell.designs.written_out import RANK, weighted_left_inverse
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 
 SOLVE_LIMIT = 25 * 10**6

@@ -25,17 +25,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_count, check_kind
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words, as_count, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin, others
 from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits
 from maskwell.core.report_data import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
+from maskwell.designs.column_arrays import threshold64
 from maskwell.designs.design import check_categories, check_two
 from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
-from maskwell.designs.threshold_tables import threshold64
 from maskwell.errors import ParameterError
 
 DIRECT = 10_000

@@ -32,7 +32,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, settle
 from maskwell.core.exact import (

@@ -18,15 +18,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arguments import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, choice, choice_from, settle
 from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits, to_float
 from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
+from maskwell.designs.column_arrays import threshold64
 from maskwell.designs.design import check_relabelling, check_two
 from maskwell.designs.mixture import TruthOrFixed
-from maskwell.designs.threshold_tables import threshold64
 from maskwell.errors import ParameterError
 
 

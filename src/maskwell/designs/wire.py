@@ -8,6 +8,7 @@ A new structure is one file in this folder and one line in ``KINDS``.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,14 +16,20 @@ from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.categories import Categories
-from maskwell.core.documents import LARGEST, TooManyValuesError, bounded, from_json, many_objects, read_document
-from maskwell.core.escapes import in_json
-from maskwell.core.phrases import fault_of, shorten
+from maskwell.core.documents import (
+    LARGEST,
+    TooManyValuesError,
+    bounded,
+    fingerprint_of,
+    from_json,
+    many_objects,
+    read_document,
+)
+from maskwell.core.phrases import fault_of, in_json, shorten
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
@@ -156,7 +163,7 @@ def _notes(content: Content) -> dict[str, Any]:
 
 
 def _names_of(covered: Content, computed: str) -> Iterator[str]:
-    """The fingerprint of a content; then of the same with float labels as text, as early versions did not write them."""
+    """The fingerprint of a content; then that with float labels as text, which early versions wrote as numbers."""
     yield computed
     yield fingerprint_of(_floats_as_text(covered))
 
@@ -250,6 +257,24 @@ def load_design(path: str | Path) -> Design:
             f"{path} is not JSON: {fault_of(error)}", hint="make one with: maskwell design --help"
         ) from error
     return design_from_dict(content)
+
+
+def read_design(design: Design | str | os.PathLike[str], name: str = "design") -> Design:
+    """The design, read from its file where a path is given; the path is in the error.
+
+    >>> from maskwell.designs import Dense
+    >>> read_design(Dense.of([[1, 0], [0, 1]])).k
+    2
+    """
+    if not isinstance(design, str | os.PathLike):
+        check_kind(Design, **{name: design})
+        return design
+    try:
+        return load_design(os.fspath(design))
+    except DesignFileError as error:
+        if str(design) in error.message:
+            raise
+        raise DesignFileError(f"{design}: {error.message}", hint=error.hint, path=design) from error
 
 
 def schema() -> dict[str, Any]:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from maskwell.core.library_columns import Column, Versions, first_fit, not_a_column, split_array
-from maskwell.engines.arrow_checks import validated_values
+from maskwell.core.categories import Column, Versions, first_fit, not_a_column, split_array
+from maskwell.engines.arrow_arrays import validated_values
 
 PIECE = 1 << 20  # rows per chunk where the old chunks no longer apply; keeps texts below Arrow's 2 GB per array
 

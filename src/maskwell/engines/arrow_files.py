@@ -11,13 +11,16 @@ from typing import Any, BinaryIO
 
 from maskwell.engines.arrow_arrays import (
     batch_without_views,
+    check_rows,
+    check_schema,
+    check_unpacked,
     exact_batch,
     file_errors,
     in_schema,
     require,
     schema_without_views,
+    validated,
 )
-from maskwell.engines.arrow_checks import check_rows, check_schema, check_unpacked, validated
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine, rows_of_cells
 from maskwell.errors import DataFileError
 

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import shorten
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker, leaves_of
+from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
-from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.arrow_arrays import column_errors
 from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
 from maskwell.engines.row_sources import MemoryTable, find_column, open_source
 from maskwell.errors import DataFileError, ParameterError, ReportError
@@ -58,7 +58,7 @@ class Assignment:
     @cached_property
     def leaves(self) -> tuple[Design, ...]:
         """The design itself, or the factors of a product."""
-        return leaves_of(self.design)
+        return self.design.leaves
 
     @cached_property
     def parts(self) -> tuple[tuple[Design, tuple[str, ...]], ...]:

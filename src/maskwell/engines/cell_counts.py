@@ -15,20 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_list, check_kind, check_path, list_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Flag, Real, as_list, check_kind, check_path, list_of
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import LARGEST_KEY, KeyFinder, joint_keys, possible_cells, separate_codes
+from maskwell.core.groups import LARGEST_KEY, KeyFinder, joint_keys, possible_cells, separate_codes
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import tally_codes
-from maskwell.engines.arrow_arrays import require
-from maskwell.engines.arrow_checks import ANY, has_values
-from maskwell.engines.column_codes import MISSING, LevelCoder
+from maskwell.engines.arrow_arrays import ANY, has_values, require
+from maskwell.engines.column_codes import MISSING, LevelCoder, numbers_of
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.plan_columns import numbers_of
 from maskwell.engines.row_batches import Progress, RowPass
 from maskwell.engines.row_sources import (
     MemoryTable,

@@ -1,13 +1,15 @@
-"""Columns of a batch as codes, by what is known of their values.
+"""Columns of a batch as codes, by what is known of their values, and as numbers.
 
 :class:`CategoryCoder`: the categories of a design; values that are none of them are gathered, so that one error tells
 all. :class:`LevelCoder`: labels as they are met, or those that were counted before. :func:`numbered_column`: values of
-any type as numbers of 64 bits. All of them look at each different value of a batch once (:func:`places_of`).
+any type as numbers of 64 bits. All of these look at each different value of a batch once (:func:`places_of`).
+:func:`numbers_of` reads weights and the like, and says in which row there is none.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +17,14 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories, Encoded
-from maskwell.core.joint_keys import joint_keys
-from maskwell.core.joint_keys import separate_codes as separate_keys
+from maskwell.core.groups import joint_keys
+from maskwell.core.groups import separate_codes as separate_keys
 from maskwell.core.phrases import HINT, listed, shorten, shown_values
-from maskwell.engines.arrow_arrays import require
-from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.arrow_arrays import column_errors, missing_rows, require
 from maskwell.engines.labelled_columns import ColumnLabels
-from maskwell.errors import MissingValueError, TooLargeError, UnknownCategoryError, WrongTypeError
+from maskwell.errors import MissingValueError, ParameterError, TooLargeError, UnknownCategoryError, WrongTypeError
 
 NAMED_LABELS = 10
 LIKE_MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "."}
@@ -419,3 +420,87 @@ def joined_columns(first: NumberedColumn, second: NumberedColumn) -> NumberedCol
     a, b = np.divmod(cells, size)
     numbers = _mixed(first.numbers[a] + np.uint64(3) * _mixed(second.numbers[b]))
     return NumberedColumn(places.astype(np.int64), np.append(numbers, MISSING_NUMBER))
+
+
+# ---- numbers
+
+
+LARGEST = 2.0**53
+
+
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+
+
+def numbers_of(column: Any, name: str, row: int) -> Real:
+    """A column of numbers, shape (n,); a text, a missing or an infinite value is refused with its row.
+
+    ``row`` is the number of rows before this batch.
+    """
+    arrow = require()
+    if arrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    check_no_missing(column, name, row)
+    check_number_type(column.type, name)
+    try:
+        values = np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except arrow.ArrowException:
+        raise _not_a_number(column.to_pylist(), name, row) from None
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        place = row + int(wrong[0]) + 1
+        raise ParameterError(
+            f"column {name!r}: the value in data row {place} is not a finite number",
+            hint="give finite numbers",
+            values=str(values[wrong[0]]),
+            column=name,
+        )
+    return check_size(values, name, row)
+
+
+def check_size(values: Real, name: str, row: int) -> Real:
+    """Raise for numbers that are too large to be weights or populations; sums of their squares would be infinite."""
+    wrong = np.flatnonzero(np.abs(values) > LARGEST)
+    if len(wrong):
+        raise ParameterError(
+            f"column {name!r}: the value in data row {row + int(wrong[0]) + 1} is too large to count people",
+            hint="weights and populations are below 9e15 (2^53): check the column",
+            values=str(values[wrong[0]]),
+            column=name,
+        )
+    return values
+
+
+def check_number_type(kind: Any, name: str) -> None:
+    """Raise for dates and times, which Arrow would take for numbers of days or seconds."""
+    if require().types.is_temporal(kind):
+        raise ParameterError(
+            f"column {name!r} holds dates or times, not numbers", hint="give numbers in this column", column=name
+        )
+
+
+def _not_a_number(values: list[Any], name: str, row: int) -> ParameterError:
+    for place, value in enumerate(values, start=row + 1):
+        if not isinstance(value, int | float) and not _NUMBER.fullmatch(str(value)):
+            return ParameterError(
+                f"column {name!r}: the value in data row {place} is no number",
+                hint="give numbers in this column",
+                values=repr(str(value)),
+                column=name,
+            )
+    return ParameterError(f"column {name!r} does not hold numbers", hint="give numbers in this column", column=name)
+
+
+NEEDED = "the sampling plan must be known for every row; complete the column"
+
+
+def check_no_missing(column: Any, name: str, row: int, needed: str = NEEDED) -> None:
+    """Raise where a value is missing."""
+    if column.null_count:
+        lost = missing_rows(column)
+        one, first = int(lost.sum()) == 1, row + int(np.argmax(lost)) + 1
+        many = "1 value is missing, in" if one else f"{int(lost.sum()):,} values are missing, the first in"
+        raise MissingValueError(
+            f"column {name!r}: {many} data row {first}",
+            hint=needed,
+            column=name,
+        )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.atomic import atomic_file, check_output
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.exact import Parity, to_float, to_text

@@ -11,10 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow_arrays import described, reason_of, require, without_traces
-from maskwell.engines.arrow_checks import REPORTS, check_column_type, validated_values
+from maskwell.engines.arrow_arrays import (
+    REPORTS,
+    check_column_type,
+    described,
+    reason_of,
+    require,
+    validated_values,
+    without_traces,
+)
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_batches import RowPass
 from maskwell.engines.row_sources import Coded, MemoryTable, Source, engine_of, no_column, open_source

@@ -1,29 +1,356 @@
-"""What columns that stay as they are tell about others, counted in all rows of a file."""
+"""What columns that stay as they are tell about others, counted in all rows of a file, in bounded memory.
+
+The values of a column are counted with labels of other columns beside them. Tables that stay small are exact. Where a
+column has more values than its table may hold, a part of the values is followed through all rows, chosen by their
+numbers; a value that is followed is counted wholly. Figures of such columns are estimates, with a standard error below
+``1 / sqrt(followed values)``, one in a hundred at the very most.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskwell.core.arrays import Array
-from maskwell.engines.arrow_checks import column_errors
-from maskwell.engines.column_codes import NumberedColumn, joined_columns, numbered_column
-from maskwell.engines.value_counts import (
-    CELLS,
-    FEWEST_CELLS,
-    MOST_CELLS,
-    ColumnFacts,
-    Guesses,
-    LabelCodes,
-    Restored,
-    ValueCounter,
-    starts,
-    without_none,
-)
+from maskwell.core.arguments import Array, Real
+from maskwell.engines.arrow_arrays import column_errors
+from maskwell.engines.column_codes import MISSING_NUMBER, NumberedColumn, joined_columns, numbered_column
+
+CELLS = 1 << 22
+"""Cells that all tables may hold together, some 100 megabytes."""
+
+FEWEST_CELLS, MOST_CELLS = 1 << 14, 1 << 20
+"""Cells that one table may hold at least and at most."""
+
+OFTEN = 64
+"""A value that occurred so often is followed to the end."""
+
+SIZES = 1 << 10
+"""Groups of so many rows or more are not told apart."""
+
+SURE, USUAL, BY_CHANCE = 0.99, 0.75, 1e-3
+"""Share of the records with a value that have one label, where it is told for sure; how many have it anyway at most,
+and how likely that may be by chance."""
+
+_ALL = np.uint64((1 << 64) - 1)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """How often a column restores the value of another one.
+
+    Attributes
+    ----------
+    column
+        Whose values are restored.
+    share, without
+        Share of the records whose value is guessed right from the other records with the same value, and by the best
+        guess without them; records that are alone with their value are left out.
+    by
+        What tells: ``"value"``, ``"size"`` (how many records have the same value), ``"place"`` (which of them it is,
+        in the order of the file), or the name of a column that is looked at together with this one.
+    rare
+        The same for the rare label that is told best: at least this share of its records is guessed right, and of the
+        records that are guessed to have it.
+    sure
+        Share of the records whose value goes with one label, in 99 of 100 records and not by chance, where no more than
+        three quarters of all records have it.
+    """
+
+    column: str
+    share: float
+    without: float
+    by: str = "value"
+    rare: float = 0.0
+    sure: float = 0.0
+
+    @property
+    def gain(self) -> float:
+        """Of the values that would be guessed wrong without the column, the share that it corrects.
+
+        >>> round(Restored("sex", 0.9, 0.5).gain, 3), Restored("sex", 1.0, 1.0).gain
+        (0.8, 0.0)
+        """
+        return max(0.0, (self.share - self.without) / (1 - self.without)) if self.without < 1 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFacts:
+    """What was found of one column that stays as it is.
+
+    Attributes
+    ----------
+    column, rows, values
+        Its name, the records that have a value, and how many different values there are.
+    records
+        All records of the file.
+    exact
+        Whether all values were followed, or a part of them.
+    in_groups
+        Records that share their value with others, by the size of the group; larger ones come last.
+    restored
+        What it restores, and how.
+    shown
+        Columns that its value follows from, with the share of the records in which it does: a changed one disagrees.
+    stands_for
+        Columns that have one value for each of its values, and the other way round.
+    """
+
+    column: str
+    rows: int
+    values: float
+    exact: bool
+    in_groups: Real = field(repr=False)
+    restored: tuple[Restored, ...] = ()
+    shown: tuple[Restored, ...] = ()
+    stands_for: tuple[str, ...] = ()
+    records: int = 0
+
+    def share_below(self, size: int) -> float:
+        """Share of the records in groups of fewer than so many."""
+        return float(self.in_groups[: max(0, min(size, SIZES))].sum()) / self.rows if self.rows else 0.0
+
+
+class LabelCodes(NamedTuple):
+    """Another column beside the values: codes from 0 to ``size - 1``, and numbers for them where they have some."""
+
+    codes: Array
+    size: int
+    numbers: Array | None = None
+
+
+class Guesses(NamedTuple):
+    """By label, records that are guessed right, that are guessed to have it, and that have it.
+
+    Beside them the share of records that are told for sure: those with their value have one label, nearly all of them,
+    and not by chance.
+    """
+
+    right: Real
+    guessed: Real
+    totals: Real
+    sure: float
+
+
+class ValueCells:
+    """How often each value occurs with each label, in pieces that are added up when there are many."""
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[Array, Array, Array]] = []
+        self._sorted = True
+        self.kept = 0
+
+    def add(self, values: Array, labels: Array, counts: Array) -> None:
+        """Cells of the next rows."""
+        self._pieces.append((values, labels, counts))
+        self._sorted = False
+        self.kept += len(values)
+
+    def sums(self) -> tuple[Array, Array, Array]:
+        """Values, labels and counts, each cell once, in order."""
+        if not self._sorted:
+            sums = _added_up(*(np.concatenate(part) for part in zip(*self._pieces, strict=True)))
+            self._pieces = [sums]
+            self._sorted, self.kept = True, len(sums[0])
+        return self._pieces[0] if self._pieces else (np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, int))
+
+    def keep(self, those: Array) -> None:
+        """Only some of the cells, in the order of :meth:`sums`."""
+        values, labels, counts = self.sums()
+        self._pieces, self.kept = [(values[those], labels[those], counts[those])], int(those.sum())
+
+
+class ValueCounter:
+    """Counts the values of one column, each with the labels of others beside it, in bounded memory."""
+
+    def __init__(self, limit: int = MOST_CELLS) -> None:
+        self._limit = limit
+        self._below = _ALL
+        self._often = np.zeros(0, np.uint64), np.zeros(0)
+        self.cells: dict[str, ValueCells] = {}
+
+    @property
+    def exact(self) -> bool:
+        """Whether every value is followed."""
+        return bool(self._below == _ALL)
+
+    def add(self, column: NumberedColumn, beside: Mapping[str, LabelCodes]) -> None:
+        """Count the next rows."""
+        places, numbers = column
+        followed = None if self.exact else self._followed(numbers)
+        rows = None if followed is None or followed.all() else np.flatnonzero(followed[places])
+        if rows is not None:
+            places = places[rows]
+        for name, labels in beside.items():
+            codes = labels.codes if rows is None else labels.codes[rows]
+            cells, counts = _count(places * labels.size + codes, len(numbers) * labels.size)
+            value, label = np.divmod(cells, labels.size)
+            beside_value = label.astype(np.uint64) if labels.numbers is None else labels.numbers[label]
+            table = self.cells.setdefault(name, ValueCells())
+            table.add(numbers[value], beside_value, counts)
+        if any(table.kept > self._limit for table in self.cells.values()):
+            self._make_room()
+
+    def _followed(self, numbers: Array) -> Array:
+        followed: Array = (numbers <= self._below) | np.isin(numbers, self._often[0])
+        return followed
+
+    def _make_room(self) -> None:
+        """Add up what was counted; where that is too much, follow every second value only, and all frequent ones."""
+        for table in self.cells.values():
+            table.sums()
+        while any(table.kept > self._limit // 2 for table in self.cells.values()) and self._below > 1:
+            values, counts = self._sizes()
+            often = values[(counts >= OFTEN) & ~np.isin(values, self._often[0])]
+            weight = np.append(self._often[1], np.full(len(often), self._weight()))
+            self._often = np.append(self._often[0], often), weight
+            self._below = self._below >> np.uint64(1)
+            for table in self.cells.values():
+                table.keep(self._followed(table.sums()[0]))
+
+    def _sizes(self) -> tuple[Array, Array]:
+        values, _, counts = next(iter(self.cells.values())).sums()
+        start = starts(values)
+        return values[start], np.add.reduceat(counts, start) if len(start) else counts
+
+    def _weight(self) -> float:
+        return float(2**64) / (float(self._below) + 1.0)
+
+    def _weights(self, values: Array) -> Real:
+        """How many values each followed one stands for."""
+        weights = np.full(len(values), self._weight())
+        order = np.argsort(self._often[0])
+        often, weight = self._often[0][order], self._often[1][order]
+        there = np.isin(values, often)
+        weights[there] = _at(values[there], often, weight)
+        return weights
+
+    def facts(self, name: str) -> ColumnFacts:
+        """What the values of the column are like; records without one are left out."""
+        values, counts = self._sizes() if self.cells else (np.zeros(0, np.uint64), np.zeros(0, np.int64))
+        there = values != MISSING_NUMBER
+        weights, counts = self._weights(values)[there], counts[there]
+        groups = np.bincount(np.minimum(counts, SIZES), weights * counts, minlength=SIZES + 1).astype(float)
+        return ColumnFacts(name, round(float(groups.sum())), float(weights.sum()), self.exact, groups)
+
+    def restored(self, name: str, totals: Array) -> Guesses:
+        """What is guessed right of a label from the value.
+
+        The guess is the most frequent label of the other records with the same value; a tie is right one time in two.
+        Records that are alone with their value are left out: whether they are many is another question. Label 0 stands
+        for none, and does not count. ``totals`` has the records of each label in the whole file.
+        """
+        values, labels, counts = without_none(*self.cells[name].sums())
+        size, start = len(totals), starts(values)
+        if not len(start):
+            return Guesses(np.zeros(size), np.zeros(size), np.zeros(size), 0.0)
+        first, second, at = _two_largest(counts, start)
+        n = np.add.reduceat(counts, start)
+        weights = self._weights(values[start]) * (n > 1)
+        right = first * np.select([first - 1 > second, first - 1 == second], [1.0, 0.5], 0.0)
+        guess = labels[at].astype(np.int64)
+        usual = totals[guess] / totals[1:].sum()
+        sure = (first >= SURE * n) & (usual <= USUAL) & (n * np.log(usual) < np.log(BY_CHANCE))
+        each = np.repeat(weights, np.diff(np.append(start, len(values))))
+        return Guesses(
+            np.bincount(guess, right * weights, minlength=size).astype(float),
+            np.bincount(guess, n * weights, minlength=size).astype(float),
+            np.bincount(labels.astype(np.int64), counts * each, minlength=size).astype(float),
+            float((n * weights)[sure].sum() / totals[1:].sum()),
+        )
+
+    def restored_by_size(self, name: str, totals: Array) -> float:
+        """The same where only the size of the group of a record is used, not its value."""
+        values, labels, counts = without_none(*self.cells[name].sums())
+        if not len(values):
+            return 0.0
+        size = _at(values, *self._sizes())
+        k = int(labels.max()) + 1
+        cells, place = np.unique(size * k + labels.astype(np.int64), return_inverse=True)
+        sums = np.bincount(place, counts * self._weights(values))
+        start = starts(cells // k)
+        group = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(cells))))
+        usual = np.bincount(group, sums * (cells % k == _most_frequent(totals)), minlength=len(start))
+        groups = np.bincount(np.searchsorted(cells[start] // k, size[starts(values)]), minlength=len(start))
+        return float(np.where(groups > 1, np.maximum.reduceat(sums, start), usual).sum())
+
+    def restored_value(self, name: str) -> float:
+        """Records whose value is the most frequent one among the records with their label; all values followed."""
+        values, labels, counts = without_none(*self.cells[name].sums())
+        order = np.lexsort((values, labels))
+        start = starts(labels[order])
+        return float(np.maximum.reduceat(counts[order], start).sum()) if len(start) else 0.0
+
+    def follows(self, name: str) -> float:
+        """Share of the followed records whose label is the most frequent one of their value."""
+        values, _, counts = self.cells[name].sums()
+        start = starts(values)
+        return float(np.maximum.reduceat(counts, start).sum() / counts.sum()) if len(start) else 0.0
+
+
+def _added_up(values: Array, labels: Array, counts: Array) -> tuple[Array, Array, Array]:
+    """Each cell once, in order of values and labels."""
+    order = np.argsort(values)
+    first = starts(values[order])
+    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(values))))
+    size = int(labels.max()) + 1
+    if len(first) * size > 4 * len(values):
+        order = np.lexsort((labels, values))
+        values, labels = values[order], labels[order]
+        new = np.flatnonzero(np.append(True, (values[1:] != values[:-1]) | (labels[1:] != labels[:-1])))
+        return values[new], labels[new], np.add.reduceat(counts[order], new)
+    sums = np.bincount(group * size + labels[order].astype(np.int64), counts[order], minlength=len(first) * size)
+    cells = np.flatnonzero(sums)
+    value, label = np.divmod(cells, size)
+    return values[order][first][value], label.astype(np.uint64), sums[cells].astype(np.int64)
+
+
+def without_none(values: Array, labels: Array, counts: Array) -> tuple[Array, Array, Array]:
+    """Cells without those of label 0, which stands for none."""
+    there = labels > 0
+    return values[there], labels[there], counts[there]
+
+
+def _at(values: Array, known: Array, belonging: Array) -> Array:
+    """What belongs to each value, from sorted ones."""
+    at: Array = belonging[np.searchsorted(known, values)]
+    return at
+
+
+def _most_frequent(totals: Array) -> int:
+    """The label that most records have; label 0 stands for none."""
+    return int(np.argmax(np.append(0, totals[1:])))
+
+
+def starts(values: Array) -> Array:
+    """Where a new value begins in a sorted array."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.zeros(0, np.int64)
+
+
+def _two_largest(counts: Array, start: Array) -> tuple[Array, Array, Array]:
+    """The largest and the second largest count of each group, and where the largest is."""
+    first = np.maximum.reduceat(counts, start)
+    lengths = np.diff(np.append(start, len(counts)))
+    group = np.repeat(np.arange(len(start)), lengths)
+    at = np.flatnonzero(counts == first[group])
+    once = at[starts(group[at])]
+    rest = counts.copy()
+    rest[once] = 0
+    return first, np.maximum.reduceat(rest, start), once
+
+
+def _count(codes: Array, possible: int) -> tuple[Array, Array]:
+    if possible <= 4 * len(codes):
+        counts = np.bincount(codes, minlength=possible)
+        cells = np.flatnonzero(counts)
+        return cells, counts[cells]
+    return np.unique(codes, return_counts=True)
+
+
+# ---- all columns of a file
 
 PLACES = 50
 """Places in a group that are told apart."""

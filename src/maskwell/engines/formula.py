@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.phrases import HINT, fault_of, listed, shorten
 from maskwell.engines.formula_text import Sign, Term, signs_of, terms_of
 from maskwell.engines.formula_values import Expression, NotAllowedError, Rows, least_columns, listed_in

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import shorten
 from maskwell.engines.arrow_arrays import describe, require

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, kind_of, pairs_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind, kind_of, pairs_of
 from maskwell.core.categories import Categories
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.core.phrases import shorten
 from maskwell.designs.design import Design
-from maskwell.engines.arrow_arrays import missing_rows, require
-from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.arrow_arrays import column_errors, missing_rows, require
 from maskwell.engines.assignments import Assignment, Samples, Variable, variables_of
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.column_tables import Table, open_table

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from maskwell.core.library_columns import Column, Versions, first_fit, label_array, not_a_column, split_array
+from maskwell.core.categories import Column, Versions, first_fit, label_array, not_a_column, split_array
 from maskwell.errors import InputError
 
 

@@ -12,15 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
-from maskwell.core.factors import Factor
+from maskwell.core.arguments import Array, Real, check_inclusion, check_weights
+from maskwell.core.groups import Factor
 from maskwell.core.labels import plain
-from maskwell.core.survey_numbers import check_inclusion, check_weights
-from maskwell.engines.arrow_arrays import missing_rows, require
-from maskwell.engines.arrow_checks import column_errors
-from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
+from maskwell.engines.arrow_arrays import column_errors, missing_rows, require
+from maskwell.engines.column_codes import (
+    NEEDED,
+    check_no_missing,
+    check_number_type,
+    check_size,
+    joint_codes,
+    numbers_of,
+    places_of,
+    separate_codes,
+)
 from maskwell.engines.row_sources import MemoryTable, find_column
-from maskwell.errors import DataFileError, MissingValueError, ParameterError, ReportError
+from maskwell.errors import DataFileError, ParameterError, ReportError
 
 ROUNDING = 1e-9
 NO_DOMAIN = "leave rows without a domain out (--missing drop), or give them one"
@@ -235,84 +242,6 @@ def _number_or_name(text: str) -> str | float:
 
 # ---- numbers and labels of a batch
 
-LARGEST = 2.0**53
-_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
-
-
-def numbers_of(column: Any, name: str, row: int) -> Real:
-    """A column of numbers, shape (n,); a text, a missing or an infinite value is refused with its row.
-
-    ``row`` is the number of rows before this batch.
-    """
-    arrow = require()
-    if arrow.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    check_no_missing(column, name, row)
-    _check_numbers(column.type, name)
-    try:
-        values = np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-    except arrow.ArrowException:
-        raise _not_a_number(column.to_pylist(), name, row) from None
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
-        place = row + int(wrong[0]) + 1
-        raise ParameterError(
-            f"column {name!r}: the value in data row {place} is not a finite number",
-            hint="give finite numbers",
-            values=str(values[wrong[0]]),
-            column=name,
-        )
-    return check_size(values, name, row)
-
-
-def check_size(values: Real, name: str, row: int) -> Real:
-    """Raise for numbers that are too large to be weights or populations; sums of their squares would be infinite."""
-    wrong = np.flatnonzero(np.abs(values) > LARGEST)
-    if len(wrong):
-        raise ParameterError(
-            f"column {name!r}: the value in data row {row + int(wrong[0]) + 1} is too large to count people",
-            hint="weights and populations are below 9e15 (2^53): check the column",
-            values=str(values[wrong[0]]),
-            column=name,
-        )
-    return values
-
-
-def _check_numbers(kind: Any, name: str) -> None:
-    """Raise for dates and times, which Arrow would take for numbers of days or seconds."""
-    if require().types.is_temporal(kind):
-        raise ParameterError(
-            f"column {name!r} holds dates or times, not numbers", hint="give numbers in this column", column=name
-        )
-
-
-def _not_a_number(values: list[Any], name: str, row: int) -> ParameterError:
-    for place, value in enumerate(values, start=row + 1):
-        if not isinstance(value, int | float) and not _NUMBER.fullmatch(str(value)):
-            return ParameterError(
-                f"column {name!r}: the value in data row {place} is no number",
-                hint="give numbers in this column",
-                values=repr(str(value)),
-                column=name,
-            )
-    return ParameterError(f"column {name!r} does not hold numbers", hint="give numbers in this column", column=name)
-
-
-NEEDED = "the sampling plan must be known for every row; complete the column"
-
-
-def check_no_missing(column: Any, name: str, row: int, needed: str = NEEDED) -> None:
-    """Raise where a value is missing."""
-    if column.null_count:
-        lost = missing_rows(column)
-        one, first = int(lost.sum()) == 1, row + int(np.argmax(lost)) + 1
-        many = "1 value is missing, in" if one else f"{int(lost.sum()):,} values are missing, the first in"
-        raise MissingValueError(
-            f"column {name!r}: {many} data row {first}",
-            hint=needed,
-            column=name,
-        )
-
 
 def labels_of(column: Any, name: str, row: int, needed: str = NEEDED) -> Factor:
     """A column of labels as codes; a missing value is refused with its row.
@@ -333,7 +262,7 @@ def whole_numbers(column: Any, name: str, row: int) -> Array:
     arrow = require()
     if arrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    _check_numbers(column.type, name)
+    check_number_type(column.type, name)
     try:
         numbers = column.cast(arrow.int64())
     except arrow.ArrowException:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskwell.core.library_columns import Column, Versions, first_fit, not_a_column, split_array
+from maskwell.core.categories import Column, Versions, first_fit, not_a_column, split_array
 
 INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 NUMPY_NUMBERS = (*INTEGERS, pl.Float32, pl.Float64)

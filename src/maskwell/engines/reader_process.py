@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from maskwell.engines.arrow_checks import WRITE_AGAIN
+from maskwell.engines.arrow_arrays import WRITE_AGAIN
 from maskwell.errors import DataFileError, MaskwellError
 
 CONTENT, REFUSAL, FAULT, END = b"c", b"r", b"f", b"."

@@ -1,28 +1,78 @@
-"""Carry out the stages of a release on a file: one pass over the rows, in memory that follows the cells."""
+"""The rows of a release: one pass, in which each batch of the true file becomes one of the released file.
+
+A stage reads the codes of its columns, finds the state of every row, draws the state that is released, and writes the
+codes of its variables. Later stages see what earlier ones released. Rows without a value in a column of the stage, and
+rows whose state never occurred in the true file, stay as they are. Memory follows the cells, not the rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cells import CellTable
+from maskwell.core.groups import KeyFinder
+from maskwell.core.phrases import fault_of
 from maskwell.core.randomness import RandomSource
-from maskwell.engines.arrow_arrays import require
-from maskwell.engines.arrow_checks import ANY
+from maskwell.engines.arrow_arrays import ANY, require, without_traces, without_views
 from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, open_rows
-from maskwell.engines.column_codes import LevelCoder
+from maskwell.engines.column_codes import MISSING, LevelCoder
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.release_rows import Naming, RowReleaser, RowStage
 from maskwell.engines.row_batches import EvenRows, Progress, ShuffledRows, in_background, pieces
-from maskwell.engines.row_sources import BATCH_ROWS, Source, find_column, lost_in, open_sink, rows_of_cells
-from maskwell.errors import DataFileError, MissingValueError, ParameterError
+from maskwell.engines.row_sources import BATCH_ROWS, MemoryTable, Source, find_column, lost_in, open_sink, rows_of_cells
+from maskwell.errors import DataFileError, MissingValueError, ParameterError, TooLargeError, WrongTypeError
+
+DENSE_STATES = 1 << 22
+"""States are found in a table up to so many combinations of labels, else by searching."""
+
+MOST_POSSIBLE = 1 << 62
+"""Combinations of labels that have a number of 64 bits."""
+
+
+Naming = Callable[[Array], Array]
+"""From record ids to what keyed draws know a record by, worked out once for all stages."""
+
+
+class Draws(Protocol):
+    """Draws the released state for true states, row after row."""
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Codes of released states for codes of true ones."""
+
+    def finish(self) -> None:
+        """Raise where rows are missing that the draws were made for."""
+
+
+class RowStage(Protocol):
+    """What the rows must know of a randomization: its states, in codes for the labels that it has of each column."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Columns that tell the state."""
+
+    @property
+    def moved(self) -> Sequence[str]:
+        """Columns that it changes."""
+
+    @property
+    def levels(self) -> Mapping[str, Sequence[Hashable]]:
+        """Labels behind the codes; ``None`` for a missing value that is a label like others."""
+
+    @property
+    def state_codes(self) -> Mapping[str, Array]:
+        """Shape (k,) for each of its columns: the codes of each true state."""
+
+    @property
+    def output_codes(self) -> Mapping[str, Array]:
+        """Shape (m,) for each column that it changes: the codes of each released state."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,7 +84,7 @@ class RowPlan:
     levels
         Labels of every column that is randomized, counted or used to find a state, in order.
     stages
-        In the order in which they are carried out.
+        In the order in which they are carried out, each with where its released states come from.
     tables
         Columns of the tables in which the released rows are counted.
     weights
@@ -50,7 +100,7 @@ class RowPlan:
     """
 
     levels: Mapping[str, Sequence[Any]]
-    stages: Sequence[RowStage]
+    stages: Sequence[tuple[RowStage, Draws]]
     tables: Sequence[tuple[str, ...]]
     weights: str | None = None
     dropped: Sequence[str] = ()
@@ -211,6 +261,215 @@ class ReleaseCounter:
         return [counter.table() for counter in self._counters]
 
 
+# ---- each batch of rows
+
+
+class StateFinder:
+    """Finds the state of rows from the codes of their columns.
+
+    >>> finder = StateFinder(np.array([[0, 1], [1, 0]]), [2, 2])
+    >>> finder.find([np.array([1, 0, 0]), np.array([0, 0, 1])]).tolist()
+    [1, -1, 0]
+    """
+
+    def __init__(self, states: Array, sizes: Sequence[int]) -> None:
+        self._sizes = [size + 1 for size in sizes]
+        possible = math.prod(self._sizes)
+        if possible > MOST_POSSIBLE:
+            raise TooLargeError(
+                f"the columns of a protection have {possible:.1e} possible combinations",
+                hint="protect fewer columns together, or take labels that do not occur out of the codebook",
+            )
+        self._finder = KeyFinder(self._joint(list(states.T), len(states)), possible, dense=DENSE_STATES)
+
+    def find(self, codes: Sequence[Array]) -> Array:
+        """The number of the state of each row, -1 where there is none."""
+        return self._finder.find(self._joint(codes, len(codes[0])))
+
+    def _joint(self, codes: Sequence[Array], rows: int) -> Array:
+        joint = np.zeros(rows, dtype=np.int64)
+        for column_codes, size in zip(codes, self._sizes, strict=True):
+            joint *= size
+            joint += column_codes
+            joint += 1
+        return joint
+
+
+class _CarriedOut:
+    """A stage in the codes of a file: how the states of rows are found, and what columns become in each drawn one."""
+
+    def __init__(self, stage: RowStage, draws: Draws, coders: Mapping[str, LevelCoder]) -> None:
+        def coded(name: str, codes: Array) -> Array:
+            places = {label: code for code, label in enumerate(coders[name].labels)} | {None: MISSING}
+            known: Array = np.array([places[label] for label in stage.levels[name]], dtype=np.int32)[codes]
+            return known
+
+        self.columns, self.draws = stage.columns, draws
+        states = [coded(name, stage.state_codes[name]) for name in stage.columns]
+        self._finder = StateFinder(np.stack(states, axis=1), [len(coders[name].labels) for name in stage.columns])
+        self.released = {name: coded(name, stage.output_codes[name]) for name in stage.moved}
+
+    def carry_out(self, codes: dict[str, Array], ids: Array | None) -> None:
+        """Replace the codes of the columns that it changes; rows without a state stay as they are."""
+        states = self._finder.find([codes[name] for name in self.columns])
+        rows = slice(None) if not len(states) or int(states.min()) >= 0 else np.flatnonzero(states >= 0)
+        drawn = self.draws.draw(states[rows].astype(np.uint32), None if ids is None else ids[rows])
+        for name, released in self.released.items():
+            values = released[drawn]
+            codes[name] = values if isinstance(rows, slice) else _replaced(codes[name], rows, values)
+
+
+class RowReleaser:
+    """Turns batches of true rows into released ones.
+
+    Attributes
+    ----------
+    schema
+        Of the released rows.
+    changed
+        How many rows of each column were changed so far.
+    breaks
+        How many rows of each column have another true label than the row before.
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        coders: Mapping[str, LevelCoder],
+        stages: Sequence[tuple[RowStage, Draws]],
+        *,
+        dropped: Sequence[str] = (),
+        identity: str | None = None,
+        naming: Naming | None = None,
+    ) -> None:
+        self._coders, self._identity, self._naming = coders, identity, naming
+        self._stages = [_CarriedOut(stage, draws, coders) for stage, draws in stages]
+        self._moved = [*dict.fromkeys(name for stage in self._stages for name in stage.released)]
+        self._can_be_lost = {
+            name for stage in self._stages for name, codes in stage.released.items() if (codes == MISSING).any()
+        }
+        self._places = {name: schema.get_field_index(name) for name in {*coders, *([identity] if identity else [])}}
+        self._labels = {name: _label_array(name, schema.field(name).type, coders[name].labels) for name in self._moved}
+        self._kept = [i for i, name in enumerate(schema.names) if name not in set(dropped)]
+        self.changed = dict.fromkeys(self._moved, 0)
+        self.breaks = dict.fromkeys(self._moved, 0)
+        self._before: dict[str, Array] = {}
+        self.schema = self._released_schema(schema)
+
+    def _released_schema(self, schema: Any) -> Any:
+        arrow = require()
+        dropped = [schema.names[i] for i in range(len(schema)) if i not in self._kept]
+        clean = without_traces(schema, [*self._moved, *dropped], dropped)
+        for name in self._moved:
+            place = self._places[name]
+            clean = clean.set(place, arrow.field(name, self._labels[name].type))
+        fields = [clean.field(i).remove_metadata() for i in self._kept]  # nobody knows what notes on columns tell
+        return arrow.schema([f.with_type(without_views(f.type)) for f in fields], metadata=clean.metadata)
+
+    def release(self, batch: Any) -> tuple[Any, dict[str, Array], dict[str, Array]]:
+        """The released batch, and the codes of all columns that matter, before and after."""
+        before = {name: coder.codes(batch.column(self._places[name])) for name, coder in self._coders.items()}
+        ids = self._ids(batch)
+        after = dict(before)
+        for stage in self._stages:
+            stage.carry_out(after, ids)
+        arrays = batch.columns
+        for name in self._moved:
+            self.changed[name] += int(np.count_nonzero(before[name] != after[name]))
+            self.breaks[name] += self._breaks(name, before[name])
+            arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
+        pairs = [(arrays[i], field.type) for i, field in zip(self._kept, self.schema, strict=True)]
+        columns = [column if column.type == kind else column.cast(kind) for column, kind in pairs]
+        return require().RecordBatch.from_arrays(columns, schema=self.schema), before, after
+
+    def _breaks(self, name: str, codes: Array) -> int:
+        if not len(codes):
+            return 0
+        last, self._before[name] = self._before.get(name, codes[:1]), codes[-1:]
+        joined = np.concatenate([last, codes])
+        return int(np.count_nonzero(joined[1:] != joined[:-1]))
+
+    def _ids(self, batch: Any) -> Array | None:
+        if self._identity is None or self._naming is None:
+            return None
+        return self._naming(_ids(batch.column(self._places[self._identity])))
+
+    def finish(self) -> None:
+        """Check that all rows came."""
+        for stage in self._stages:
+            stage.draws.finish()
+
+    def _column(self, name: str, codes: Array, original: Any) -> Any:
+        """Labels of the codes; a value that stands for a missing one stays as it was.
+
+        Where a missing value can be drawn, all of them become the same one: the true value stands in the rows that
+        have drawn it, and a mark of its own, such as NaN or 99, would tell the others from them.
+        """
+        arrow, labels = require(), self._labels[name]
+        lost = codes == MISSING
+        some = bool(lost.any())
+        values = labels.take(arrow.array(codes, mask=lost) if some else arrow.array(codes))
+        if name not in self._can_be_lost and some and original.null_count < int(lost.sum()):
+            plain = original if original.type == values.type else original.cast(values.type)
+            values = require("pyarrow.compute").if_else(arrow.array(lost), plain, values)
+        return values
+
+
+def _replaced(codes: Array, rows: Array, values: Array) -> Array:
+    out = codes.copy()
+    out[rows] = values
+    return out
+
+
+def _ids(column: Any) -> Array:
+    arrow = require()
+    if arrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    ids: Array = column.to_numpy(zero_copy_only=False)
+    return ids
+
+
+def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
+    """All labels of a column as an Arrow array of its own type.
+
+    A dictionary is not called ordered any more: its labels come sorted or as the codebook has them, not in the order
+    that the column had.
+    """
+    arrow = require()
+    if not arrow.types.is_dictionary(kind):
+        return _values(column, without_views(kind), labels)
+    positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
+    values = _values(column, kind.value_type, labels)
+    return arrow.DictionaryArray.from_arrays(arrow.array(np.arange(len(labels)), type=positions), values)
+
+
+def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
+    """Labels in the type of their column; an error for one that it cannot hold, which Arrow would cut to fit."""
+    arrow = require()
+    try:
+        values = arrow.array(labels, type=kind)
+    except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise _misfit(column, kind, fault_of(error, 200)) from None
+    wrong = (
+        [a for a, b in zip(labels, values.to_pylist(), strict=True) if a != b] if arrow.types.is_integer(kind) else []
+    )
+    if wrong:
+        raise _misfit(column, kind, repr(wrong[0]))
+    return values
+
+
+def _misfit(column: str, kind: Any, detail: str) -> WrongTypeError:
+    return WrongTypeError(
+        f"column {column!r}, of kind {kind}, cannot hold all its labels",
+        hint="correct the labels that do not occur in the file: those of the codebook, or of the matrix",
+        values=detail,
+        column=column,
+    )
+
+
+# ---- what a file must have
+
+
 class FileColumn(NamedTuple):
     """A column of a file: its name, and whether it holds text, integers, numbers, dates, booleans or something else."""
 
@@ -218,8 +477,8 @@ class FileColumn(NamedTuple):
     kind: str
 
 
-def file_columns(path: str) -> list[FileColumn]:
-    """The columns of a file."""
+def file_columns(path: str | MemoryTable) -> list[FileColumn]:
+    """The columns of a file, or of a table in memory."""
     with open_rows(path, []) as source:
         return [FileColumn(field.name, _kind(field.type)) for field in source.schema]
 

@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.cells import Cells
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.core.phrases import listed
 from maskwell.core.report_data import Counts, Reports
 from maskwell.designs.coded import tally_codes
 from maskwell.designs.design import Design
-from maskwell.engines.arrow_arrays import bits_from_array, describe, missing_rows, require
-from maskwell.engines.arrow_checks import REPORTS, VALUES
+from maskwell.engines.arrow_arrays import REPORTS, VALUES, bits_from_array, describe, missing_rows, require
 from maskwell.engines.assignments import (
     Assignment,
     Samples,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories, Encoded
 from maskwell.engines.arrow_arrays import require
 from maskwell.engines.assignments import Answers, Samples, Variable, check_reports_one, group_text

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.randomness import RandomSource, random_order
 from maskwell.engines.arrow_arrays import file_errors, require
 from maskwell.engines.row_sources import MemoryTable, Sink, Source

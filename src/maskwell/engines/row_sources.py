@@ -11,13 +11,13 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, fault_of, listed
-from maskwell.engines.arrow_arrays import reason_of, require
-from maskwell.engines.arrow_checks import VALUES, check_column_type, validated_values
+from maskwell.engines.arrow_arrays import VALUES, check_column_type, reason_of, require, validated_values
 from maskwell.errors import DataFileError, WrongTypeError
 
 Coded: TypeAlias = Mapping[str, Categories | None]
@@ -187,7 +187,7 @@ def engine_of(path: str) -> Engine:
 def open_source(path: str | MemoryTable, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
     """Open a file of any known kind, or a table in memory; ``coded`` and ``exact`` as in :class:`OpensSource`."""
     if isinstance(path, MemoryTable):
-        yield MemoryRows(path.data)
+        yield path.rows
         return
     engine = engine_of(path)
     if path != "-" and not Path(path).is_file():
@@ -277,6 +277,11 @@ class MemoryTable:
         return "the table"
 
     __repr__ = __str__
+
+    @cached_property
+    def rows(self) -> MemoryRows:
+        """Its rows, which can be read again and again."""
+        return MemoryRows(self.data)
 
 
 class MemoryRows:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from maskwell.estimation.goodness import GoodnessOfFit as GoodnessOfFit
     from maskwell.estimation.goodness import goodness_of_fit as goodness_of_fit
     from maskwell.estimation.goodness import goodness_of_samples as goodness_of_samples
-    from maskwell.estimation.intervals.interval_ends import Intervals as Intervals
     from maskwell.estimation.invariant_shares import bound_for as bound_for
     from maskwell.estimation.invariant_shares import estimate_invariant as estimate_invariant
     from maskwell.estimation.invariant_shares import estimate_unknown as estimate_unknown
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.sampling.weighted_survey import estimate_cells as estimate_cells
     from maskwell.estimation.sampling.weighted_survey import estimate_survey as estimate_survey
     from maskwell.estimation.share_estimate import Estimate as Estimate
+    from maskwell.estimation.share_estimate import Intervals as Intervals
     from maskwell.estimation.share_estimate import Sample as Sample
     from maskwell.estimation.stacked_samples import cheating_range as cheating_range
     from maskwell.estimation.stacked_samples import estimate_samples as estimate_samples
@@ -68,7 +68,6 @@ else:
         submod_attrs={
             "direct_estimate": ["DirectEstimate"],
             "goodness": ["GoodnessOfFit", "goodness_of_fit", "goodness_of_samples"],
-            "intervals.interval_ends": ["Intervals"],
             "invariant_shares": ["bound_for", "estimate_invariant", "estimate_unknown"],
             "joint.collapse": ["margin_of", "wanted_margin"],
             "joint.conditionals": ["Conditional", "Difference"],
@@ -105,7 +104,7 @@ else:
             "sampling.sampling_plan": ["SamplingPlan", "Scheme"],
             "sampling.survey_estimate": ["SurveyEstimate"],
             "sampling.weighted_survey": ["estimate_cells", "estimate_survey"],
-            "share_estimate": ["Estimate", "Sample"],
+            "share_estimate": ["Estimate", "Intervals", "Sample"],
             "stacked_samples": ["cheating_range", "estimate_samples", "group_samples"],
         },
     )

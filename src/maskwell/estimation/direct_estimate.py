@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_floats
-from maskwell.core.arrays import Array, Real
-from maskwell.core.survey_numbers import check_counts
+from maskwell.core.arguments import Array, Real, as_array, as_floats, check_counts
 from maskwell.errors import CountsError, ParameterError
 from maskwell.estimation.share_estimate import Combination, Estimate
 

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import WholeNumber, as_whole, check_kind, list_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, WholeNumber, as_whole, check_kind, list_of
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design

@@ -26,10 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind
-from maskwell.core.arrays import Array, Real
-from maskwell.core.factors import Factor
-from maskwell.core.survey_numbers import check_counts
+from maskwell.core.arguments import Array, Real, as_list, check_counts, check_kind
+from maskwell.core.groups import Factor
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError, ParameterError

@@ -25,12 +25,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, as_real, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_floats, as_real, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
+from maskwell.designs.coded import weighted_left_inverse
 from maskwell.designs.design import Design
-from maskwell.designs.written_out import weighted_left_inverse
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 
 CRITERIA = ("randomization", "total")

@@ -14,16 +14,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
-from maskwell.core.phrases import Printed
+from maskwell.core.arguments import Array, Real, check_kind
+from maskwell.core.phrases import Printed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import GAP, Maximum, maximise
-from maskwell.estimation.moments import COVARIANCE_LIMIT, estimate_by_moments
-from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.estimation.moments import estimate_by_moments
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Sample
 
 WRITTEN_LIMIT = 10**7
 
@@ -267,7 +266,8 @@ def _flags(top: Maximum) -> tuple[str, ...]:
 def _no_sets(design: Design) -> ReportError:
     return ReportError(
         f"no maximum likelihood from the tally of a {design.kind} design: it counts categories, not whole sets",
-        hint="use moments (--method moments); with few categories, count every possible set and call maximise",
+        hint=f"use moments ({option('method', 'moments')}); "
+        "with few categories, count every possible set and call maximise",
         design=design,
     )
 

@@ -19,9 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats
-from maskwell.core.arrays import Array, Real
-from maskwell.core.survey_numbers import check_counts
+from maskwell.core.arguments import Array, Real, as_floats, check_counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.errors import MatrixError, NotInvariantError, ParameterError

@@ -1,15 +1,18 @@
-"""Sample: what one group of respondents reported; Estimate: proportions with their errors, as the reports tell them."""
+"""Sample: what one group of respondents reported; Estimate: proportions with their errors, as the reports tell them.
+
+Also what a reader of unbiased estimates should know, such as that one lies outside [0, 1], and whether that is chance.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_floats, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Array, Real, as_array, as_floats, check_kind
 from maskwell.core.display import data_frame, html_table, number_or_none, plain_label, plain_numbers, render
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
@@ -17,7 +20,6 @@ from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError
 
 if TYPE_CHECKING:
-    from maskwell.estimation.intervals.interval_ends import Intervals
     from maskwell.estimation.left_inverse import LeftInverse
 
 
@@ -87,6 +89,53 @@ def _counted(design: Design) -> str:
 
 
 SHOWN = 20
+METHOD_NAMES = {"wald": "Wald", "bonferroni": "Bonferroni", "scheffe": "Scheffé", "wilson": "Wilson"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals:
+    """One interval for each category, and what must be said about them.
+
+    Attributes
+    ----------
+    low, high
+        The ends, shape (k,); NaN where there is no interval, which a flag then says.
+    method, level
+        How they were made, and the chance that one of them covers its share (all of them, for simultaneous ones).
+    flags
+        What a reader should know, in words.
+    """
+
+    low: Real
+    high: Real
+    method: str
+    level: float
+    flags: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The method as people write it."""
+        return METHOD_NAMES.get(self.method, self.method)
+
+    def to_array(self) -> Real:
+        """The ends as columns, shape (k, 2)."""
+        return np.column_stack([self.low, self.high])
+
+    @property
+    def half_width(self) -> Real:
+        """Half of the length of each interval, shape (k,)."""
+        return np.asarray((self.high - self.low) / 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        rows = [[None if np.isnan(x) else x for x in pair] for pair in self.to_array().tolist()]
+        return {"method": self.method, "level": self.level, "intervals": rows, "flags": list(self.flags)}
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"[{Printed(a):.4f}, {Printed(b):.4f}]" for a, b in self.to_array()[:5])
+        rest = f", ... ({len(self.low):,} in all)" if len(self.low) > 5 else ""
+        notes = "".join(f"\n  note: {flag}" for flag in self.flags)
+        return f"Intervals({self.method}, level {Printed(self.level):g}): {shown}{rest}{notes}"
 
 
 class Combination(NamedTuple):
@@ -146,6 +195,42 @@ class Estimate:
         out = np.full(self.variance.shape, np.nan)
         return np.sqrt(self.variance, out=out, where=self.variance >= 0)
 
+    # ---- what it rests on
+
+    def counted_samples(self, method: str) -> tuple[Sample, ...]:
+        """The samples behind it; an error where it does not know them, or a report is a set. ``method`` needs them."""
+        if not self.samples:
+            raise ParameterError(
+                f"no {method} interval: this estimate by {self.method} does not know the counts it rests on",
+                hint="ask for a wald interval",
+                method=method,
+            )
+        if any(sample.design.reports_are_sets for sample in self.samples):
+            raise ParameterError(
+                f"no {method} interval for set reports: their counts do not tell the likelihood",
+                hint="ask for a wald interval",
+                method=method,
+            )
+        return self.samples
+
+    @property
+    def is_of_categories(self) -> bool:
+        """Whether the shares are those of the categories of the designs, not of sums of them."""
+        if not self.samples:
+            return False
+        labels = self.samples[0].design.inputs.labels
+        return self.categories is labels or (
+            len(self.categories) == len(labels) and all(a == b for a, b in zip(self.categories, labels, strict=True))
+        )
+
+    @property
+    def is_two_to_two(self) -> bool:
+        """Whether it rests on one sample of a design with two truths and two reports."""
+        if len(self.samples) != 1 or not self.is_of_categories:
+            return False
+        design = self.samples[0].design
+        return not design.reports_are_sets and (design.k, design.m) == (2, 2)
+
     # ---- intervals
 
     @property
@@ -155,14 +240,12 @@ class Estimate:
         ``score`` for one sample of a design with two categories and two reports, else ``wald``; ``profile`` for maximum
         likelihood estimates at 0 or 1, which have no standard error.
         """
-        from maskwell.estimation.intervals import default_method
+        from maskwell.estimation.share_intervals import default_method
 
         return default_method(self)
 
     def critical_value(self, probability: float) -> float:
         """The quantile that Wald intervals take: of the normal distribution."""
-        from statistics import NormalDist
-
         return NormalDist().inv_cdf(probability)
 
     def intervals(self, level: float = 0.95, method: str | None = None, **options: Any) -> Intervals:
@@ -178,7 +261,7 @@ class Estimate:
         **options
             Of the method, such as ``seed`` for ``bootstrap``.
         """
-        from maskwell.estimation.intervals import intervals_of
+        from maskwell.estimation.share_intervals import intervals_of
 
         return intervals_of(self, level, self.default_interval if method is None else method, **options)
 
@@ -318,3 +401,112 @@ def _numbers(categories: Sequence[Hashable]) -> list[float]:
             f"a mean needs numbers, and the categories are labels such as {str(categories[0])[:40]!r}",
             hint="give values, one number for each category",
         ) from error
+
+
+# ---- what a reader of unbiased estimates should know
+
+COVARIANCE_LIMIT = 2000
+"""With more categories than this only variances are kept."""
+
+MISFIT = 4
+"""One estimate this many standard errors outside [0, 1] is no accident: one in thirty thousand if it is normal.
+
+Of many estimates the farthest must be rarer by their number."""
+
+FINE = 0.3
+"""Estimates to which one report adds at most this share of their standard error are judged as normal."""
+
+ROUNDING = 1e-12
+
+DOUBTFUL = 0.05
+
+
+def flags_of_moments(
+    pi_hat: Real,
+    variance: Real,
+    sampling: Real,
+    *,
+    full: bool,
+    n: int = 1,
+    error: Real | None = None,
+    steps: Real | None = None,
+) -> tuple[str, ...]:
+    """What a reader of moment estimates should know; ``full`` where covariances were worked out.
+
+    ``n`` is the number of reports, over which a variance of rounding alone is divided. ``error`` holds the standard
+    errors if the nearest shares inside [0, 1] were true; without it the estimated ones serve, of the whole or of
+    randomization alone if that is larger. ``steps`` holds at most how much one report adds to each estimate.
+    """
+    n_outside = int(is_outside(pi_hat).sum())
+    if error is None:
+        error = np.sqrt(np.maximum(0, np.maximum(variance, variance - sampling)))
+    flags = []
+    if n_outside and chance_of_farthest(pi_hat, variance, error, steps) < NormalDist().cdf(-MISFIT):
+        flags.append(
+            "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
+            "the one used, labels may be swapped, or respondents did not follow the instructions"
+        )
+    elif n_outside:
+        flags.append(
+            f"{n_outside} of {len(pi_hat)} estimates outside [0, 1], as unbiased estimates of small shares may be; "
+            "do not cut them"
+        )
+    if (variance <= ROUNDING / n).any():
+        flags.append("a standard error is zero or not defined: too little variation in the reports for an interval")
+    if (sampling < -ROUNDING).any():
+        flags.append(
+            "the sampling part of a variance is estimated below zero: it is a small difference of two estimates"
+        )
+    if not full:
+        flags.append(f"covariances are left out: more than {COVARIANCE_LIMIT} categories")
+    return tuple(flags)
+
+
+def is_outside(pi_hat: Real) -> Array:
+    """Which estimates lie outside [0, 1], by more than rounding."""
+    return np.asarray((pi_hat < -ROUNDING) | (pi_hat > 1 + ROUNDING))
+
+
+def chance_of_farthest(pi_hat: Real, variance: Real, error: Real, steps: Real | None) -> float:
+    """The chance of an estimate as far outside [0, 1], one side, times the number of estimates.
+
+    Normal where one report is small against the standard error. Where tables are sparse it is not, and a bound serves
+    that holds for any shares.
+    """
+    outside = np.maximum(-pi_hat, pi_hat - 1)
+    fine = np.ones(len(pi_hat), dtype=bool) if steps is None else steps <= FINE * error
+    chances = [0.5]
+    if fine.any():
+        out, fine_error = outside[fine], error[fine]
+        farthest = np.divide(out, fine_error, out=np.where(out > ROUNDING, np.inf, 0.0), where=fine_error > 0).max()
+        chances.append(NormalDist().cdf(-float(farthest)))
+    coarse = ~fine & (outside > ROUNDING)
+    if steps is not None and coarse.any():
+        coarse_error = np.sqrt(np.maximum(variance[coarse], 0))
+        chances.append(_bounded_chance(outside[coarse], coarse_error, steps[coarse], len(pi_hat)))
+    return min(1.0, len(pi_hat) * min(chances))
+
+
+def _bounded_chance(outside: Real, error: Real, steps: Real, count: int) -> float:
+    """The least chance of estimates of independent reports this far outside, whatever the true shares.
+
+        Pr(outside >= t) <= exp(-x)   where   (v / s^2) h(t s / v) = x,   v = (error + s sqrt(2 x))^2
+
+    with ``h(u) = (1 + u) ln(1 + u) - u``, s the largest step of a report, and v above the true variance but for a
+    chance of ``exp(-x)``. The farthest is looked for at the x that would be evidence among ``count`` estimates.
+
+    Source: derived, from the inequality of Bennett and the bound on a standard deviation of Maurer and Pontil.
+    """
+
+    def exponent(x: float) -> Real:
+        v = (error + steps * np.sqrt(2 * x)) ** 2
+        u = outside * steps / v
+        return np.asarray(v / steps**2 * ((1 + u) * np.log1p(u) - u))
+
+    farthest = int(np.argmax(exponent(np.log(2 * count / DOUBTFUL))))
+    outside, error, steps = (values[farthest : farthest + 1] for values in (outside, error, steps))
+    low, high = 0.0, 1e4
+    while high - low > 1e-3 * high and high > 1e-3:
+        middle = (low + high) / 2
+        low, high = (middle, high) if exponent(middle)[0] >= middle else (low, middle)
+    return min(0.5, 2 * float(np.exp(-low)))

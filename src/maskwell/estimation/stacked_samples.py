@@ -23,23 +23,20 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind, list_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_list, check_kind, list_of
+from maskwell.core.documents import joint_fingerprint
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import maximise
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, likelihood_of
 from maskwell.estimation.moments import (
-    ROUNDING,
     estimate_by_moments,
-    flags_of_moments,
     largest_steps,
     nearest_shares,
     sampling_part,
 )
-from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample, flags_of_moments
 
 TOLERANCE = 1e-12
 _OUTSIDE = 1e-8  # how far a sum may lie from what the reports depend on, as a part of its length

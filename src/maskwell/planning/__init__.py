@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from maskwell.planning.stratum_allocation import Allocation as Allocation
     from maskwell.planning.stratum_allocation import Stratum as Stratum
     from maskwell.planning.stratum_allocation import allocate_strata as allocate_strata
+    from maskwell.planning.survey_plan import plan_survey as plan_survey
     from maskwell.planning.tuning import tuned as tuned
     from maskwell.planning.unit_variance import unit_variance as unit_variance
     from maskwell.planning.unit_variance import worst_shares as worst_shares
@@ -53,6 +54,7 @@ else:
             "sample_size": ["SamplePlan", "plan_sample"],
             "set_sizes": ["matching_gamma", "matching_l", "minimax_size", "variance_table"],
             "stratum_allocation": ["Allocation", "Stratum", "allocate_strata"],
+            "survey_plan": ["plan_survey"],
             "tuning": ["tuned"],
             "unit_variance": ["unit_variance", "worst_shares"],
         },

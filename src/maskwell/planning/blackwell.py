@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.designs.proofs import gain_margin, verify_garbling
 from maskwell.designs.rational import Equation, Frame, Matrix, Rows, product, solve_sparse

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_list
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, log_of, to_float
 from maskwell.designs.design import Design

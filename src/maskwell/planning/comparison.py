@@ -27,8 +27,8 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_list, check_kind
+from maskwell.core.display import plain_numbers
 from maskwell.core.exact import Number, Parity, to_float, to_text
 from maskwell.designs.design import MATRIX_LIMIT, Design
 from maskwell.designs.unary import Unary
@@ -78,7 +78,7 @@ class Efficiency:
         return {
             "grid": self.grid.tolist(),
             "information": None if one is None else {"first": one, "second": two},
-            "relative": [[None if np.isnan(x) else x for x in row] for row in self.relative.tolist()],
+            "relative": plain_numbers(self.relative),
             "loewner": self.better,
         }
 
@@ -252,7 +252,7 @@ class Comparison:
             "guess_probability": _both(*(d.guess_probability() for d in (self.first, self.second))),
             "measure": self._measured(),
             "efficiency": None if self.efficiency is None else self.efficiency.to_dict(),
-            "posterior": {"prior": self.prior.tolist(), **_both(*map(_table, self.posteriors))},
+            "posterior": {"prior": self.prior.tolist(), **_both(*map(_beliefs, self.posteriors))},
         }
 
     def _measured(self) -> dict[str, Any]:
@@ -338,12 +338,12 @@ def compare(
     check_same_categories(first, second)
     _check_work(first, second)
     shares = None if pi is None else first.check_distribution(pi)
-    given = Comparison(first, second, shares, Measure.of(measure) if isinstance(measure, str) else measure)
-    if at is None and given.equally_private:
-        infinite = given.protections[0] == given.measure.limit
-        why = NO_BOUND.format(given.measure.spoken) if infinite else None
-        return FairComparison(given, None if infinite else given, None, "unchanged", why)
-    return _equalised(given, at)
+    pair = Comparison(first, second, shares, Measure.of(measure) if isinstance(measure, str) else measure)
+    if at is None and pair.equally_private:
+        infinite = pair.protections[0] == pair.measure.limit
+        why = NO_BOUND.format(pair.measure.spoken) if infinite else None
+        return FairComparison(pair, None if infinite else pair, None, "unchanged", why)
+    return _equalised(pair, at)
 
 
 def _check_work(*designs: Design) -> None:
@@ -355,39 +355,39 @@ def _check_work(*designs: Design) -> None:
         )
 
 
-def _equalised(given: Comparison, at: Literal["first", "second"] | Number | None) -> FairComparison:
-    target = _target(given, at)
-    if not given.measure.blank < target < given.measure.limit:
-        return FairComparison(given, None, None, "unchanged", _why_not(given, target))
+def _equalised(pair: Comparison, at: Literal["first", "second"] | Number | None) -> FairComparison:
+    target = _target(pair, at)
+    if not pair.measure.blank < target < pair.measure.limit:
+        return FairComparison(pair, None, None, "unchanged", _why_not(pair, target))
     try:
-        changes = [at_level(design, given.measure, Fraction(target)) for design in (given.first, given.second)]
+        changes = [at_level(design, pair.measure, Fraction(target)) for design in (pair.first, pair.second)]
     except TooLargeError as error:
-        return FairComparison(given, None, None, "unchanged", error.message)
-    return _with(given, *changes)
+        return FairComparison(pair, None, None, "unchanged", error.message)
+    return _with(pair, *changes)
 
 
-def _why_not(given: Comparison, target: Parity) -> str:
-    if target <= given.measure.blank:
+def _why_not(pair: Comparison, target: Parity) -> str:
+    if target <= pair.measure.blank:
         return "one of the designs tells nothing at all"
-    if given.protections[0] == given.protections[1]:
-        return NO_BOUND.format(given.measure.spoken)
-    return f"the design that sets the protection has no bound on {given.measure.spoken}"
+    if pair.protections[0] == pair.protections[1]:
+        return NO_BOUND.format(pair.measure.spoken)
+    return f"the design that sets the protection has no bound on {pair.measure.spoken}"
 
 
-def _target(given: Comparison, at: Literal["first", "second"] | Number | None) -> Parity:
-    one, two = given.protections
+def _target(pair: Comparison, at: Literal["first", "second"] | Number | None) -> Parity:
+    one, two = pair.protections
     if at is None:
         return min(one, two)
     if isinstance(at, str) and at in ("first", "second"):
         return one if at == "first" else two
-    return given.measure.read(at)
+    return pair.measure.read(at)
 
 
-def _with(given: Comparison, one: Equalised, two: Equalised) -> FairComparison:
+def _with(pair: Comparison, one: Equalised, two: Equalised) -> FairComparison:
     hows = {name: change.how for name, change in (("first", one), ("second", two)) if change.how != "unchanged"}
-    fair = replace(given, first=one.design, second=two.design)
+    fair = replace(pair, first=one.design, second=two.design)
     changed = cast("Which | None", "both" if len(hows) == 2 else next(iter(hows), None))
-    return FairComparison(given, fair, changed, " and ".join(hows.values()) or "unchanged", None)
+    return FairComparison(pair, fair, changed, " and ".join(hows.values()) or "unchanged", None)
 
 
 def _added_variance(design: Design, pi: Real | None) -> float | None:
@@ -396,9 +396,9 @@ def _added_variance(design: Design, pi: Real | None) -> float | None:
     return design.added_variance_of("best-linear") if isinstance(design, Unary) else design.added_variance(pi)
 
 
-def _table(beliefs: Real | None) -> Any:
-    """Beliefs for JSON; null after a report that cannot occur."""
-    return None if beliefs is None else [[None if math.isnan(p) else p for p in row] for row in beliefs.tolist()]
+def _beliefs(table: Real | None) -> list[Any] | None:
+    """For JSON; null after a report that cannot occur."""
+    return None if table is None else plain_numbers(table)
 
 
 def _both(first: Any, second: Any) -> dict[str, Any]:

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind, check_level
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, to_float, to_text
 from maskwell.core.phrases import Printed
@@ -38,7 +37,6 @@ from maskwell.planning.candidates import (
 )
 from maskwell.planning.extremal import LIMIT, extremal_design
 from maskwell.planning.sample_size import (
-    check_level,
     check_margin,
     check_n,
     margin_of,
@@ -48,7 +46,7 @@ from maskwell.planning.sample_size import (
 )
 from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size
 from maskwell.privacy.criteria import Demand
-from maskwell.procedures.design_builders import check_shares, numbered
+from maskwell.procedures.design_builders import check_shares, one_for_each
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -434,7 +432,5 @@ def _check_labels(k: int, categories: Categories | None) -> Categories:
 
 
 def _check_shares(pi: Iterable[Number], k: int) -> tuple[Fraction, ...]:
-    numbers = numbered(pi, "pi")
-    if len(numbers) != k:
-        raise ParameterError(f"{len(numbers)} shares for {k} categories", hint="give one share for each category", k=k)
+    numbers = one_for_each(pi, "pi", k, said="shares", hint="give one share for each category")
     return tuple(check_shares(numbers)[0])

@@ -33,7 +33,7 @@ from maskwell.planning.tuning import retuned
 from maskwell.privacy.criteria import verdict
 from maskwell.privacy.measures import PARITY, Measure
 
-SHOWN = 20
+READABLE = 20
 """Characters of a fraction that people can read."""
 
 
@@ -118,8 +118,8 @@ def _member(design: Design, measure: Measure, value: Fraction, *, may_fail: bool
 def _as_made(design: Design) -> str:
     if isinstance(design, Uniform):
         return f"{_named(design)} of that ratio"
-    given = design.provenance["parameters"]
-    return f"{design.provenance['family']} with {', '.join(f'{name} = {_short(text)}' for name, text in given.items())}"
+    parameters = [f"{name} = {_short(text)}" for name, text in design.provenance["parameters"].items()]
+    return f"{design.provenance['family']} with {', '.join(parameters)}"
 
 
 def _short(text: str) -> str:
@@ -128,7 +128,7 @@ def _short(text: str) -> str:
     >>> _short("3/13"), _short("12345678901234567890/98765432109876543210")
     ('3/13', '0.125')
     """
-    return text if len(text) <= SHOWN or "," in text else f"{Printed(float(Fraction(text))):.6g}"
+    return text if len(text) <= READABLE or "," in text else f"{Printed(float(Fraction(text))):.6g}"
 
 
 def diluted(design: Design, value: Fraction, measure: Measure = PARITY) -> Equalised:

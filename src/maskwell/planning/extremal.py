@@ -41,8 +41,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind, shown_short
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, check_kind, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
 from maskwell.core.phrases import Printed
@@ -227,7 +226,7 @@ def extremal_design(
     weights = _averaged(weights, shares) if average else weights
     total = sum(weights.values()) + gamma - 1
     value = sum(to_float(weight / total) * float(worths[mask - 1]) for mask, weight in weights.items())
-    made = _noted(_design(weights, gamma, categories), demand, shares, utility, average=average)
+    made = _with_assumption(_design(weights, gamma, categories), demand, shares, utility, average=average)
     return Extremal(made, gamma, shares, utility, value, bound, average)
 
 
@@ -327,7 +326,9 @@ def _design(weights: Weights, gamma: Fraction, categories: Categories) -> Design
     return Patterns.from_integers(gamma, list(weights), shares, categories)
 
 
-def _noted(design: Design, demand: Demand | Number, pi: Sequence[Fraction], utility: str, *, average: bool) -> Design:
+def _with_assumption(
+    design: Design, demand: Demand | Number, pi: Sequence[Fraction], utility: str, *, average: bool
+) -> Design:
     assumed = ", ".join(f"{Printed(float(p)):.4g}" for p in pi)
     warning = f"optimal for the shares that were assumed, {assumed}, and not for others"
     if not design.identifiable:

@@ -197,7 +197,7 @@ ALGORITHMS: dict[str, Callable[[Sequence[Row], Level], Logged]] = {"layers": by_
 ROUNDING = Fraction(1, 10**9)
 """How far, relative to themselves and to what gamma allows, decimals may lie from values of an admissible design."""
 
-SHOWN = 20
+READABLE = 20
 """Characters of a gamma that is shown as it was typed."""
 
 
@@ -304,14 +304,14 @@ def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Impro
         return nothing
     made, sparse = _assembled(ALGORITHMS[method](rows, level), design, level)
     _check_proof(rows, denominator, made, sparse)
-    noted = (
+    better = (
         _simplest(made)
         .noting_decimals(design)
         .with_provenance(
             family="improved", parameters={"gamma": to_text(bound), "method": method}, original=design.fingerprint
         )
     )
-    return Improvement(original=design, design=noted, improved=True, sparse=sparse, gamma=bound, method=method)
+    return Improvement(original=design, design=better, improved=True, sparse=sparse, gamma=bound, method=method)
 
 
 # ---- the parts, in the order of use
@@ -345,9 +345,10 @@ def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Pa
         )
     asked = verdict(parity, bound, decimals=design.decimals or is_decimal(gamma))
     if not asked.meets:
-        own, most = told_apart(parity, bound)
+        least, most = told_apart(parity, bound)
+        typed = str(gamma)
         raise ParameterError(
-            f"the design has parity {own}, above gamma = {text if len(text := str(gamma)) <= SHOWN else most}",
+            f"the design has parity {least}, above gamma = {typed if len(typed) <= READABLE else most}",
             hint="improvement keeps all that a design tells: give gamma of at least its parity",
             parity=parity,
             gamma=gamma,

@@ -32,7 +32,6 @@ from typing import Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, check_probability, safe_above, safe_below, to_float, to_text
-from maskwell.core.report_data import Reports
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.garbling import Garbling
@@ -263,7 +262,4 @@ def label_of(design: Design, code: int) -> Any:
 
 def report_label(design: Design, report: int) -> Any:
     """The label of a report, or its 0/1 text."""
-    if isinstance(design.outputs, Categories):
-        return design.outputs.labels[report]
-    reports = Reports(design.fingerprint, design.k, "bits", design.report_space()[report : report + 1])
-    return next(iter(reports.texts()))
+    return design.written_reports().labels[report]

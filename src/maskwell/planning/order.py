@@ -31,8 +31,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind
 from maskwell.core.exact import Number, Parity, as_fraction, common_denominator, to_float, told_apart
 from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design, big
@@ -94,7 +93,9 @@ class Question:
         """
         if not refusal or refusal.gain is None:
             return None
-        most = sum((max(row) * sum(map(abs, own)) for row, own in zip(self.A, refusal.gain, strict=True)), Fraction(0))
+        most = sum(
+            (max(row) * sum(map(abs, gains)) for row, gains in zip(self.A, refusal.gain, strict=True)), Fraction(0)
+        )
         return refusal if _margin(refusal) > self.allowed * most else None
 
     def _unless_near(self, refusal: Sufficiency | None) -> Sufficiency | None:
@@ -335,14 +336,14 @@ def check_same_categories(first: Design, second: Design) -> None:
     check_kind(Design, first=first, second=second)
     if first.inputs.labels != second.inputs.labels:
         raise ParameterError(
-            f"the categories differ: {_shown(first)}; {_shown(second)}",
+            f"the categories differ: {_labels_in_short(first)}; {_labels_in_short(second)}",
             hint="compare designs over the same categories in the same order",
             first=first,
             second=second,
         )
 
 
-def _shown(design: Design) -> str:
+def _labels_in_short(design: Design) -> str:
     return listed(map(repr, design.inputs.labels), design.k, LABELS_WIDTH)
 
 
@@ -404,19 +405,19 @@ def _by_parity_alone(P: Design, A: Design, allowed: Fraction) -> Sufficiency:
     )
 
 
-def _is_beyond(own: Parity, other: Parity, allowed: Fraction) -> bool:
+def _is_beyond(ours: Parity, other: Parity, allowed: Fraction) -> bool:
     """Whether a parity is larger by more than rounding: no row within ``allowed`` of one that has it keeps to ours.
 
-    The row from a up to ``other a`` would become one from a or more to ``own`` times that at most.
+    The row from a up to ``other a`` would become one from a or more to ``ours`` times that at most.
     """
-    if isinstance(own, float):
+    if isinstance(ours, float):
         return False
     low = 0 if isinstance(other, float) else 1 / other
-    return 1 / own - low > allowed * (1 + 1 / own)
+    return 1 / ours - low > allowed * (1 + 1 / ours)
 
 
-def _less_telling(own: Parity, other: Parity) -> str:
-    one, two = told_apart(own, other)
+def _less_telling(ours: Parity, other: Parity) -> str:
+    one, two = told_apart(ours, other)
     return f"its parity is only {one}, that of the other {two}"
 
 

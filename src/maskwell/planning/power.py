@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.planning.sample_size import ROUNDING, check_category, check_n, margin_of, plain_label
+from maskwell.planning.sample_size import ROUNDING, check_category, check_n, margin_of
 from maskwell.planning.unit_variance import Line, Sampling, UnitVariance, line_through
+from maskwell.privacy.measures import plain_truth
 
 _NORMAL = NormalDist()
 RAREST = 1e-12
@@ -95,7 +95,7 @@ class PowerPlan:
             "margin": self.margin,
             "power": self.power,
             "alpha": self.alpha,
-            "category": plain_label(self.label),
+            "category": plain_truth(self.design, self.category),
             "pi": self.pi.tolist(),
             "null": self.null,
             "against": self.against,

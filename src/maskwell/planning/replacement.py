@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.exact import to_text
 from maskwell.designs.design import EXACT_LIMIT, MATRIX_LIMIT, Design
 from maskwell.designs.garbling import Garbling

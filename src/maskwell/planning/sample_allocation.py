@@ -15,20 +15,19 @@ with unknown beta it ends after one step at the split of Greenberg et al. (1969)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_floats, check_level, list_of
 from maskwell.core.exact import Number
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.planning.order import check_same_categories
-from maskwell.planning.sample_size import ROUNDING, check_level, check_margin, check_n, margin_of
-from maskwell.planning.stratum_allocation import FEWEST, Allocation, check_costs, check_names, whole_numbers
+from maskwell.planning.stratum_allocation import FEWEST, Allocation, Division, check_costs, check_names
 
 MOST_STEPS = 20_000
 GAP = 1e-12
@@ -86,70 +85,61 @@ def allocate_samples(
         raise ParameterError(
             "one of n and margin says how large the survey is", hint="give exactly one of them", n=n, margin=margin
         )
-    designs = list_of(Design, designs, "designs")
-    fleet = _Fleet.of(designs, pi, wanted, costs, priced=n is None)
-    labels = (
-        tuple(f"sample {g + 1}" for g in range(len(designs))) if names is None else tuple(list_of(str, names, "names"))
-    )
-    if len(labels) != len(designs):
-        raise ParameterError(f"{len(labels)} names for {len(designs)} samples", hint="give one name for each sample")
-    check_names(labels)
+    samples = _Samples.of(list_of(Design, designs, "designs"), pi, wanted, costs, names, priced=n is None)
     sure = check_level(level)
-    size = None if n is None else check_n(n)
-    within = None if margin is None else (check_margin(margin) / margin_of(1, 1, sure)) ** 2
-    spent, gap = fleet.best()
-    fractions = fleet.respondents(spent)
-    counts = fleet.for_variance(fractions, within or 0.0) if size is None else fleet.for_n(fractions, size)
-    variance = fleet.variance(np.array(counts, dtype=float))
-    return Allocation(
-        kind="samples",
-        names=labels,
-        designs=tuple(designs),
-        fractions=fractions,
-        counts=counts,
-        variance=variance,
-        best_variance=min(variance, fleet.divided(fractions, counts)),
-        plain_variance=fleet.divided(np.full(len(designs), 1 / len(designs)), counts),
-        level=sure,
-        cost=float(fleet.costs @ np.array(counts)),
-        gap=gap,
-    )
+    return samples.allocation(samples.for_n_or_margin(n, margin, sure), sure, gap=samples.best[1])
 
 
-@dataclass(frozen=True, eq=False)
-class _Fleet:
-    """Informations of one report of each sample, shape (G, k, k), and the direction of what is wanted, shape (k,)."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Samples(Division):
+    """Samples; F is the information of one report of each, shape (G, k, k), a the direction that is estimated, (k,)."""
 
     F: Real
     a: Real
-    costs: Real
-    prices: Real
-    """What counts in the division: costs where the money is limited, ones where the respondents are."""
+    kind: ClassVar[str] = "samples"
 
     @classmethod
     def of(
         cls,
         designs: Sequence[Design],
         pi: Sequence[float] | Real,
-        wanted: int | Sequence[float] | Real,
+        estimand: int | Sequence[float] | Real,
         costs: Sequence[Number] | None,
+        names: Sequence[str] | None = None,
         *,
         priced: bool,
-    ) -> _Fleet:
+    ) -> _Samples:
         if not designs:
             raise ParameterError("no design is given", hint="give one for each sample")
         for design in designs[1:]:
             check_same_categories(designs[0], design)
         shares = designs[0].check_distribution(as_floats(pi, "pi"))
-        c = _coefficients(wanted, designs[0].k)
+        c = _coefficients(estimand, designs[0].k)
         money = check_costs([1] * len(designs) if costs is None else costs)
         if len(money) != len(designs):
             raise ParameterError(f"{len(money)} costs for {len(designs)} samples", hint="give one for each sample")
         _check_estimable(designs, c)
-        F = np.array([_information(design, shares) for design in designs])
-        spent = np.array([float(cost) for cost in money])
-        return cls(F, c - c @ shares, spent, spent if priced else np.ones(len(spent)))
+        return cls(
+            F=np.array([_information(design, shares) for design in designs]),
+            a=c - c @ shares,
+            names=_check_labels(names, len(designs)),
+            designs=tuple(designs),
+            costs=money,
+            priced=priced,
+            plain=np.full(len(designs), 1 / len(designs)),
+        )
 
+    @cached_property
+    def fractions(self) -> Real:
+        n = self.best[0] / self.prices
+        return np.asarray(n / n.sum())
+
+    @property
+    def least(self) -> list[int]:
+        """None in a sample that the best division does not need."""
+        return [FEWEST if share else 0 for share in self.fractions]
+
+    @cached_property
     def best(self) -> tuple[Real, float]:
         """Shares of what is spent, and by how much the variance could still fall, as a share of it."""
         per_money = self.F / self.prices[:, None, None]
@@ -165,50 +155,30 @@ class _Fleet:
         f = np.where(f < UNUSED, 0.0, f)
         return f / f.sum(), max(gap, 0.0)
 
-    def respondents(self, spent: Real) -> Real:
-        """Shares of the respondents from shares of what is spent."""
-        n = spent / self.prices
-        return np.asarray(n / n.sum())
-
-    def for_n(self, fractions: Real, n: int) -> tuple[int, ...]:
-        """N respondents, at least two in each sample that is needed."""
-        least = [FEWEST if share else 0 for share in fractions]
-        if n < sum(least):
-            raise ParameterError(
-                f"n = {n:,} respondents for {len(least):,} samples: each needs {FEWEST}",
-                hint=f"give at least {sum(least):,}",
-                n=n,
-            )
-        return whole_numbers(fractions, n, least=least)
-
-    def for_variance(self, fractions: Real, target: float) -> tuple[int, ...]:
-        """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``target``."""
-        exactly = self.variance(fractions) / target * (1 - ROUNDING)
-        if len(set(self.prices.tolist())) > 1:
-            return tuple(max(FEWEST, math.ceil(n)) if n else 0 for n in (exactly * fractions).tolist())
-        n = max(FEWEST * int((fractions > 0).sum()), math.ceil(exactly))
-        while self.variance(np.array(counts := self.for_n(fractions, n), dtype=float)) > target * (1 + ROUNDING):
-            n += 1
-        return counts
-
-    def divided(self, shares: Real, counts: tuple[int, ...]) -> float:
-        """The variance with other shares of the respondents, at the same price as ``counts``."""
-        return self.variance(shares * (np.array(counts) @ self.prices) / (shares @ self.prices))
-
-    def variance(self, counts: Real) -> float:
+    def variance(self, counts: Sequence[float] | Real) -> float:
         """Of the best linear estimate; infinite where the samples that are left cannot estimate what is wanted."""
-        M = np.tensordot(counts, self.F, 1)
+        M = np.tensordot(np.asarray(counts, dtype=float), self.F, 1)
         y = _solve(M, self.a)
         possible = np.abs(M @ y - self.a).max() <= _RESIDUAL * np.abs(self.a).max()
         return float(self.a @ y) if possible else np.inf
 
 
-def _coefficients(wanted: int | Sequence[float] | Real, k: int) -> Real:
-    if isinstance(wanted, int | np.integer):
-        if not 0 <= wanted < k:
-            raise ParameterError(f"no category has the code {wanted}", hint=f"give a code from 0 to {k - 1}")
-        return np.asarray(np.eye(1, k, int(wanted))[0])
-    c = as_floats(wanted, "wanted", finite=False)
+def _check_labels(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"sample {g + 1}" for g in range(count))
+    labels = tuple(list_of(str, names, "names"))
+    if len(labels) != count:
+        raise ParameterError(f"{len(labels)} names for {count} samples", hint="give one name for each sample")
+    check_names(labels)
+    return labels
+
+
+def _coefficients(estimand: int | Sequence[float] | Real, k: int) -> Real:
+    if isinstance(estimand, int | np.integer):
+        if not 0 <= estimand < k:
+            raise ParameterError(f"no category has the code {estimand}", hint=f"give a code from 0 to {k - 1}")
+        return np.asarray(np.eye(1, k, int(estimand))[0])
+    c = as_floats(estimand, "wanted", finite=False)
     if c.shape != (k,) or not np.isfinite(c).all():
         raise ParameterError(f"wanted has shape {c.shape} for {k} categories", hint=f"give {k} coefficients")
     return c

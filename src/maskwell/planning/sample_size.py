@@ -21,64 +21,38 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_count, as_whole, check_kind, shown_short
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_count, as_whole, check_kind, check_level, shown_short
 from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
-from maskwell.planning.unit_variance import (
-    Sampling,
-    UnitVariance,
-    unit_variances,
-    worst_shares,
-)
+from maskwell.planning.unit_variance import Sampling, UnitVariance, unit_variances, worst_shares
+from maskwell.privacy.measures import plain_truth
 
-HIGHEST, LOWEST = 1 - 1e-12, Fraction(1, 10**12)
 LEAST_MARGIN = Fraction(1, 10**9)
 MOST_RESPONDENTS = 10**12
 ROUNDING = 1e-12
 """How far above a whole number a needed n may lie and still count as that number."""
 
 
-def check_level(level: Number) -> float:
-    """A level strictly between 0 and 1."""
-    value = as_fraction(level, "level")
-    if not 0 < value < 1:
-        raise ParameterError(
-            f"level = {level} is not strictly between 0 and 1",
-            hint=f"give a level such as 0.95{percent_meant(level)}",
-            level=level,
-        )
-    if value > HIGHEST:
-        raise ParameterError(
-            f"level = {level} is too near to 1: the largest is 1 - 1e-12",
-            hint="give a level such as 0.999",
-            level=level,
-        )
-    if value < LOWEST:
-        raise ParameterError(
-            f"level = {level} is too near to 0: the smallest is 1e-12", hint="give a level such as 0.95", level=level
-        )
-    return float(value)
-
-
 def check_margin(margin: Number) -> float:
     """A half width above 0; one of 1 or more would say nothing about a share."""
-    value = as_fraction(margin, "margin")
-    if not 0 < value < 1:
-        raise ParameterError(
-            f"margin = {margin} is not strictly between 0 and 1",
-            hint=f"give the half width of the interval of a share, such as 0.02{percent_meant(margin)}",
-            margin=margin,
-        )
+    hint = "give the half width of the interval of a share, such as 0.02"
+    value = _inside(margin, "margin", hint)
     if value < LEAST_MARGIN:
         raise ParameterError(
-            f"margin = {margin} is smaller than any survey can reach; the smallest is 1e-9",
-            hint="give the half width of the interval of a share, such as 0.02",
-            margin=margin,
+            f"margin = {margin} is smaller than any survey can reach; the smallest is 1e-9", hint=hint, margin=margin
         )
     return float(value)
+
+
+def _inside(value: Number, name: str, hint: str) -> Fraction:
+    number = as_fraction(value, name)
+    if not 0 < number < 1:
+        raise ParameterError(
+            f"{name} = {value} is not strictly between 0 and 1", hint=f"{hint}{percent_meant(value)}", **{name: value}
+        )
+    return number
 
 
 def check_n(n: Number) -> int:
@@ -144,9 +118,9 @@ def worst_share_variance(design: Design) -> float:
     certain = np.zeros(design.k)
     certain[0] = 1
     variances: Real = design.share_variance(certain)
-    own, other = float(variances[0]) + 1, float(variances[1])
-    share = min(1.0, max(0.0, (own - other) / 2))
-    return share * own + (1 - share) * other - share**2
+    member, other = float(variances[0]) + 1, float(variances[1])
+    share = min(1.0, max(0.0, (member - other) / 2))
+    return share * member + (1 - share) * other - share**2
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -209,7 +183,7 @@ class SamplePlan:
             "n": self.n,
             "margin": self.margin,
             "level": self.level,
-            "category": plain_label(self.label),
+            "category": plain_truth(self.design, self.category),
             "pi": self.pi.tolist(),
             "worst_case": self.worst_case,
             "unit_variance": self.variance.to_dict(),
@@ -339,8 +313,3 @@ def check_category(design: Design, category: Hashable) -> int:
         hint=f"give one of {listed(map(repr, labels), len(labels), 60)}",
         category=category,
     )
-
-
-def plain_label(label: Any) -> Any:
-    """A label as JSON can hold it."""
-    return label if isinstance(label, str | int | float | bool) else str(label)

@@ -22,8 +22,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from maskwell.core.arguments import as_count, as_list, as_whole
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_count, as_list, as_whole
 from maskwell.core.exact import Number, as_fraction, floor_to, is_float, safe_below, to_float, to_text
 from maskwell.designs.design import Design, too_few
 from maskwell.designs.subset import sizes_allowed, wrong_size

@@ -15,21 +15,22 @@ costs are derived.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, as_list, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_floats, as_list, check_level, list_of
 from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
-from maskwell.planning.sample_size import ROUNDING, check_category, check_level, check_margin, check_n, margin_of
+from maskwell.planning.sample_size import ROUNDING, check_category, check_margin, check_n, margin_of
 from maskwell.planning.unit_variance import Sampling, UnitVariance, unit_variance
 
 FEWEST = 2
@@ -174,6 +175,98 @@ def _largest_remainder(quotas: Real, n: int) -> list[int]:
     return [int(x) for x in floors]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Division(ABC):
+    """The parts of a survey among which respondents are to be divided, and how that is done for any kind of parts.
+
+    ``priced`` says that money is limited and not the number of respondents; only then costs decide about the division.
+    """
+
+    names: tuple[str, ...]
+    designs: tuple[Design, ...]
+    costs: tuple[Fraction, ...]
+    priced: bool
+    plain: Real
+    """Shares of the respondents where nothing is planned, shape (parts,)."""
+    details: dict[str, Any] = field(default_factory=dict)
+    kind: ClassVar[str]
+    or_else: ClassVar[str] = ""
+    """What else can be done where there are too few respondents for all parts."""
+
+    @property
+    @abstractmethod
+    def fractions(self) -> Real:
+        """Best shares of the respondents, shape (parts,)."""
+
+    @abstractmethod
+    def variance(self, counts: Sequence[float] | Real) -> float:
+        """Of the estimate."""
+
+    @property
+    def least(self) -> list[int]:
+        """The fewest respondents of each part."""
+        return [FEWEST] * len(self.names)
+
+    def cost(self, counts: Sequence[int]) -> Fraction:
+        """Of all respondents."""
+        return sum((cost * n for cost, n in zip(self.costs, counts, strict=True)), Fraction(0))
+
+    @cached_property
+    def prices(self) -> Real:
+        """What counts in the division: costs where the money is limited, ones where the respondents are."""
+        return np.array([float(cost) if self.priced else 1.0 for cost in self.costs])
+
+    def for_n_or_margin(self, n: Number | None, margin: Number | None, level: float) -> Counts:
+        """For the one of the two that is given."""
+        if margin is not None:
+            return self.for_variance((check_margin(margin) / margin_of(1, 1, level)) ** 2)
+        return self.for_n(check_n(0 if n is None else n))
+
+    def for_n(self, n: int) -> Counts:
+        """N respondents, each part having its least."""
+        least = self.least
+        if n < sum(least):
+            raise ParameterError(
+                f"n = {n:,} respondents for {len(least):,} {self.kind}: each needs {FEWEST}",
+                hint=f"give at least {sum(least):,}{self.or_else}",
+                n=n,
+            )
+        return whole_numbers(self.fractions, n, least=least)
+
+    def for_variance(self, target: float) -> Counts:
+        """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``target``."""
+        fractions, least = self.fractions, self.least
+        exactly = self.variance(fractions) / target * (1 - ROUNDING)
+        if len(set(self.costs)) > 1:
+            return tuple(max(few, math.ceil(n)) for few, n in zip(least, (exactly * fractions).tolist(), strict=True))
+        n = max(sum(least), math.ceil(exactly))
+        while self.variance(counts := self.for_n(n)) > target * (1 + ROUNDING):
+            n += 1
+        return counts
+
+    def divided(self, shares: Real, counts: Counts) -> float:
+        """The variance with other shares of the respondents, at the same price as ``counts``."""
+        return self.variance(shares * (np.array(counts) @ self.prices) / (shares @ self.prices))
+
+    def allocation(self, counts: Counts, level: float, *, gap: float = 0.0) -> Allocation:
+        """The division with whole numbers of respondents, and what it could be compared with."""
+        variance = self.variance(counts)
+        return Allocation(
+            kind=self.kind,
+            names=self.names,
+            designs=self.designs,
+            fractions=self.fractions,
+            counts=counts,
+            variance=variance,
+            best_variance=min(variance, self.divided(self.fractions, counts)),
+            plain_variance=self.divided(self.plain, counts),
+            level=level,
+            cost=float(self.cost(counts)),
+            gap=gap,
+            details=self.details,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Stratum:
     """A part of the population.
@@ -253,25 +346,18 @@ def allocate_strata(
             **{name: value for name, value in sizes.items() if value is not None},
         )
     sure = check_level(level)
-    if budget is not None:
-        counts = parts.for_budget(as_fraction(budget, "budget"))
-    elif margin is not None:
-        counts = parts.for_variance((check_margin(margin) / margin_of(1, 1, sure)) ** 2)
-    else:
-        counts = parts.for_n(check_n(0 if n is None else n))
-    return parts.allocation(counts, sure)
+    if budget is None:
+        return parts.allocation(parts.for_n_or_margin(n, margin, sure), sure)
+    return parts.allocation(parts.for_budget(as_fraction(budget, "budget")), sure)
 
 
-@dataclass(frozen=True, eq=False)
-class _Strata:
-    names: tuple[str, ...]
-    designs: tuple[Design, ...]
-    W: Real
-    c: Real
-    costs: tuple[Fraction, ...]
-    prices: Real
-    """What counts in the division: costs where the money is limited, ones where the respondents are."""
-    details: dict[str, Any]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Strata(Division):
+    """Strata; ``spreads`` are W_h c_h, shape (parts,)."""
+
+    spreads: Real
+    kind: ClassVar[str] = "strata"
+    or_else: ClassVar[str] = ", or join strata"
 
     @classmethod
     def of(cls, strata: Sequence[Stratum], sampling: Sampling, *, priced: bool) -> _Strata:
@@ -290,21 +376,20 @@ class _Strata:
             )
         variances = [stratum.variance(sampling) for stratum in strata]
         rows = [{"name": s.name, "share": float(w)} for s, w in zip(strata, shares, strict=True)]
-        details = {"unit_variances": [row | v.to_dict() for row, v in zip(rows, variances, strict=True)]}
-        costs = check_costs([stratum.cost for stratum in strata])
+        W = np.array([float(share) for share in shares])
         return cls(
-            tuple(stratum.name for stratum in strata),
-            tuple(stratum.design for stratum in strata),
-            np.array([float(share) for share in shares]),
-            np.sqrt([v.total for v in variances]),
-            costs,
-            np.array([float(cost) if priced else 1.0 for cost in costs]),
-            details,
+            names=tuple(stratum.name for stratum in strata),
+            designs=tuple(stratum.design for stratum in strata),
+            costs=check_costs([stratum.cost for stratum in strata]),
+            priced=priced,
+            plain=W,
+            spreads=W * np.sqrt([v.total for v in variances]),
+            details={"unit_variances": [row | v.to_dict() for row, v in zip(rows, variances, strict=True)]},
         )
 
     @property
     def fractions(self) -> Real:
-        ideal = self.W * self.c / np.sqrt(self.prices)
+        ideal = self.spreads / np.sqrt(self.prices)
         if not ideal.any():
             raise ParameterError(
                 "nothing is to be learned: every stratum has a variance of 0",
@@ -312,34 +397,10 @@ class _Strata:
             )
         return np.asarray(ideal / ideal.sum())
 
-    @property
-    def _least(self) -> tuple[int, ...]:
-        return (FEWEST,) * len(self.names)
-
     def variance(self, counts: Sequence[float] | Real) -> float:
-        return float(((self.W * self.c) ** 2 / np.asarray(counts)).sum())
+        return float((self.spreads**2 / np.asarray(counts)).sum())
 
-    def for_n(self, n: int) -> tuple[int, ...]:
-        least = FEWEST * len(self.names)
-        if n < least:
-            raise ParameterError(
-                f"n = {n:,} respondents for {len(self.names):,} strata: each needs {FEWEST}",
-                hint=f"give at least {least:,}, or join strata",
-                n=n,
-            )
-        return whole_numbers(self.fractions, n, least=self._least)
-
-    def for_variance(self, target: float) -> tuple[int, ...]:
-        """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``target``."""
-        exactly = self.variance(self.fractions) / target
-        if len(set(self.costs)) > 1:
-            return tuple(max(FEWEST, math.ceil(n * (1 - ROUNDING))) for n in exactly * self.fractions)
-        n = max(FEWEST * len(self.names), math.ceil(exactly * (1 - ROUNDING)))
-        while self.variance(counts := self.for_n(n)) > target * (1 + ROUNDING):
-            n += 1
-        return counts
-
-    def for_budget(self, budget: Fraction) -> tuple[int, ...]:
+    def for_budget(self, budget: Fraction) -> Counts:
         """As much as the budget buys: the best division rounded down, then one by one where it helps most."""
         least = FEWEST * sum(self.costs)
         if budget < least:
@@ -350,7 +411,7 @@ class _Strata:
             )
         ideal = self.fractions * float(budget) / float(self.fractions @ self.prices)
         counts = [max(FEWEST, math.floor(n)) for n in ideal.tolist()]
-        while (spent := self._cost(counts)) > budget:
+        while (spent := self.cost(counts)) > budget:
             counts[max((i for i, n in enumerate(counts) if n > FEWEST), key=lambda i: counts[i] - ideal[i])] -= 1
         left = budget - spent
         while (best := self._most_useful(counts, left)) is not None:
@@ -360,28 +421,6 @@ class _Strata:
 
     def _most_useful(self, counts: list[int], left: Fraction) -> int | None:
         """Where one more respondent lowers the variance most for the money; None where none can be paid."""
-        gains = (self.W * self.c) ** 2 / (np.array(counts) * (np.array(counts) + 1.0)) / self.prices
+        gains = self.spreads**2 / (np.array(counts) * (np.array(counts) + 1.0)) / self.prices
         payable = [i for i, cost in enumerate(self.costs) if cost <= left]
         return max(payable, key=lambda i: gains[i], default=None)
-
-    def _cost(self, counts: Sequence[int]) -> Fraction:
-        return sum((cost * n for cost, n in zip(self.costs, counts, strict=True)), Fraction(0))
-
-    def allocation(self, counts: tuple[int, ...], level: float) -> Allocation:
-        return Allocation(
-            kind="strata",
-            names=self.names,
-            designs=self.designs,
-            fractions=self.fractions,
-            counts=counts,
-            variance=(variance := self.variance(counts)),
-            best_variance=min(variance, self._divided(self.fractions, counts)),
-            plain_variance=self._divided(self.W, counts),
-            level=level,
-            cost=float(self._cost(counts)),
-            details=self.details,
-        )
-
-    def _divided(self, shares: Real, counts: tuple[int, ...]) -> float:
-        """The variance with other shares of the respondents, at the same price as ``counts``."""
-        return self.variance(shares * (np.array(counts) @ self.prices) / (shares @ self.prices))

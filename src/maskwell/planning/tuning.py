@@ -294,7 +294,7 @@ class _Search:
         )
 
     def _out_of_reach(self, value: Fraction, low: Parity, high: Parity) -> ParameterError:
-        kept = "".join(f", {name} = {_shown(v)}" for name, v in self.kept.items())
+        kept = "".join(f", {name} = {_value_text(v)}" for name, v in self.kept.items())
         ends = [f"{Printed(to_float(end)):.6g}" if end != self.measure.limit else "no bound" for end in (low, high)]
         alike = "all that tell anything have no bound" + "; a bound on the ratio is possible" * (
             self.measure.name == "parity" and self.tunable.by_parity is None
@@ -352,7 +352,7 @@ def _read_kept(family: str, tunable: Tunable, values: Mapping[str, Any]) -> Kept
         raise ParameterError(
             f"{family} is tuned by {tunable.free} and keeps {', '.join(tunable.kept) or 'nothing else'}",
             hint=f"give {', '.join(missing)}" if missing else f"leave out {', '.join(unknown)}",
-            given=dict(values),
+            parameters=dict(values),
         )
     return {name: read(values[name]) for name, read in tunable.kept.items()}
 
@@ -364,5 +364,5 @@ def _shortened(t: Fraction, start: Fraction) -> Fraction:
     return floor_to(t, PLACES) if t >= start else -floor_to(-t, PLACES)
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return to_decimal(value) if isinstance(value, Fraction) else str(value) if isinstance(value, int) else "..."

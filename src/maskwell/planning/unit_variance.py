@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_real, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_real, check_kind
 from maskwell.core.exact import Number, as_fraction
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError
@@ -127,29 +126,29 @@ def unit_variances(design: Design, pi: Real, *, sampling: Sampling = SIMPLE) -> 
 class Line:
     """``n Var(pi_hat_j)`` along a line on which share j is t and the others keep their proportions.
 
-        v(t) = deff t (1 - t) + (1 + cv^2) (t own + (1 - t) other - t)
+        v(t) = deff t (1 - t) + (1 + cv^2) (t member + (1 - t) other - t)
 
-    where ``own`` and ``other`` are E[U_j^2] when the truth is j and, on average, when it is not.
+    where ``member`` and ``other`` are E[U_j^2] when the truth is j and, on average, when it is not.
     """
 
-    own: float
+    member: float
     other: float
     sampling: Sampling
 
     def at(self, share: float) -> UnitVariance:
         """Both parts where share j is ``share``."""
-        added = share * self.own + (1 - share) * self.other - share
+        added = share * self.member + (1 - share) * self.other - share
         return UnitVariance(self.sampling.deff * share * (1 - share), self.sampling.weighting * added)
 
     def coefficients(self, start: float) -> tuple[float, float, float]:
         """``v(start + d) = a + b d + c d^2``."""
-        deff, slope = self.sampling.deff, self.sampling.weighting * (self.own - self.other - 1)
+        deff, slope = self.sampling.deff, self.sampling.weighting * (self.member - self.other - 1)
         return self.at(start).total, deff * (1 - 2 * start) + slope, -deff
 
     @property
     def worst(self) -> float:
         """The share at which the variance is largest: the top of the parabola, or the nearest end."""
-        deff, slope = self.sampling.deff, self.sampling.weighting * (self.own - self.other - 1)
+        deff, slope = self.sampling.deff, self.sampling.weighting * (self.member - self.other - 1)
         return min(1.0, max(0.0, (deff + slope) / (2 * deff)))
 
 
@@ -158,8 +157,8 @@ def line_through(design: Design, pi: Real, *, category: int = 0, sampling: Sampl
     pi = design.check_distribution(pi)
     rest = np.where(np.arange(design.k) == category, 0.0, pi)
     rest = rest if rest.any() else np.where(np.arange(design.k) == category, 0.0, 1.0)
-    own = _squared(design, np.eye(1, design.k, category)[0], category)
-    return Line(own, _squared(design, rest / rest.sum(), category), sampling)
+    member = _squared(design, np.eye(1, design.k, category)[0], category)
+    return Line(member, _squared(design, rest / rest.sum(), category), sampling)
 
 
 def _squared(design: Design, pi: Real, category: int) -> float:

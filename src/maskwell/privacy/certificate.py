@@ -31,10 +31,10 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
-from maskwell.core.escapes import in_json
+from maskwell.core.documents import fingerprint_of
 from maskwell.core.exact import Parity, from_text, to_text
+from maskwell.core.phrases import in_json
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.errors import CertificateError, DataFileError, ParameterError
 from maskwell.privacy.criteria import DEMANDS, FUNCTION, SLACK, Demand, verdict
 from maskwell.privacy.curves import Boundary, Curve, Lines, Steps
@@ -171,7 +171,7 @@ class Certificate:
 def certify(design: Design, demand: Demand | None = None, *, improvement: Improves | None = None) -> Certificate:
     """Prove what a design promises: exact parity, the demand's bound, admissibility, and an improvement if it is one.
 
-    Designs made of steps or of open cells are certified by their matrix, see :mod:`.provable`.
+    Designs made of steps or of open cells are certified by their matrix, see :mod:`.provable_claims`.
 
     Parameters
     ----------

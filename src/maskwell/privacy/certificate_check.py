@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import check_kind, check_path
-from maskwell.core.documents import from_json, from_json_noting, read_document
+from maskwell.core.documents import fingerprint_of, from_json, from_json_noting, read_document
 from maskwell.core.exact import Parity, from_text, parity_text, to_text, told_apart
 from maskwell.core.phrases import fault_of
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import CertificateError, MaskwellError
 from maskwell.privacy.certificate import RULES, VERSION, Certificate, answer_of, bound_of
@@ -46,7 +45,7 @@ class Verified:
     """What came of the checks.
 
     ``meets`` is the proved answer to the demand, None without one or when a check failed; ``slack_used`` says that it
-    is yes only within the slack for decimals (:mod:`.slack`).
+    is yes only within the slack for decimals (:mod:`.criteria`).
 
     >>> from maskwell.core import Categories
     >>> from maskwell.designs import Uniform
@@ -269,7 +268,7 @@ def _columns(design: Design) -> str:
 def _parity(design: Design, claims: Mapping[str, Any]) -> str:
     _same(claims["parity"], to_text(parity_of_rows(design)), "parity")
     _same(claims["parity"], to_text(design.parity_exact()), "parity")
-    return f"parity is {_shown(design.parity_exact())}, exactly as claimed"
+    return f"parity is {_exact_or_about(design.parity_exact())}, exactly as claimed"
 
 
 def _demand(claims: Mapping[str, Any]) -> str:
@@ -278,7 +277,7 @@ def _demand(claims: Mapping[str, Any]) -> str:
     _same(claimed, bound, "the demand")
     if claimed["stated"]["language"] == "epsilon":
         _check_exp(from_text(claimed["stated"]["epsilon"]), from_text(claimed["gamma"]))
-    stated, gamma = claimed["stated"], _shown_text(claimed["gamma"])
+    stated, gamma = claimed["stated"], _bound_text(claimed["gamma"])
     asked = ", ".join(
         f"{key} = {value}" for key, value in stated.items() if isinstance(value, str) and key != "language"
     )
@@ -303,7 +302,8 @@ def _meets(design: Design, claims: Mapping[str, Any]) -> str:
     _same(claims.get("slack"), recomputed.get("slack"), "the slack that was needed")
     answer = "meets" if recomputed["meets"] else "does not meet"
     if "slack" not in recomputed:
-        return f"parity {_shown(design.parity_exact())} {answer} the bound {_shown_text(recomputed['demand']['gamma'])}"
+        bound = _bound_text(recomputed["demand"]["gamma"])
+        return f"parity {_exact_or_about(design.parity_exact())} {answer} the bound {bound}"
     parity, bound = told_apart(design.parity_exact(), from_text(recomputed["demand"]["gamma"]))
     decimal_sides = recomputed["slack"]["given_as_decimals"]
     whose = "both were" if len(decimal_sides) > 1 else f"the {decimal_sides[0]} was"
@@ -317,7 +317,7 @@ def _admissible(design: Design, claims: Mapping[str, Any]) -> str:
         return f"nothing is claimed {'without a bound on parity' if level == math.inf else 'of products'}"
     reason = why_not(design)
     if reason is None:
-        return f"no design of parity {_shown(level)} tells more: every report has its witness"
+        return f"no design of parity {_exact_or_about(level)} tells more: every report has its witness"
     return f"not admissible: {reason}"
 
 
@@ -328,19 +328,18 @@ def _improves(design: Design, claims: Mapping[str, Any]) -> str:
     if (fault := read.fault(design)) is not None:
         raise _Wrong(fault)
     original = read.original
-    return (
-        f"tells all that the {original.kind} design of parity {_shown(original.parity_exact())} does, and that is C P"
-    )
+    parity = _exact_or_about(original.parity_exact())
+    return f"tells all that the {original.kind} design of parity {parity} does, and that is C P"
 
 
 def _a(design: Design) -> str:
     return f"{'an' if design.kind.startswith('l-') else 'a'} {design.kind}"
 
 
-def _shown(value: Parity) -> str:
+def _exact_or_about(value: Parity) -> str:
     exact = to_text(value)
     return exact if len(exact) <= 30 else f"about {parity_text(value)}"
 
 
-def _shown_text(text: str) -> str:
-    return _shown(math.inf if text == "inf" else from_text(text))
+def _bound_text(text: str) -> str:
+    return _exact_or_about(math.inf if text == "inf" else from_text(text))

@@ -37,8 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind, kind_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, check_kind, kind_of
 from maskwell.core.exact import (
     Number,
     Parity,
@@ -130,7 +129,7 @@ class Demand:
     closed
         Whether reaching the limit is already a breach (the closed form of rho1-to-rho2).
     decimals
-        Whether it was given as decimals or floats, whose last digit is not meant; see :mod:`.slack`.
+        Whether it was given as decimals or floats, whose last digit is not meant; see the head of this module.
     attained
         Whether some prior reaches the bound, and not only approaches it.
     sampled
@@ -181,17 +180,7 @@ class Demand:
         bound = safe_below(value, name)
         if bound < 1:
             raise ParameterError(f"{name} = {value} is below 1", hint=f"give {name} of 1 or more", **{name: value})
-        upper, lower = _beta_curves(bound) if name == "beta" else _gamma_curves(bound)
-        return cls(
-            name,
-            f"{name} = {value}",
-            bound,
-            decimals=is_decimal(value),
-            attained=name != "beta",
-            stated={"language": name, name: to_text(bound)},
-            upper_curve=upper,
-            lower_curve=lower,
-        )
+        return cls._in_one_number(name, value, bound, gamma=bound)
 
     @classmethod
     def from_epsilon(cls, epsilon: Number) -> Demand:
@@ -201,14 +190,18 @@ class Demand:
             raise ParameterError(
                 f"epsilon = {epsilon} is not from 0 to 700", hint="give a number such as 1", epsilon=epsilon
             )
-        gamma = exp_below(bound)
-        upper, lower = _gamma_curves(gamma)
+        return cls._in_one_number("epsilon", epsilon, bound, gamma=exp_below(bound))
+
+    @classmethod
+    def _in_one_number(cls, name: str, value: Number, bound: Fraction, *, gamma: Fraction) -> Demand:
+        upper, lower = _beta_curves(gamma) if name == "beta" else _gamma_curves(gamma)
         return cls(
-            "epsilon",
-            f"epsilon = {epsilon}",
+            name,
+            f"{name} = {value}",
             gamma,
-            decimals=is_decimal(epsilon),
-            stated={"language": "epsilon", "epsilon": to_text(bound)},
+            decimals=is_decimal(value),
+            attained=name != "beta",
+            stated={"language": name, name: to_text(bound)},
             upper_curve=upper,
             lower_curve=lower,
         )

@@ -10,7 +10,7 @@ where odds(x) = x / (1 - x). Each kind of curve finds its own part of B:
 ===================  ============================================================================
 :class:`Steps`       exactly, from the ends of its pieces
 :class:`Lines`       exactly at the corners; inside a piece within 1e-15, never above
-:class:`Smooth`      a certain lower bound by bisection, for any nondecreasing function (:mod:`.smooth`)
+:class:`Smooth`      a certain lower bound by bisection, for any nondecreasing function (:mod:`.smooth_curves`)
 :class:`Boundary`    gamma itself: the curve of a bound on parity
 ===================  ============================================================================
 
@@ -28,8 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_list, check_kind, list_of, pairs_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, as_list, check_kind, list_of, pairs_of
 from maskwell.core.exact import (
     Number,
     Parity,
@@ -82,11 +81,13 @@ class Curve(Protocol):
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Where it jumps or bends."""
+        """Where it jumps or bends: nowhere, unless a kind of curve says so."""
+        return ()
 
     @property
     def decimals(self) -> bool:
         """Whether it was given as decimals or floats; a function is not: its bound is a certain one already."""
+        return False
 
     def values(self, p: Real) -> Real:
         """The curve at priors p, shape (n,)."""
@@ -96,11 +97,6 @@ class Curve(Protocol):
 
     def to_json(self) -> dict[str, Any] | None:
         """The curve as exact text, or None when only a program knows it."""
-
-
-def odds(x: Fraction) -> Parity:
-    """``x / (1 - x)``, infinite at 1."""
-    return math.inf if x == 1 else x / (1 - x)
 
 
 def odds_ratio(high: Fraction, low: Fraction) -> Parity:
@@ -134,7 +130,7 @@ def crossing(what: str, *, upper: bool) -> ParameterError:
 
 
 @dataclass(frozen=True)
-class Boundary:
+class Boundary(Curve):
     """The curve of a bound on parity: ``odds(h(p)) = gamma odds(p)`` upwards, ``odds(p) / gamma`` downwards.
 
     Source: [ChaiNayak2018, eq. (3.5)].
@@ -145,16 +141,6 @@ class Boundary:
 
     gamma: Parity
     upward: bool
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """None."""
-        return ()
-
-    @property
-    def decimals(self) -> bool:
-        """No: the demand that it belongs to knows."""
-        return False
 
     def values(self, p: Real) -> Real:
         """At priors p; 0 and 1 stay where they are, for gamma infinite too."""
@@ -175,7 +161,7 @@ class Boundary:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Curve):
     """A step function on [0, 1], in fractions.
 
     Attributes
@@ -286,7 +272,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Lines:
+class Lines(Curve):
     """A curve of straight lines between corners (p, value), from p = 0 to p = 1.
 
     >>> Lines.of([(0, 0), ("1/4", 1), (1, 1)]).bound(upper=True).lower   # the upper curve of beta = 4

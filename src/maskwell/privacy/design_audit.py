@@ -20,8 +20,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from maskwell.core.arguments import as_list, check_kind, shown_short
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_list, check_kind, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, is_decimal, log_of, safe_below, to_digits, to_float, to_text
 from maskwell.core.phrases import Printed
@@ -75,7 +74,7 @@ class AverageSecurity:
         return self.verdict(design).meets
 
     def verdict(self, design: Design) -> Verdict:
-        """The same, and whether only the slack for decimals makes it so; see :mod:`.slack`."""
+        """The same, and whether only the slack for decimals makes it so; see :mod:`.criteria`."""
         value = Fraction(average_security(design))
         if abs(value - self.phi) < CLOSE:
             value = _exact(design, value)
@@ -144,7 +143,7 @@ class Audit:
 
     @property
     def slack_used(self) -> bool | None:
-        """Whether only the slack for decimals makes it so; ``None`` without a demand. See :mod:`.slack`."""
+        """Whether only the slack for decimals makes it so; ``None`` without a demand. See :mod:`.criteria`."""
         return None if self.demand is None else self._verdict.slack_used
 
     @cached_property
@@ -213,7 +212,7 @@ class Audit:
         if self.design.has_entries_up_to(SHOWN_ENTRIES):
             return []
         asked = {"what the prior becomes": self.prior is not None, "the sensitive categories": bool(self.sensitive)}
-        words = " and ".join(words for words, given in asked.items() if given)
+        words = " and ".join(words for words, is_asked in asked.items() if is_asked)
         left = [f"left out: {words} after each report, for more than {SHOWN_ENTRIES:,} entries"] if words else []
         guess = "left out: how often the best guess is right under the prior, which needs a matrix too large for it"
         left += [guess] if self._guess() is None else []

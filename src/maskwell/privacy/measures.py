@@ -165,13 +165,14 @@ class Measure:
 
     def to_dict(self, design: Design) -> dict[str, Any]:
         """Plain values for JSON."""
-        named = {"sensitive": [_label(design, j) for j in self.sensitive]} if self.sensitive else {}
+        named = {"sensitive": [plain_truth(design, code) for code in self.sensitive]} if self.sensitive else {}
         prior = {"prior": [to_text(p) for p in self.prior]} if self.prior else {}
         return {"name": self.name, **named, **prior}
 
 
-def _label(design: Design, j: int) -> Any:
-    label = design.inputs.labels[j]
+def plain_truth(design: Design, code: int) -> Any:
+    """The label of a true category as JSON can hold it."""
+    label = design.inputs.labels[code]
     return label if isinstance(label, str | int | float | bool) else str(label)
 
 

@@ -37,8 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, as_whole, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_list, as_whole, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, safe_below, to_float, to_text
 from maskwell.designs.dense import Dense

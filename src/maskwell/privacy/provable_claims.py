@@ -50,7 +50,6 @@ from typing import Any, Literal
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, common_denominator, from_text, to_text, told_apart
-from maskwell.core.report_data import Reports
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
@@ -219,13 +218,8 @@ def written_out(design: Design) -> Dense:
     except TooLargeError as error:
         raise _too_large(design) from error
     made = {"kind": design.kind, "fingerprint": design.fingerprint}
-    return Dense.of(rows, design.inputs, _reports(design)).noting_decimals(design).with_provenance(written_out=made)
-
-
-def _reports(design: Design) -> Categories:
-    if isinstance(design.outputs, Categories):
-        return design.outputs
-    return Categories.of(Reports(design.fingerprint, design.k, "bits", design.report_space()).texts())
+    written = Dense.of(rows, design.inputs, design.written_reports())
+    return written.noting_decimals(design).with_provenance(written_out=made)
 
 
 def _too_large(design: Design) -> TooLargeError:

@@ -20,11 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, check_kind
 from maskwell.core.exact import Number, as_fraction
 from maskwell.errors import ParameterError
-from maskwell.privacy.curves import Bound, crossing, side
+from maskwell.privacy.curves import Bound, Curve, crossing, side
 
 END = 1e-9
 """Priors from END to 1 - END are looked at; further out a function returns rounding noise only."""
@@ -35,7 +34,7 @@ NOISE = 2.0**-51  # how far the value of a function near 1 may be off
 
 
 @dataclass(frozen=True)
-class Smooth:
+class Smooth(Curve):
     """A nondecreasing function of the prior.
 
     Attributes
@@ -80,11 +79,6 @@ class Smooth:
                 hint="jumps lie strictly between 0 and 1; a ratio of odds is at least 1 everywhere",
             )
         return cls(function, at, ends[0], ends[1])
-
-    @property
-    def decimals(self) -> bool:
-        """No: its bound is a certain one, with nothing to forgive."""
-        return False
 
     @property
     def breaks(self) -> tuple[float, ...]:

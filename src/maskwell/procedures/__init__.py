@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from maskwell.procedures.category_cards import greenberg as greenberg
     from maskwell.procedures.category_cards import greenberg_statements as greenberg_statements
     from maskwell.procedures.category_cards import permutation_deck as permutation_deck
+    from maskwell.procedures.category_encodings import bits as bits
     from maskwell.procedures.category_encodings import kary as kary
     from maskwell.procedures.category_encodings import ldiverse as ldiverse
     from maskwell.procedures.category_encodings import oue as oue
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from maskwell.procedures.forced_answers import forced as forced
     from maskwell.procedures.forced_answers import lie_detector as lie_detector
     from maskwell.procedures.forced_answers import liu_chow as liu_chow
-    from maskwell.procedures.item_bits import bits as bits
     from maskwell.procedures.joint_answers import repeated as repeated
     from maskwell.procedures.joint_answers import shared as shared
     from maskwell.procedures.nonrandomized import Sensitivity as Sensitivity
@@ -58,12 +58,11 @@ else:
         __name__,
         submod_attrs={
             "category_cards": ["abul_ela", "bourke_dalenius", "greenberg", "greenberg_statements", "permutation_deck"],
-            "category_encodings": ["kary", "ldiverse", "oue", "rappor", "subset"],
+            "category_encodings": ["bits", "kary", "ldiverse", "oue", "rappor", "subset"],
             "counted_draws": ["chow", "christofides", "kuk"],
             "decks": ["Deck", "make_deck"],
             "dice_spinner": ["DiceTable", "Spinner", "dice_table", "make_spinner"],
             "forced_answers": ["cheating", "forced", "lie_detector", "liu_chow"],
-            "item_bits": ["bits"],
             "joint_answers": ["repeated", "shared"],
             "nonrandomized": ["Sensitivity", "crosswise", "sensitivity_to_q", "triangular"],
             "realisation": ["Device", "make_device"],

@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
@@ -20,17 +21,17 @@ from maskwell.designs.mixture import Mixture
 from maskwell.errors import ParameterError
 from maskwell.procedures.design_builders import (
     NO_PROTECTION,
-    UNRELATED,
     check_list,
     check_shares,
     named,
-    numbered,
+    of_pairs,
+    one_for_each,
     one_of_several,
     one_source,
     with_unrelated,
     yes_or_no,
 )
-from maskwell.procedures.procedure import Kind, Parameter, Procedure
+from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
 
 REVEALING = "a category with beta = 0 is only reported by those who belong to it"
 
@@ -52,17 +53,13 @@ def greenberg(
     (Fraction(7, 1), 'liu-chow --p 3/5 --q 1/5,1/10,1/10')
     """
     check_two(categories)
-    answers = numbered(beta, "beta")
-    if len(answers) != len(categories):
-        raise ParameterError(
-            f"{len(answers)} numbers in beta for {len(categories)} categories", hint="give one for each"
-        )
+    answers = one_for_each(beta, "beta", len(categories), said="numbers in beta")
     truthful, (shares, settled) = check_probability(p, "p"), check_shares(answers)
     fixed = [(1 - truthful) * share for share in shares]
     return named(
         Mixture.of(truthful, fixed, categories),
-        family="greenberg",
-        parameters={"p": truthful, "beta": shares},
+        "greenberg",
+        {"p": truthful, "beta": shares},
         needs="p above 0",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
@@ -103,19 +100,22 @@ def abul_ela(categories: Categories, probabilities: Sequence[Number], *, allow_u
     (Fraction(3, 1), False)
     """
     check_two(categories)
-    k, cards = len(categories), numbered(probabilities, "probabilities")
-    if len(cards) != k:
-        raise ParameterError(f"{len(cards)} probabilities for {k} categories", hint="give one for each")
-    p, settled = check_shares(cards)
+    k = len(categories)
+    p, settled = check_shares(one_for_each(probabilities, "probabilities", k))
     return one_of_several(
         yes_or_no(p, categories),
-        family="abul-ela",
-        parameters={"probabilities": p},
+        "abul-ela",
+        {"probabilities": p},
         needs="probabilities that are not all equal",
         samples=f"one of {k - 1} samples or more: {k} shares need {k - 1} different decks",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
     )
+
+
+def _abul_ela_cards(parameters: Mapping[str, Any], k: int) -> list[Share]:
+    shares = enumerate(parameters["probabilities"])
+    return [(share, tuple(int(j != asked) for j in range(k)), f"statement {asked}") for asked, share in shares]
 
 
 ABUL_ELA = Procedure(
@@ -126,10 +126,8 @@ ABUL_ELA = Procedure(
     example="--k 3 --probabilities 0.6,0.2,0.2",
     parameters=(Parameter("probabilities", Kind.PROBABILITIES, "shares of the cards that name each category"),),
     truths=None,
+    cards=_abul_ela_cards,
 )
-
-
-CATEGORY = "category"
 
 
 def greenberg_statements(
@@ -162,22 +160,21 @@ def greenberg_statements(
     6
     """
     check_two(categories)
-    k, cards = len(categories), numbered(statements, "statements")
-    if len(cards) != k:
-        raise ParameterError(f"{len(cards)} statements for {k} categories", hint="give the share of one for each")
+    k = len(categories)
+    cards = one_for_each(statements, "statements", k, hint="give the share of one for each")
     (p0, *p), settled = check_shares({"unrelated": unrelated, **cards})
     parameters: dict[str, object] = {"statements": p, "unrelated": p0}
     if beta is None:
         design = yes_or_no([share + p0 * y for share in p for y in (1, 0)], with_unrelated(categories))
-        notes: dict[str, object] = {"variables": [CATEGORY, UNRELATED], "wanted": CATEGORY}
+        notes = of_pairs("category")
     else:
         known = check_probability(beta, "beta")
         parameters["beta"] = known
         design, notes = yes_or_no([share + p0 * known for share in p], categories), {}
     return one_of_several(
         design,
-        family="greenberg-statements",
-        parameters=parameters,
+        "greenberg-statements",
+        parameters,
         needs="statements that are not all equal",
         samples=_samples(k, unknown=beta is None),
         allow_unidentifiable=allow_unidentifiable,
@@ -209,6 +206,7 @@ GREENBERG_STATEMENTS = Procedure(
         Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question", required=False),
     ),
     truths=None,
+    without_cards=True,
 )
 
 
@@ -227,14 +225,12 @@ def bourke_dalenius(categories: Categories, weights: Sequence[Number], *, allow_
     Fraction(7, 1)
     """
     check_two(categories)
-    k, shares = len(categories), numbered(weights, "weights")
-    if len(shares) != k:
-        raise ParameterError(f"{len(shares)} weights for {k} categories", hint="give one for each", weights=weights)
-    w, settled = check_shares(shares)
+    k = len(categories)
+    w, settled = check_shares(one_for_each(weights, "weights", k))
     return named(
         Dense.of([[w[(i - j) % k] for j in range(k)] for i in range(k)], categories, Categories.of(range(1, k + 1))),
-        family="bourke-dalenius",
-        parameters={"weights": w},
+        "bourke-dalenius",
+        {"weights": w},
         needs="weights without a vanishing Fourier coefficient, such as one weight above 1/2",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
@@ -264,10 +260,7 @@ def permutation_deck(
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     check_two(categories)
     cards = [_places(categories, order) for order in check_list(orders, "orders")]
-    shares = numbered(weights, "weights")
-    if len(shares) != len(cards):
-        raise ParameterError(f"{len(shares)} weights for {len(cards)} cards", hint="give one for each", weights=weights)
-    w, settled = check_shares(shares)
+    w, settled = check_shares(one_for_each(weights, "weights", len(cards), of="cards"))
     k = len(categories)
     P = [
         [sum((share for share, card in zip(w, cards, strict=True) if card[i] == j), Fraction(0)) for j in range(k)]
@@ -276,8 +269,8 @@ def permutation_deck(
     design = Dense.of(P, categories, Categories.of(range(1, k + 1)))
     return named(
         design,
-        family="permutation-deck",
-        parameters={"weights": w, "orders": [" ".join(str(place) for place in card) for card in cards]},
+        "permutation-deck",
+        {"weights": w, "orders": [" ".join(str(place) for place in card) for card in cards]},
         needs="cards whose orders and weights tell the categories apart, such as one card above 1/2",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
@@ -299,6 +292,10 @@ def _places(categories: Categories, order: Sequence[Hashable]) -> list[int]:
     return codes
 
 
+def _bourke_dalenius_cards(parameters: Mapping[str, Any], k: int) -> list[Share]:
+    return [(share, tuple((j + r) % k for j in range(k)), "order") for r, share in enumerate(parameters["weights"])]
+
+
 BOURKE_DALENIUS = Procedure(
     name="bourke-dalenius",
     build=bourke_dalenius,
@@ -308,4 +305,5 @@ BOURKE_DALENIUS = Procedure(
     parameters=(Parameter("weights", Kind.PROBABILITIES, "shares of the k cards, by how far they move the list on"),),
     truths=None,
     reports=None,
+    cards=_bourke_dalenius_cards,
 )

@@ -7,16 +7,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import comb
+from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.errors import ParameterError
 from maskwell.procedures.design_builders import check_count, check_shares, numbered, of_two_truths
-from maskwell.procedures.procedure import Kind, Parameter, Procedure
+from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
 
 MOST_DRAWS = 1000
 
@@ -38,8 +39,8 @@ def kuk(theta1: Number, theta2: Number, draws: int, *, allow_unidentifiable: boo
     return of_two_truths(
         _binomial(r, theta1),
         _binomial(r, theta2),
-        family="kuk",
-        parameters={"theta1": theta1, "theta2": theta2, "draws": r},
+        "kuk",
+        {"theta1": theta1, "theta2": theta2, "draws": r},
         needs="theta1 different from theta2",
         reports=Categories.numbered(r + 1),
         allow_unidentifiable=allow_unidentifiable,
@@ -62,6 +63,7 @@ KUK = Procedure(
         Parameter("draws", Kind.COUNT, "cards drawn, with replacement"),
     ),
     reports=None,
+    without_cards=True,
 )
 
 
@@ -98,8 +100,8 @@ def chow(
     return of_two_truths(
         members,
         members[::-1],
-        family="chow",
-        parameters={"red": L, "blue": M, "draws": r},
+        "chow",
+        {"red": L, "blue": M, "draws": r},
         needs="red different from blue",
         reports=Categories.numbered(r + 1),
         allow_unidentifiable=allow_unidentifiable,
@@ -119,6 +121,7 @@ CHOW = Procedure(
         Parameter("allow_revealing", Kind.FLAG, "allow reports that only one group can give", required=False),
     ),
     reports=None,
+    without_cards=True,
 )
 
 
@@ -143,13 +146,18 @@ def christofides(probabilities: Sequence[Number], *, allow_unidentifiable: bool 
     return of_two_truths(
         p[::-1],
         p,
-        family="christofides",
-        parameters={"probabilities": p},
+        "christofides",
+        {"probabilities": p},
         needs="probabilities that do not read the same backwards",
         reports=Categories.of(range(1, len(p) + 1)),
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
     )
+
+
+def _christofides_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    p = parameters["probabilities"]
+    return [(share, (len(p) - 1 - number, number), "table") for number, share in enumerate(p)]
 
 
 CHRISTOFIDES = Procedure(
@@ -160,4 +168,5 @@ CHRISTOFIDES = Procedure(
     example="--probabilities 1/2,1/3,1/6",
     parameters=(Parameter("probabilities", Kind.PROBABILITIES, "chances of the numbers 1, 2, ..."),),
     reports=None,
+    cards=_christofides_cards,
 )

@@ -19,10 +19,10 @@ from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.core.phrases import listed
-from maskwell.core.report_data import Reports
 from maskwell.designs.design import Design, big
 from maskwell.errors import LabelError, MatrixError, ParameterError, TooLargeError
 from maskwell.privacy.criteria import verdict
+from maskwell.procedures.procedure import Share
 
 NONE = ("none", "none of them", "none of all these")
 """What is said for an empty set: the first that is no category."""
@@ -57,9 +57,7 @@ def report_labels(design: Design) -> list[str]:
 
 def written_reports(design: Design) -> list[str]:
     """What is written down for each report, in row order: its label, or for sets k characters 0 and 1."""
-    if isinstance(design.outputs, Categories):
-        return _texts(design.outputs.labels)
-    return list(Reports(design.fingerprint, design.k, "bits", design.report_space()).texts())
+    return _texts(design.written_reports().labels)
 
 
 def _texts(labels: Sequence[Hashable]) -> list[str]:
@@ -89,8 +87,6 @@ MOST_CARDS = 1000
 
 ENTRY_LIMIT = 10_000
 Columns = Sequence[Sequence[Fraction]]
-Share = tuple[Fraction, tuple[int, ...], str]
-"""The share of a kind of card in a deck, its reports and its face."""
 
 
 @dataclass(frozen=True)

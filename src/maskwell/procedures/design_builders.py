@@ -53,9 +53,9 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
             hint="these shares must sum to 1, fractions exactly; nothing is rescaled for you",
             shares=dict(shares),
         )
-    (numerators,), noted = exact_columns([[value] for value in shares.values()])
+    (numerators,), notes = exact_columns([[value] for value in shares.values()])
     fractions = [Fraction(n, sum(numerators)) for n in numerators]
-    return [share if exact else GivenDecimal(share) for share in fractions], noted.get("settled", 0.0)
+    return [share if exact else GivenDecimal(share) for share in fractions], notes.get("settled", 0.0)
 
 
 def _summed(names: Sequence[str]) -> str:
@@ -76,6 +76,24 @@ def numbered(values: Iterable[Number], name: str) -> dict[str, Number]:
     return {f"{name}[{i}]": value for i, value in enumerate(check_list(values, name))}
 
 
+def one_for_each(
+    values: Iterable[Number], name: str, count: int, *, of: str = "categories", said: str = "", hint: str = ""
+) -> dict[str, Number]:
+    """List entries under the names that errors use, as many as there are categories or the like.
+
+    ``said`` is what the error counts; the name of the list if left out.
+
+    >>> one_for_each([0.2, 0.8], "weights", 2)
+    {'weights[0]': 0.2, 'weights[1]': 0.8}
+    """
+    entries = numbered(values, name)
+    if len(entries) != count:
+        raise ParameterError(
+            f"{len(entries)} {said or name} for {count} {of}", hint=hint or "give one for each", **{name: values}
+        )
+    return entries
+
+
 def check_count(value: Number, name: str, *, low: int, high: int) -> int:
     """A whole number in a range."""
     count = as_count(value, name)
@@ -88,12 +106,41 @@ def check_count(value: Number, name: str, *, low: int, high: int) -> int:
     return count
 
 
+def of_two_reports(
+    sensitive: Fraction,
+    other: Fraction,
+    family: str,
+    parameters: Mapping[str, object],
+    *,
+    needs: str,
+    reports: Sequence[str] = ("yes", "no"),
+    allow_unidentifiable: bool = False,
+    **notes: object,
+) -> Dense:
+    """The design of a device with two reports for one sensitive category and its complement.
+
+        P = [[a, b], [1 - a, 1 - b]]
+
+    where ``sensitive`` and ``other`` are a and b, the chances of the first report. Source: derived, by definition.
+    """
+    return of_two_truths(
+        [sensitive, 1 - sensitive],
+        [other, 1 - other],
+        family,
+        parameters,
+        needs=needs,
+        reports=Categories.of(reports),
+        allow_unidentifiable=allow_unidentifiable,
+        **notes,
+    )
+
+
 def of_two_truths(
     sensitive: Sequence[Fraction],
     other: Sequence[Fraction],
-    *,
     family: str,
     parameters: Mapping[str, object],
+    *,
     needs: str,
     reports: Categories = YES_NO,
     allow_unidentifiable: bool = False,
@@ -107,14 +154,9 @@ def of_two_truths(
     Source: [Adeshiyan2011, section 2.5].
     """
     design = Dense.of([[a, b] for a, b in zip(sensitive, other, strict=True)], YES_NO, reports)
+    warning = _warning(sensitive, other)
     return named(
-        design,
-        family=family,
-        parameters=parameters,
-        needs=needs,
-        allow_unidentifiable=allow_unidentifiable,
-        warning=_warning(sensitive, other),
-        **notes,
+        design, family, parameters, needs=needs, allow_unidentifiable=allow_unidentifiable, warning=warning, **notes
     )
 
 
@@ -127,9 +169,9 @@ def _warning(sensitive: Sequence[Fraction], other: Sequence[Fraction]) -> str:
 
 def named(
     design: D,
-    *,
     family: str,
     parameters: Mapping[str, object],
+    *,
     needs: str = "",
     allow_unidentifiable: bool = False,
     **notes: object,
@@ -197,13 +239,22 @@ ONE_SOURCE = "some reports can only come from one category"
 UNRELATED = "unrelated answer"
 
 
-def with_unrelated(own: Categories = YES_NO) -> Categories:
+def with_unrelated(answers: Categories = YES_NO) -> Categories:
     """Pairs of an own and an unrelated answer, the own one slowest.
 
     >>> with_unrelated().labels
     (('yes', 'yes'), ('yes', 'no'), ('no', 'yes'), ('no', 'no'))
     """
-    return Categories.of(product(own.labels, YES_NO.labels))
+    return Categories.of(product(answers.labels, YES_NO.labels))
+
+
+def of_pairs(first: str) -> dict[str, Any]:
+    """What is noted where truths are such pairs: the names of both, and that shares of the first are estimated.
+
+    >>> of_pairs("category")
+    {'variables': ['category', 'unrelated answer'], 'wanted': 'category'}
+    """
+    return {"variables": [first, UNRELATED], "wanted": first}
 
 
 def yes_or_no(chances: Sequence[Fraction], truths: Categories) -> Dense:
@@ -219,15 +270,26 @@ def yes_or_no(chances: Sequence[Fraction], truths: Categories) -> Dense:
     return Dense.of([list(chances), [1 - chance for chance in chances]], truths, YES_NO)
 
 
+def one_of_two(
+    chances: Sequence[Fraction], kinds: Categories, family: str, p: Fraction, *, samples: str, **notes: Any
+) -> Dense:
+    """The design of one of two samples that differ in ``p`` and give the shares of several kinds of people.
+
+    ``chances`` are those of a yes from each kind. Every p tells something, 0 and 1 too.
+    """
+    design = yes_or_no(chances, kinds)
+    return one_of_several(design, family, {"p": p}, needs="p from 0 to 1", samples=samples, **notes)
+
+
 def one_of_several(
     design: Dense,
-    *,
     family: str,
     parameters: Mapping[str, object],
+    *,
     needs: str,
     samples: str,
     allow_unidentifiable: bool = False,
-    **notes: object,
+    **notes: Any,
 ) -> Dense:
     """The design of one sample among several, after the check that it tells anything at all.
 
@@ -241,15 +303,9 @@ def one_of_several(
             hint=f"give {needs}",
             parameters=dict(parameters),
         )
+    together = "" if design.identifiable else samples
     return named(
-        design,
-        family=family,
-        parameters=parameters,
-        needs="",
-        allow_unidentifiable=True,
-        samples="" if design.identifiable else samples,
-        warning=one_source(design),
-        **notes,
+        design, family, parameters, allow_unidentifiable=True, samples=together, warning=one_source(design), **notes
     )
 
 

@@ -16,15 +16,13 @@ from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import check_two
 from maskwell.designs.mixture import Mixture
-from maskwell.errors import ParameterError
 from maskwell.procedures.design_builders import (
     NO_PROTECTION,
     check_shares,
     named,
-    numbered,
-    of_two_truths,
-    one_of_several,
-    yes_or_no,
+    of_two_reports,
+    one_for_each,
+    one_of_two,
 )
 from maskwell.procedures.procedure import Kind, Parameter, Procedure
 
@@ -45,11 +43,11 @@ def forced(truth: Number, yes: Number, no: Number, *, allow_unidentifiable: bool
     (['11/12', '1/6'], Fraction(10, 1))
     """
     (t, y, n), settled = check_shares({"truth": truth, "yes": yes, "no": no})
-    return of_two_truths(
-        [t + y, n],
-        [y, t + n],
-        family="forced",
-        parameters={"truth": t, "yes": y, "no": n},
+    return of_two_reports(
+        t + y,
+        y,
+        "forced",
+        {"truth": t, "yes": y, "no": n},
         needs="truth above 0",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
@@ -88,17 +86,13 @@ def liu_chow(categories: Categories, p: Number, q: Sequence[Number], *, allow_un
     Fraction(7, 1)
     """
     check_two(categories)
-    white = numbered(q, "q")
-    if len(white) != len(categories):
-        raise ParameterError(
-            f"{len(white)} numbers in q for {len(categories)} categories", hint="give one for each", q=q
-        )
+    white = one_for_each(q, "q", len(categories), said="numbers in q")
     (red, *fixed), settled = check_shares({"p": p, **white})
     warning = NO_PROTECTION if red == 1 else REVEALING_BALL if red and not all(fixed) else ""
     return named(
         Mixture.of(red, fixed, categories),
-        family="liu-chow",
-        parameters={"p": red, "q": fixed},
+        "liu-chow",
+        {"p": red, "q": fixed},
         needs="p above 0",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
@@ -139,13 +133,8 @@ def cheating(p: Number) -> Dense:
     ['1', '1/5', '0']
     """
     chance = check_probability(p, "p")
-    return one_of_several(
-        yes_or_no([Fraction(1), chance, Fraction(0)], Categories.of(HONEST_OR_NOT)),
-        family="cheating-detection",
-        parameters={"p": chance},
-        needs="p from 0 to 1",
-        samples=SAMPLES,
-    )
+    chances, kinds = [Fraction(1), chance, Fraction(0)], Categories.of(HONEST_OR_NOT)
+    return one_of_two(chances, kinds, "cheating-detection", chance, samples=SAMPLES)
 
 
 CHEATING = Procedure(
@@ -183,13 +172,8 @@ def lie_detector(p: Number) -> Dense:
     ['1', '0', '5/6']
     """
     share = check_probability(p, "p")
-    return one_of_several(
-        yes_or_no([Fraction(1), Fraction(0), 1 - share], Categories.of(CARRIERS)),
-        family="lie-detector",
-        parameters={"p": share},
-        needs="p from 0 to 1",
-        samples=SAMPLES,
-    )
+    chances, kinds = [Fraction(1), Fraction(0), 1 - share], Categories.of(CARRIERS)
+    return one_of_two(chances, kinds, "lie-detector", share, samples=SAMPLES)
 
 
 LIE_DETECTOR = Procedure(

@@ -67,8 +67,8 @@ def shared(
     design = Dense.of(P, products[0].inputs, products[0].outputs).noting_decimals(*products)
     return named(
         design,
-        family="shared",
-        parameters={"weights": shares},
+        "shared",
+        {"weights": shares},
         needs="outcomes that tell the combinations of answers apart",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,

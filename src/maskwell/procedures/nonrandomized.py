@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
 from maskwell.core.arguments import as_real, check_kind
-from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.procedures.design_builders import of_two_truths
+from maskwell.procedures.design_builders import of_two_reports
 from maskwell.procedures.procedure import Kind, Parameter, Procedure
 
 CROSSWISE_REPORTS = ("same", "different")
@@ -39,29 +38,15 @@ def crosswise(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
     (Fraction(5, 1), 'warner --p 1/6')
     """
     share = check_probability(q, "q")
-    return _of_share(
+    return of_two_reports(
         share,
-        members=share,
-        others=1 - share,
-        family="crosswise",
+        1 - share,
+        "crosswise",
+        {"q": share},
         needs="q away from 1/2",
         reports=CROSSWISE_REPORTS,
         allow_unidentifiable=allow_unidentifiable,
         same_as=f"warner --p {share}",
-    )
-
-
-def _of_share(
-    q: Fraction, *, members: Fraction, others: Fraction, family: str, reports: tuple[str, str], **notes: Any
-) -> Dense:
-    """The design in which the first report has these chances from members of the sensitive group and from others."""
-    return of_two_truths(
-        [members, 1 - members],
-        [others, 1 - others],
-        family=family,
-        parameters={"q": q},
-        reports=Categories.of(reports),
-        **notes,
     )
 
 
@@ -73,6 +58,7 @@ CROSSWISE = Procedure(
     example="--q 1/6",
     parameters=(Parameter("q", Kind.PROBABILITY, "known share of yes to the innocuous question"),),
     reports=CROSSWISE_REPORTS,
+    without_cards=True,
 )
 
 
@@ -94,11 +80,11 @@ def triangular(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
     (['1', '1/4'], 'mangat --p 3/4')
     """
     share = check_probability(q, "q")
-    return _of_share(
+    return of_two_reports(
+        Fraction(1),
         share,
-        members=Fraction(1),
-        others=share,
-        family="triangular",
+        "triangular",
+        {"q": share},
         needs="q below 1",
         reports=TRIANGULAR_REPORTS,
         allow_unidentifiable=allow_unidentifiable,
@@ -114,6 +100,7 @@ TRIANGULAR = Procedure(
     example="--q 1/4",
     parameters=(Parameter("q", Kind.PROBABILITY, "known share of people with the innocuous trait"),),
     reports=TRIANGULAR_REPORTS,
+    without_cards=True,
 )
 
 
@@ -162,13 +149,7 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        return {
-            "family": self.family,
-            "q": self.q,
-            "lam_hat": self.lam_hat,
-            "pi_hat": self.pi_hat,
-            "derivative": self.derivative,
-        }
+        return asdict(self)
 
 
 def sensitivity_to_q(family: str, *, q: Number, lam_hat: Number) -> Sensitivity:

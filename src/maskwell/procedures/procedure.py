@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import Any, cast
 
 from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError
+
+Share = tuple[Fraction, tuple[int, ...], str]
+"""The share of a kind of card in a deck, the code of its report for each truth, and what is printed on it."""
 
 DEMAND_WORDS = ("gamma", "epsilon")
 """The words in which a builder takes a demand: a bound on parity, or its logarithm."""
@@ -93,6 +97,11 @@ class Procedure:
     may_fail
         Whether some allowed parameters leave the proportions beyond estimation; ``build`` then takes
         ``allow_unidentifiable``.
+    cards
+        The cards by which the procedure is known, from its parameters and the number of truths; None where cards that
+        ask for the truth or say what to report will do.
+    without_cards
+        Whether it is carried out with other things than cards that tell what to say: questions, decks, urns.
 
     >>> from maskwell.procedures.registry import PROCEDURES
     >>> design = PROCEDURES["warner"].design({"p": "3/4"}, categories=Categories.of(["user", "not"]))
@@ -111,6 +120,8 @@ class Procedure:
     reports: tuple[Hashable, ...] | None = ("yes", "no")
     reports_named: bool = True
     may_fail: bool = True
+    cards: Callable[[Mapping[str, Any], int], list[Share]] | None = None
+    without_cards: bool = False
 
     def design(
         self,
@@ -144,7 +155,7 @@ class Procedure:
             raise ParameterError(
                 f"{self.name} {' and '.join(wrong)}",
                 hint=f"its parameters are {', '.join(known)}",
-                given=dict(parameters),
+                parameters=dict(parameters),
             )
 
     def _check_labels(self, categories: Categories | None, reports: Categories | None) -> None:

@@ -1,4 +1,8 @@
-"""From a design to the thing that lies on the table: which cards, dice or spinner, and what they realise."""
+"""From a design to the thing that lies on the table: which cards, dice or spinner, and what they realise.
+
+A design of a named procedure gets the cards by which the procedure is known. A design only notes where it came from,
+and notes can be edited; so the procedure is built again, and where its matrix is another one there are no such cards.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,23 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, Literal, cast
 
-from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.arguments import Flag, as_count, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.exact import common_denominator, to_text
+from maskwell.core.exact import as_fraction, common_denominator, to_text
 from maskwell.designs.design import Design
-from maskwell.errors import ParameterError
+from maskwell.errors import MaskwellError, MatrixError, ParameterError
 from maskwell.privacy.criteria import SLACK_IN_WORDS
-from maskwell.procedures.classical_cards import Known, best_deck, instructed, known_procedure
-from maskwell.procedures.decks import MOST_CARDS, Deck, check_entries, check_words, deck_of_any_size, make_deck
+from maskwell.procedures.decks import (
+    ENTRY_LIMIT,
+    MOST_CARDS,
+    Deck,
+    check_entries,
+    check_words,
+    deck_of_any_size,
+    from_shares,
+    make_deck,
+    truth_or_fixed,
+)
 from maskwell.procedures.dice_spinner import (
     DiceTable,
     Spinner,
@@ -24,24 +37,15 @@ from maskwell.procedures.dice_spinner import (
     make_spinner,
     sizes_in_tenths,
 )
-from maskwell.procedures.procedure import single_answers
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.procedure import Kind, single_answers
+from maskwell.procedures.registry import PROCEDURES
 from maskwell.procedures.small_decks import bounded_deck
+from maskwell.procedures.statement_cards import mangat
 
+Parameters = Mapping[str, Any]
 Medium = Literal["cards", "dice", "spinner"]
 MEDIA: tuple[Medium, ...] = ("cards", "dice", "spinner")
-TWICE = ("simmons-twice", "mangat-singh-singh-twice")
-OWN_WAY = (
-    "simmons",
-    "soberanis-cruz",
-    "mangat-singh-singh",
-    "greenberg-statements",
-    "crosswise",
-    "triangular",
-    "kuk",
-    "chow",
-    *TWICE,
-)
-"""Procedures that are carried out with other things than cards that tell what to say."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -150,7 +154,7 @@ def make_device(
     check_entries(design)
     check_words(design)
     known = known_procedure(design) if medium == "cards" and most is None and not general else None
-    if known is not None and known.family in OWN_WAY and _few_cards(known) and _answers_are_named(known, design):
+    if known is not None and _is_carried_out_without_cards(known, design):
         cards = deck_of_any_size(design)
         return Device(general=cards, deck=cards, procedure=known)
     laid = _general(design, most, medium, not_less_private=not_less_private)
@@ -165,6 +169,105 @@ def make_device(
     )
 
 
+@dataclass(frozen=True)
+class Known:
+    """A named procedure with its parameters, and the certainty that they give the matrix of the design."""
+
+    family: str
+    parameters: Parameters
+
+
+def known_procedure(design: Design) -> Known | None:
+    """The procedure that a design is, None where its provenance names none or is not true of its matrix.
+
+    >>> from maskwell.procedures import crosswise
+    >>> known_procedure(crosswise("1/6"))
+    Known(family='crosswise', parameters={'q': Fraction(1, 6)})
+    """
+    procedure = PROCEDURES.get(str(design.provenance.get("family")))
+    texts = design.provenance.get("parameters")
+    if procedure is None or not isinstance(texts, Mapping) or not design.has_entries_up_to(ENTRY_LIMIT):
+        return None
+    kinds = {parameter.name: parameter.kind for parameter in procedure.parameters}
+    flags = {name: True for name, kind in kinds.items() if kind is Kind.FLAG}  # what was allowed once is allowed again
+    try:
+        parameters = {name: _read(str(text), kinds[name]) for name, text in texts.items()}
+        categories = _sensitive_categories(design) if procedure.needs_categories else None
+        made = procedure.design({**parameters, **flags}, categories=categories, allow_unidentifiable=True)
+    except (KeyError, ValueError, TypeError, ArithmeticError, MaskwellError):
+        return None
+    same = made.exact_matrix() == design.exact_matrix()
+    return Known(procedure.name, parameters) if same else None
+
+
+def _sensitive_categories(design: Design) -> Categories:
+    """The categories of the sensitive question, where truths are pairs of it and an unrelated answer too."""
+    labels = design.inputs.labels
+    paired = "variables" in design.provenance and all(isinstance(one, tuple) for one in labels)
+    return Categories.of(dict.fromkeys(one[0] for one in labels if isinstance(one, tuple))) if paired else design.inputs
+
+
+def _read(text: str, kind: Kind) -> Any:
+    if kind is Kind.COUNT:
+        return as_count(text, "count")
+    if kind is Kind.PROBABILITIES:
+        return [as_fraction(part) for part in text.split(",")]
+    return as_fraction(text)
+
+
+def classical_deck(deck: Deck, *, most: int = MOST_CARDS) -> Deck | None:
+    """The cards by which a named procedure is known, None for a design that has none or needs too many of them.
+
+    >>> from maskwell.procedures import make_deck
+    >>> from maskwell.procedures import warner
+    >>> [(card.face, card.copies) for card in classical_deck(make_deck(warner("0.7"))).cards]
+    [('statement 0', 7), ('statement 1', 3)]
+    """
+    known = known_procedure(deck.realised)
+    cards = None if known is None else PROCEDURES[known.family].cards
+    if known is None or cards is None:
+        return None
+    try:
+        classical = from_shares(deck, cards(known.parameters, deck.realised.k), known.family)
+    except MatrixError:
+        return None
+    return classical if classical.size <= most else None
+
+
+def best_deck(deck: Deck) -> Deck:
+    """The same design with the cards that people understand best: classical ones, else simple ones, else tables."""
+    return classical_deck(deck) or _simple(deck) or deck
+
+
+def _simple(deck: Deck) -> Deck | None:
+    simple = truth_or_fixed(deck)
+    return simple if simple is not None and simple.size <= max(MOST_CARDS, deck.size) else None
+
+
+def instructed(deck: Deck) -> Design | None:
+    """The design of the instructions, where the truths of a design are kinds of people who may not follow them.
+
+    Nobody can be asked whether they always say no; they are asked as if everybody followed the rule.
+
+    >>> from maskwell.procedures import cheating
+    >>> from maskwell.procedures import make_deck
+    >>> instructed(make_deck(cheating("1/5"))).provenance["family"]   # one card in five says: say yes
+    'forced'
+    """
+    known, chances = known_procedure(deck.wish), deck.realised.exact_matrix()[0]
+    if known is None or known.family not in ("cheating-detection", "lie-detector"):
+        return None
+    if known.family == "cheating-detection":
+        made = forced(1 - chances[1], chances[1], 0, allow_unidentifiable=True)
+    else:
+        made = mangat(1 - chances[2], allow_unidentifiable=True)
+    return made.with_labels(made.inputs, cast(Categories, deck.realised.outputs))
+
+
+def _is_carried_out_without_cards(known: Known, design: Design) -> bool:
+    return PROCEDURES[known.family].without_cards and _few_cards(known) and _answers_are_named(known, design)
+
+
 def _few_cards(known: Known) -> bool:
     """Whether the procedure needs no more cards than people can shuffle."""
     shares = [known.parameters[name] for name in ("p", "p1", "p2", "theta1", "theta2") if name in known.parameters]
@@ -176,7 +279,7 @@ def _few_cards(known: Known) -> bool:
 
 def _answers_are_named(known: Known, design: Design) -> bool:
     """Whether each of two answers has its own words, where people answer twice."""
-    if known.family not in TWICE:
+    if not all(isinstance(report, tuple) for report in PROCEDURES[known.family].reports or ("",)):
         return True
     answers = single_answers(cast(Categories, design.outputs))
     return list(cast(Categories, design.outputs).labels) == list(product(answers, repeat=2))

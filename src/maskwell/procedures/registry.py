@@ -13,10 +13,9 @@ from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.procedures.category_cards import ABUL_ELA, BOURKE_DALENIUS, GREENBERG, GREENBERG_STATEMENTS
-from maskwell.procedures.category_encodings import KARY, LDIVERSE, OUE, RAPPOR, SUBSET
+from maskwell.procedures.category_encodings import BITS, KARY, LDIVERSE, OUE, RAPPOR, SUBSET
 from maskwell.procedures.counted_draws import CHOW, CHRISTOFIDES, KUK
 from maskwell.procedures.forced_answers import CHEATING, FORCED, LIE_DETECTOR, LIU_CHOW
-from maskwell.procedures.item_bits import BITS
 from maskwell.procedures.nonrandomized import CROSSWISE, TRIANGULAR
 from maskwell.procedures.procedure import Procedure
 from maskwell.procedures.statement_cards import KIM_WARDE, MANGAT, MANGAT_SINGH, SINGH_JOARDER, WARNER

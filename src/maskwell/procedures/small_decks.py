@@ -10,16 +10,14 @@ from itertools import chain
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, WholeNumber, as_count, check_kind, list_of
-from maskwell.core.arrays import Real
-from maskwell.core.categories import Categories
+from maskwell.core.arguments import Flag, Real, WholeNumber, as_count, check_kind, list_of
 from maskwell.core.exact import common_denominator, to_text
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.rational import independent_rows
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import verdict
-from maskwell.procedures.decks import Columns, Deck, columns_of, lay_out, make_deck, ruled_out, written_reports
+from maskwell.procedures.decks import Columns, Deck, columns_of, lay_out, make_deck, ruled_out
 
 LARGEST = 10**5
 ABOUT_TRUTHS = ("variables", "wanted", "samples", "items")
@@ -168,9 +166,7 @@ def _largest_remainder(column: Sequence[int], denominator: int, size: int) -> li
 
 def _realised(design: Design, counts: list[list[int]], size: int) -> Dense:
     """The design of the deck, with a note of what it stands for."""
-    outputs = design.outputs
-    reports = outputs if isinstance(outputs, Categories) else Categories.of(written_reports(design))
-    made = Dense.from_integers(counts, design.inputs, reports)
+    made = Dense.from_integers(counts, design.inputs, design.written_reports())
     wished = {key: design.provenance[key] for key in ("family", "parameters", "demand") if key in design.provenance}
     kept = {key: design.provenance[key] for key in ABOUT_TRUTHS if key in design.provenance}
     return made.with_provenance(

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
+from typing import Any
 
 from maskwell.core.arguments import as_mapping
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
-from maskwell.procedures.design_builders import of_two_truths
-from maskwell.procedures.procedure import Kind, Parameter, Procedure
+from maskwell.procedures.design_builders import of_two_reports
+from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
 
 
 def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -34,14 +35,13 @@ def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     Fraction(3, 1)
     """
     p = check_probability(p, "p")
-    return of_two_truths(
-        [p, 1 - p],
-        [1 - p, p],
-        family="warner",
-        parameters={"p": p},
-        needs="p away from 1/2",
-        allow_unidentifiable=allow_unidentifiable,
+    return of_two_reports(
+        p, 1 - p, "warner", {"p": p}, needs="p away from 1/2", allow_unidentifiable=allow_unidentifiable
     )
+
+
+def _warner_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (1, 0), "statement 1")]
 
 
 WARNER = Procedure(
@@ -51,6 +51,7 @@ WARNER = Procedure(
     source="Adeshiyan 2011, eq. (2.1), after Warner 1965",
     example="--p 0.7",
     parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
+    cards=_warner_cards,
 )
 
 
@@ -93,6 +94,7 @@ KIM_WARDE = Procedure(
     source="Adeshiyan 2011, Remark 2.5, after Kim and Warde 2004",
     example="--p 0.7",
     parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement in this stratum"),),
+    cards=_warner_cards,
 )
 
 
@@ -124,15 +126,21 @@ def mangat_singh(t: Number, p: Number, *, allow_unidentifiable: bool = False) ->
     """
     t, p = check_probability(t, "t"), check_probability(p, "p")
     a = equivalent_warner(t, p)
-    return of_two_truths(
-        [a, 1 - a],
-        [1 - a, a],
-        family="mangat-singh",
-        parameters={"t": t, "p": p},
+    return of_two_reports(
+        a,
+        1 - a,
+        "mangat-singh",
+        {"t": t, "p": p},
         needs="t and p with t + (1 - t) p away from 1/2",
         allow_unidentifiable=allow_unidentifiable,
         same_as=f"warner --p {a}",
     )
+
+
+def _mangat_singh_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    t, p = parameters["t"], parameters["p"]
+    second = [((1 - t) * p, (0, 1), "statement 0"), ((1 - t) * (1 - p), (1, 0), "statement 1")]
+    return [(t, (0, 1), "truth"), *second]
 
 
 MANGAT_SINGH = Procedure(
@@ -145,6 +153,7 @@ MANGAT_SINGH = Procedure(
         Parameter("t", Kind.PROBABILITY, "chance of the direct question"),
         Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),
     ),
+    cards=_mangat_singh_cards,
 )
 
 
@@ -162,14 +171,13 @@ def mangat(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     (['1', '3/10'], inf)
     """
     p = check_probability(p, "p")
-    return of_two_truths(
-        [Fraction(1), Fraction(0)],
-        [1 - p, p],
-        family="mangat",
-        parameters={"p": p},
-        needs="p above 0",
-        allow_unidentifiable=allow_unidentifiable,
+    return of_two_reports(
+        Fraction(1), 1 - p, "mangat", {"p": p}, needs="p above 0", allow_unidentifiable=allow_unidentifiable
     )
+
+
+def _mangat_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (0, 0), "statement 1")]
 
 
 MANGAT = Procedure(
@@ -179,6 +187,7 @@ MANGAT = Procedure(
     source="after Mangat 1994",
     example="--p 0.7",
     parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
+    cards=_mangat_cards,
 )
 
 
@@ -197,12 +206,11 @@ def singh_joarder(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     ['21/25', '2/5']
     """
     p = check_probability(p, "p")
-    a, b = p + (1 - p) * p, 1 - p
-    return of_two_truths(
-        [a, 1 - a],
-        [b, 1 - b],
-        family="singh-joarder",
-        parameters={"p": p},
+    return of_two_reports(
+        p + (1 - p) * p,
+        1 - p,
+        "singh-joarder",
+        {"p": p},
         needs="p away from (3 - sqrt(5)) / 2, which is near 0.381966",
         allow_unidentifiable=allow_unidentifiable,
     )

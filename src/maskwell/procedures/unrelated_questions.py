@@ -17,18 +17,17 @@ from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.procedures.design_builders import (
-    UNRELATED,
     named,
-    of_two_truths,
-    one_of_several,
+    of_pairs,
+    of_two_reports,
+    one_of_two,
     one_source,
     with_unrelated,
-    yes_or_no,
 )
 from maskwell.procedures.joint_answers import repeated
 from maskwell.procedures.procedure import Kind, Parameter, Procedure
 
-OWN = "own answer"
+SENSITIVE = "own answer"
 SIMMONS_SAMPLES = "beta is unknown: ask two samples with different p; the first answer of each pair is wanted"
 
 
@@ -60,30 +59,17 @@ def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool
     (['1', '3/4', '1/4', '0'], False)
     """
     p = check_probability(p, "p")
-    if beta is None:
-        return _unknown(p)
+    if beta is None:  # p = 0 asks only the unrelated question, which a second sample may well do
+        chances = [Fraction(1), p, 1 - p, Fraction(0)]
+        return one_of_two(chances, with_unrelated(), "simmons", p, samples=SIMMONS_SAMPLES, **of_pairs(SENSITIVE))
     beta = check_probability(beta, "beta")
-    a, b = p + (1 - p) * beta, (1 - p) * beta
-    return of_two_truths(
-        [a, 1 - a],
-        [b, 1 - b],
-        family="simmons",
-        parameters={"p": p, "beta": beta},
+    return of_two_reports(
+        p + (1 - p) * beta,
+        (1 - p) * beta,
+        "simmons",
+        {"p": p, "beta": beta},
         needs="p above 0",
         allow_unidentifiable=allow_unidentifiable,
-    )
-
-
-def _unknown(p: Fraction) -> Dense:
-    """Every p tells something: 0 asks only the unrelated question, which a second sample may well do."""
-    return one_of_several(
-        yes_or_no([Fraction(1), p, 1 - p, Fraction(0)], with_unrelated()),
-        family="simmons",
-        parameters={"p": p},
-        needs="p from 0 to 1",
-        samples=SIMMONS_SAMPLES,
-        variables=[OWN, UNRELATED],
-        wanted=OWN,
     )
 
 
@@ -97,6 +83,7 @@ SIMMONS = Procedure(
         Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
         Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question", required=False),
     ),
+    without_cards=True,
 )
 
 
@@ -115,12 +102,11 @@ def soberanis_cruz(p: Number, alpha: Number, *, allow_unidentifiable: bool = Fal
     (['17/20', '3/20'], 'simmons --p 7/10 --beta 1/2')
     """
     p, alpha = check_probability(p, "p"), check_probability(alpha, "alpha")
-    a, b = p + (1 - p) * alpha, (1 - p) * alpha
-    return of_two_truths(
-        [a, 1 - a],
-        [b, 1 - b],
-        family="soberanis-cruz",
-        parameters={"p": p, "alpha": alpha},
+    return of_two_reports(
+        p + (1 - p) * alpha,
+        (1 - p) * alpha,
+        "soberanis-cruz",
+        {"p": p, "alpha": alpha},
         needs="p above 0",
         allow_unidentifiable=allow_unidentifiable,
         same_as=f"simmons --p {p} --beta {alpha}",
@@ -137,6 +123,7 @@ SOBERANIS_CRUZ = Procedure(
         Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
         Parameter("alpha", Kind.PROBABILITY, "known share of yes to the unrelated question"),
     ),
+    without_cards=True,
 )
 
 
@@ -155,11 +142,11 @@ def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     (['1', '3/10'], 'simmons --p 7/10 --beta 1')
     """
     p = check_probability(p, "p")
-    return of_two_truths(
-        [Fraction(1), Fraction(0)],
-        [1 - p, p],
-        family="devore",
-        parameters={"p": p},
+    return of_two_reports(
+        Fraction(1),
+        1 - p,
+        "devore",
+        {"p": p},
         needs="p above 0",
         allow_unidentifiable=allow_unidentifiable,
         same_as=f"simmons --p {p} --beta 1",
@@ -207,28 +194,18 @@ def mangat_singh_singh(p: Number, alpha: Number | None = None, *, allow_unidenti
     """
     p = check_probability(p, "p")
     if alpha is None:
-        return _unknown_trait(p)
+        chances = [Fraction(1), 1 - p, Fraction(0)]
+        return one_of_two(
+            chances, MEMBERS_KINDS, "mangat-singh-singh", p, samples=MEMBERS_SAMPLES, **of_pairs(SENSITIVE)
+        )
     alpha = check_probability(alpha, "alpha")
-    b = (1 - p) * alpha
-    return of_two_truths(
-        [Fraction(1), Fraction(0)],
-        [b, 1 - b],
-        family="mangat-singh-singh",
-        parameters={"p": p, "alpha": alpha},
+    return of_two_reports(
+        Fraction(1),
+        (1 - p) * alpha,
+        "mangat-singh-singh",
+        {"p": p, "alpha": alpha},
         needs="p above 0, or alpha below 1",
         allow_unidentifiable=allow_unidentifiable,
-    )
-
-
-def _unknown_trait(p: Fraction) -> Dense:
-    return one_of_several(
-        yes_or_no([Fraction(1), 1 - p, Fraction(0)], MEMBERS_KINDS),
-        family="mangat-singh-singh",
-        parameters={"p": p},
-        needs="p from 0 to 1",
-        samples=MEMBERS_SAMPLES,
-        variables=[OWN, UNRELATED],
-        wanted=OWN,
     )
 
 
@@ -242,6 +219,7 @@ MANGAT_SINGH_SINGH = Procedure(
         Parameter("p", Kind.PROBABILITY, "chance of the sensitive question, for those outside the group"),
         Parameter("alpha", Kind.PROBABILITY, "known share of the unrelated trait", required=False),
     ),
+    without_cards=True,
 )
 
 
@@ -268,25 +246,23 @@ def simmons_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False)
     >>> design.k, design.m, design.identifiable   # two answers do the work of two samples
     (4, 4, True)
     """
-    return _twice(
-        simmons, p1, p2, needs="p1 different from p2", allow_unidentifiable=allow_unidentifiable, family="simmons-twice"
-    )
+    return _twice(simmons, p1, p2, needs="p1 different from p2", allow_unidentifiable=allow_unidentifiable)
 
 
 def _twice(
-    device: Callable[[Number], Dense], p1: Number, p2: Number, *, family: str, needs: str, allow_unidentifiable: bool
+    device: Callable[[Number], Dense], p1: Number, p2: Number, *, needs: str, allow_unidentifiable: bool
 ) -> Dense:
     """The same device used twice by the same person, with two chances of the sensitive question."""
     p1, p2 = check_probability(p1, "p1"), check_probability(p2, "p2")
-    made = repeated([device(p1), device(p2)])
+    once = device(p1)
+    made = repeated([once, device(p2)])
     return named(
         made,
-        family=family,
-        parameters={"p1": p1, "p2": p2},
+        f"{once.provenance['family']}-twice",
+        {"p1": p1, "p2": p2},
         needs=needs,
         allow_unidentifiable=allow_unidentifiable,
-        variables=[OWN, UNRELATED],
-        wanted=OWN,
+        **of_pairs(SENSITIVE),
         warning=one_source(made),
     )
 
@@ -307,6 +283,7 @@ SIMMONS_TWICE = Procedure(
     truths=PAIRS,
     truths_named=False,
     reports=PAIRS,
+    without_cards=True,
 )
 
 
@@ -338,7 +315,6 @@ def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bo
         p2,
         needs="p1 and p2 that are not both 0 nor both 1",
         allow_unidentifiable=allow_unidentifiable,
-        family="mangat-singh-singh-twice",
     )
 
 
@@ -351,5 +327,6 @@ MANGAT_SINGH_SINGH_TWICE = Procedure(
     parameters=TWO_BOXES,
     truths=tuple(MEMBERS_KINDS.labels),
     truths_named=False,
-    reports=tuple(with_unrelated().labels),
+    reports=PAIRS,
+    without_cards=True,
 )

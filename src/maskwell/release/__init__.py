@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from maskwell.release import matrices as matrices
     from maskwell.release import risk as risk
     from maskwell.release import utility as utility
+    from maskwell.release.assessment import Release as Release
     from maskwell.release.assessment import assess_file as assess_file
     from maskwell.release.folder.receipt import Receipt as Receipt
     from maskwell.release.folder.receipt import load_receipt as load_receipt
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from maskwell.release.plans.release_plan import load_plan as load_plan
     from maskwell.release.publication import ReleasedTable as ReleasedTable
     from maskwell.release.publication import release_table as release_table
-    from maskwell.release.release_result import Release as Release
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
     from maskwell.release.risk_utility import risk_utility_map as risk_utility_map
 else:
@@ -30,13 +30,12 @@ else:
         __name__,
         ["analysis", "matrices", "risk", "utility"],
         submod_attrs={
-            "assessment": ["assess_file"],
+            "assessment": ["Release", "assess_file"],
             "folder.receipt": ["Receipt", "load_receipt"],
             "plans.plan_drafts": ["design_from_sdcmicro", "plan_from_sdcmicro", "starting_plan"],
             "plans.protection": ["Protection"],
             "plans.release_plan": ["ReleasePlan", "load_plan"],
             "publication": ["ReleasedTable", "release_table"],
-            "release_result": ["Release"],
             "risk_utility": ["RiskUtilityPoint", "risk_utility_map"],
         },
     )

@@ -1,32 +1,35 @@
-"""What a plan would do to records: matrices, risk and utility, from their counts alone. Nothing is written.
+"""Release: what a plan would do to records, matrices, risk and utility, from their counts alone; nothing is written.
 
-The tables that a plan needs are counted in one pass over the file.
+The tables that a plan needs are counted in one pass over the file. What becomes of the records when they are released
+is told by the same value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Protocol
+from typing import Any
+
+import numpy as np
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
-from maskwell.engines.cell_counts import WRITTEN_AS, count_rows, count_tables, part_of
+from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, part_of
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.release_pass import RowsReleased, file_columns
 from maskwell.engines.row_batches import Progress
-from maskwell.engines.row_sources import MemoryRows, ending_of
+from maskwell.engines.row_sources import MemoryTable, ending_of
 from maskwell.errors import ParameterError
-from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.plans.edit_rules import Rule
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.side_channels import (
     SideChannel,
+    SideChannelRisk,
     check_side_channels,
     dependence_counter,
     following_columns,
@@ -36,68 +39,286 @@ from maskwell.release.side_channels import (
 )
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.stage_building import build_stages
-from maskwell.release.utility.utility_report import UtilityReport, assess_utility
+from maskwell.release.stages.table_flow import is_kept, unchanged_columns
+from maskwell.release.utility.utility_report import UtilityReport, assess_utility, expected_share
+
+KEPT = (
+    "draws are kept by key: the same true value under the same matrix gives the same report in every release, anything"
+    " else an independent draw"
+)
+CHANGE_IS_TOLD = (
+    "a report that differs from an earlier one under the same key and matrix proves that the true value changed (an"
+    ' equal one proves nothing); to hide changes too, set draws = "fresh" or again = 0.5 in [[protect]]'
+)
+WEARS_OUT = (
+    "the second randomization of {variables} is new in each release: many releases together tell the kept report, and"
+    " bounds are checked for it, too"
+)
+FROM_COUNTS = (
+    "the matrix of {variables} follows from the counts: a later file has other counts, and its records keep their draws"
+    " only if it is released with this matrix (--matrices with internal/receipt.json)"
+)
+WITHIN_FRESH = (
+    "{variables} is drawn within {within}, whose reports are new in each release: a kept report changes with them, and"
+    " several releases tell more than one"
+)
+DRAWN_AGAIN = (
+    "the file was drawn {draws} times until it kept the limit; keeping only such files changes the probabilities of the"
+    " draws a little"
+)
+
+
+@dataclass(frozen=True)
+class ReleasedColumn:
+    """A column of the released file.
+
+    Attributes
+    ----------
+    name, kind
+        The kind is ``text``, ``integer``, ``number``, ``date``, ``boolean`` or ``other``.
+    labels
+        All its labels in order, where it was randomized or counted.
+    """
+
+    name: str
+    kind: str
+    labels: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReleasedRows:
+    """What became of the records.
+
+    Attributes
+    ----------
+    tables
+        Counts of the released file by their columns.
+    changed
+        Records whose value was changed, by column.
+    columns
+        Of the released file; of a table in memory they are not told.
+    labels
+        What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
+    lost
+        What the true file told besides its rows and the released one cannot hold, in words.
+    attempts
+        How often the file was drawn until it kept the limit of the plan.
+    files
+        What was written, seen from the folder of the release.
+    """
+
+    tables: Mapping[tuple[str, ...], CellTable] | None = None
+    changed: Mapping[str, int] = field(default_factory=dict)
+    columns: Sequence[ReleasedColumn] = ()
+    labels: Any = None
+    lost: tuple[str, ...] = ()
+    attempts: int = 1
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Release:
+    """A release of one file: what was assessed from its counts, and what became of its records.
+
+    Attributes
+    ----------
+    plan, stages
+        What was asked for, and the randomizations that carry it out.
+    rows, tables, missing
+        Of the true file: its records, their counts by columns, and records without a value by column.
+    source_name, ending
+        Name of the true file without its folder, and the kind of file.
+    risk, utility
+        What somebody can learn, and what the file is good for; risk is ``None`` without key variables.
+    seen
+        Unchanged columns that follow from a key: whoever knows the key knows them, and sees which records moved.
+    side_channels, side_channel_risk
+        What unchanged columns give away, and the risk of an intruder who knows them too (``None`` where nothing is).
+    warnings
+        What could undo the protection, in words.
+    private, keyed
+        Whether nobody can undo the draws: ``False`` for a seed, which only a demonstration may use; and a commitment to
+        the key that they were made with, or ``None`` where there was none.
+    shuffled
+        Whether the records come in random order.
+    released
+        What became of the records; nothing before they are released.
+    """
+
+    plan: ReleasePlan
+    stages: tuple[Stage, ...]
+    rows: int
+    tables: Mapping[tuple[str, ...], CellTable]
+    missing: Mapping[str, int] = field(default_factory=dict)
+    source_name: str = ""
+    ending: str = ""
+    risk: RiskReport | None = None
+    utility: UtilityReport | None = None
+    seen: tuple[str, ...] = ()
+    side_channels: tuple[SideChannel, ...] = ()
+    side_channel_risk: SideChannelRisk | None = None
+    warnings: tuple[str, ...] = ()
+    private: bool = True
+    keyed: str | None = None
+    shuffled: bool = False
+    released: ReleasedRows = ReleasedRows()
+
+    @property
+    def released_tables(self) -> Mapping[tuple[str, ...], CellTable] | None:
+        """Counts of the released file by their columns, ``None`` before there is one."""
+        return self.released.tables
+
+    @property
+    def changed(self) -> Mapping[str, int]:
+        """Records whose value was changed, by column; empty before there is a released file."""
+        return self.released.changed
+
+    @property
+    def columns(self) -> Sequence[ReleasedColumn]:
+        """Columns of the released file."""
+        return self.released.columns
+
+    @property
+    def labels(self) -> Any:
+        """What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``."""
+        return self.released.labels
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What the released file cannot hold of what the true one told besides its rows, in words."""
+        return self.released.lost
+
+    @property
+    def attempts(self) -> int:
+        """How often the file was drawn until it kept the limit of the plan."""
+        return self.released.attempts
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What was written, seen from the folder of the release; empty before."""
+        return self.released.files
+
+    def with_released(self, **changes: Any) -> Release:
+        """The release with something more about its records."""
+        return replace(self, released=replace(self.released, **changes))
+
+    def __repr__(self) -> str:
+        done = [f"{', '.join(stage.variables)} randomized ({stage.method})" for stage in self.stages]
+        return f"Release of {self.rows:,} records: {'; '.join(done) or 'nothing randomized'}"
+
+    @property
+    def variables(self) -> dict[str, Stage]:
+        """The stage that randomized each variable; linked columns with the stage that they follow."""
+        return {name: stage for stage in self.stages for name in stage.moved}
+
+    @property
+    def randomized(self) -> list[str]:
+        """Columns that are randomized, without those that are linked to them."""
+        return [*dict.fromkeys(name for stage in self.stages for name in stage.variables)]
+
+    @property
+    def published(self) -> list[Stage]:
+        """Stages whose matrix users get, as the plan says."""
+        return [stage for stage in self.stages if self.plan.publishes(stage)]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the report should know, of all stages."""
+        told = [note for stage in self.stages for note in stage.notes]
+        again = [DRAWN_AGAIN.format(draws=self.attempts)] if self.attempts > 1 else []
+        return tuple(dict.fromkeys([*self.warnings, *again, *self._about_draws(), *told]))
+
+    def keeps(self, stage: Stage) -> bool:
+        """Whether the draws of a stage, or of its first step, are kept by key."""
+        return self.keyed is not None and self.plan.protection_of(stage).draws == "kept"
+
+    def draws_of(self, stage: Stage) -> str:
+        """``"fresh"`` draws, ``"kept"`` ones, or ``"kept, then fresh"`` where kept reports are randomized once more."""
+        if not self.keeps(stage):
+            return "fresh"
+        return "kept" if stage.steps is None else "kept, then fresh"
+
+    def _about_draws(self) -> Iterator[str]:
+        """What draws that are kept tell whoever compares two releases."""
+        kept = [stage for stage in self.stages if self.keeps(stage)]
+        if kept:
+            yield KEPT
+        if any(stage.steps is None for stage in kept):
+            yield CHANGE_IS_TOLD
+        again = [name for stage in kept if stage.steps is not None for name in stage.variables]
+        if again:
+            yield WEARS_OUT.format(variables=", ".join(again))
+        made = [name for stage in kept if stage.derived for name in stage.variables]
+        if made:
+            yield FROM_COUNTS.format(variables=", ".join(dict.fromkeys(made)))
+        new: set[str] = set()
+        for stage in self.stages if kept else ():
+            within = [name for name in stage.within if name in new]
+            if within and stage in kept:
+                yield WITHIN_FRESH.format(variables=" and ".join(stage.variables), within=" and ".join(within))
+            if within or self.draws_of(stage) != "kept":
+                new |= {*stage.moved}
+
+    def expected_change(self) -> float:
+        """Share of the records that are expected to change in at least one column.
+
+        Where no table has all columns that are randomized, as if each stage met the same mixture of records.
+        """
+        share = expected_share(self.stages, self.tables.values(), [*self.variables])
+        return 1 - math.prod(1 - stage.expected_changed() for stage in self.stages) if share is None else share
+
+    def risk_dict(self) -> dict[str, Any] | None:
+        """The risk for JSON, with that of an intruder who knows unchanged columns too."""
+        if self.risk is None:
+            return None
+        also = self.side_channel_risk
+        return {**self.risk.to_dict(), "side_channels": None if also is None else also.to_dict()}
+
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """What was done to each variable, as plain values for JSON."""
+        return {
+            name: {**_about(stage, name, self.stages), **self._expected(name), **self._realised(name)}
+            for name, stage in self.variables.items()
+        }
+
+    def _expected(self, name: str) -> dict[str, Any]:
+        """What the tables of the file tell: of all records, also those without a value."""
+        if self.utility is None or name not in self.utility.variables:
+            return {}
+        return {"expected_changed": self.utility.variables[name].expected_changed}
+
+    def _realised(self, name: str) -> dict[str, Any]:
+        if name not in self.changed:
+            return {}
+        return {"changed": self.changed[name], "realised_changed": self.changed[name] / self.rows if self.rows else 0.0}
+
+
+def _about(stage: Stage, name: str, stages: Sequence[Stage]) -> dict[str, Any]:
+    follows = name not in stage.variables
+    return {
+        "method": stage.method,
+        "variables": list(stage.variables),
+        "within": list(stage.within),
+        "linked": follows,
+        "invariant": is_kept(stages, [name]),
+        "invariance": stage.invariance,
+        "derived": stage.derived,
+        "states": len(stage.states),
+        "cells": int(stage.cells.max()) + 1 if len(stage.cells) else 0,
+        "expected_changed": stage.expected_changed(None if follows else name),
+        "max_posterior": stage.max_posterior(),
+        "least_kept": float(np.min(stage.keeps[stage.counts > 0], initial=1.0)),
+        "notes": list(stage.notes),
+    }
+
+
+# ---- from the counts of the records
 
 MOST_PAIRS = 300
 """Pairs of columns whose association is compared."""
 
 Columns = tuple[str, ...]
 Tables = dict[Columns, CellTable]
-
-
-class Records(Protocol):
-    """Where the true records are: a file, or a table in memory."""
-
-    @property
-    def path(self) -> str:
-        """Of the file; empty for a table in memory."""
-
-    def names(self) -> list[str]:
-        """Of the columns."""
-
-    def count(
-        self, tables: Sequence[Columns], beside: DependenceCounter | None = None, progress: Progress | None = None
-    ) -> list[CellTable]:
-        """The records counted in several tables, in one pass; ``beside`` follows unchanged columns."""
-
-
-class FileRecords:
-    """The records of a file."""
-
-    def __init__(self, path: str, plan: ReleasePlan) -> None:
-        self.path, self._weights, self._declared = path, plan.weights, plan.missing != "category"
-
-    def names(self) -> list[str]:
-        """Of the columns."""
-        return [column.name for column in file_columns(self.path)]
-
-    def count(
-        self, tables: Sequence[Columns], beside: DependenceCounter | None = None, progress: Progress | None = None
-    ) -> list[CellTable]:
-        """The records counted in several tables, in one pass."""
-        declared = self._declared
-        return count_tables(
-            self.path, tables, weights=self._weights, beside=beside, declared=declared, progress=progress
-        )
-
-
-class TableRecords:
-    """The records of a table in memory."""
-
-    path = ""
-
-    def __init__(self, rows: MemoryRows, plan: ReleasePlan) -> None:
-        self._rows, self._weights = rows, plan.weights
-
-    def names(self) -> list[str]:
-        """Of the columns."""
-        return [*self._rows.schema.names]
-
-    def count(
-        self, tables: Sequence[Columns], beside: DependenceCounter | None = None, progress: Progress | None = None
-    ) -> list[CellTable]:
-        """The records counted in several tables, in one pass."""
-        return count_rows(self._rows, "the table", tables, weights=self._weights, beside=beside, progress=progress)
 
 
 def assess_file(
@@ -111,25 +332,32 @@ def assess_file(
     check_kind(Callable | None, progress=progress)
     check_path(path=path)
     check_kind(ReleasePlan, plan=plan)
-    return assess(FileRecords(path, plan), plan, earlier, progress)
+    return assess(path, plan, earlier, progress)
 
 
 def assess(
-    records: Records, plan: ReleasePlan, earlier: Sequence[Stage] | None = None, progress: Progress | None = None
+    records: str | MemoryTable,
+    plan: ReleasePlan,
+    earlier: Sequence[Stage] | None = None,
+    progress: Progress | None = None,
 ) -> Release:
-    """What a plan would do to records, with what their unchanged columns give away."""
-    if records.path == "-":
+    """What a plan would do to the records of a file or of a table, with what their unchanged columns give away."""
+    if records == "-":
         raise ParameterError(
             "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
         )
-    names, table_columns = records.names(), tables_of(plan)
+    names = [column.name for column in file_columns(records)]
     plan.check(names)
     beside = dependence_counter(plan, names)
-    tables = dict(zip(table_columns, records.count(table_columns, beside, progress), strict=True))
-    assessed = assess_tables(tables, plan, records.path, earlier)
+    tables = count_records(records, plan, tables_of(plan), progress, beside)
+    assessed = assess_tables(tables, plan, "" if isinstance(records, MemoryTable) else records, earlier)
     channels = side_channels(plan, beside.facts())
     check_side_channels(channels)
-    return _with_side_channels(assessed, channels, lambda columns: records.count([tuple(columns)])[0])
+
+    def count(columns: Sequence[str]) -> CellTable:
+        return count_records(records, plan, [(*columns,)])[(*columns,)]
+
+    return _with_side_channels(assessed, channels, count)
 
 
 def _with_side_channels(
@@ -291,12 +519,20 @@ def count_file(
     path: str, plan: ReleasePlan, progress: Progress | None = None, beside: DependenceCounter | None = None
 ) -> Tables:
     """Count a file in all tables of a plan, in one pass; ``beside`` follows its unchanged columns."""
-    table_columns = tables_of(plan)
+    return count_records(path, plan, tables_of(plan), progress, beside)
+
+
+def count_records(
+    records: str | MemoryTable,
+    plan: ReleasePlan,
+    tables: Sequence[Columns],
+    progress: Progress | None = None,
+    beside: DependenceCounter | None = None,
+) -> Tables:
+    """Count the records of a file or of a table as a plan counts them, in one pass."""
     declared = plan.missing != "category"
-    tables = count_tables(
-        path, table_columns, weights=plan.weights, beside=beside, declared=declared, progress=progress
-    )
-    return dict(zip(table_columns, tables, strict=True))
+    counted = count_tables(records, tables, weights=plan.weights, beside=beside, declared=declared, progress=progress)
+    return dict(zip(tables, counted, strict=True))
 
 
 def count_external(plan: ReleasePlan) -> dict[str, CellTable]:

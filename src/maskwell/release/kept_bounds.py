@@ -15,22 +15,20 @@ from functools import partial
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, round_down, round_up, shorten
 from maskwell.errors import InfeasibleError
-from maskwell.release.assessment import judged
+from maskwell.release.assessment import Release, judged
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.matrices.bounds import FROM_BELOW
 from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
 from maskwell.release.risk.risk_report import RELEASED_COUNTS, risk_against
-from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.stage import (
     Stage,
     achieved,
@@ -39,6 +37,7 @@ from maskwell.release.stages.stage import (
     needed_columns,
     own_posteriors,
 )
+from maskwell.release.stages.table_flow import expected_table
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
 """Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, Flag, check_kind
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.design import Design
@@ -25,13 +24,27 @@ from maskwell.designs.sampler import KeyedSampler, Sampler
 from maskwell.designs.sparse import Sparse
 from maskwell.engines.cell_counts import merged, write_cell_values
 from maskwell.engines.formula import read_formula
-from maskwell.engines.release_pass import RowPlan, RowsReleased, check_ids, file_columns, release_batches, release_rows
-from maskwell.engines.release_rows import Draws, RowStage
+from maskwell.engines.release_pass import (
+    Draws,
+    RowPlan,
+    RowsReleased,
+    check_ids,
+    file_columns,
+    release_batches,
+    release_rows,
+)
 from maskwell.engines.row_batches import Progress
-from maskwell.engines.row_sources import MemoryRows
+from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import ParameterError, PlanError
-from maskwell.release.assessment import FileRecords, Records, TableRecords, assess, judged, released_tables, tables_of
-from maskwell.release.folder.matrix_disclosure import check_matrix, check_randomness, is_included
+from maskwell.release.assessment import (
+    Release,
+    ReleasedColumn,
+    assess,
+    judged,
+    released_tables,
+    tables_of,
+)
+from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
 from maskwell.release.folder.release_folder import (
@@ -48,11 +61,8 @@ from maskwell.release.folder.release_metadata import codebook_of, formula_column
 from maskwell.release.kept_bounds import check_kept, drawn_until_kept
 from maskwell.release.matrices.swap_flows import SwapSampler, whole_flows
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release, ReleasedColumn
 from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.utility_measures import compare_regressions
-
-Levels = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -88,32 +98,14 @@ def open_release(
 ) -> Iterator[OpenFolder]:
     """Carry out a plan on a file; at the end of the ``with`` the folder of the release is checked and gets its name.
 
-    Parameters
-    ----------
-    path
-        The true file.
-    plan
-        What is to be done.
-    folder
-        A folder that does not exist yet.
-    random
-        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
-    key
-        A secret with which draws are kept across releases; the plan must name the column with the ids.
-    matrices
-        The internal receipt of an earlier release, or its path: its matrices are carried out again, with the same key,
-        so that records whose true values did not change keep their reports.
-    records
-        Whether the risk of every record is written, too, for the data holder.
-    progress
-        Told how far it is.
+    Parameters are those of :func:`maskwell.publish`, for the path of a file and a new folder.
     """
     source = _source(random, plan)
     check_key(plan, key)
     check_new_folder(folder)
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
-    assessed = _assessed(FileRecords(path, plan), plan, source, earlier, progress)
-    for stage in assessed.stages:
+    assessed = _assessed(path, plan, source, earlier, progress)
+    for stage in assessed.published:
         check_matrix(plan, stage)
     if key is not None and plan.id is not None:
         check_ids(path, plan.id)
@@ -191,15 +183,15 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     """
     check_kind(ReleasePlan, plan=plan)
     source = _source(random, plan)
-    rows = MemoryRows(data)
+    table = MemoryTable(data)
     tables: list[Any] = []
 
     def write(work: RowPlan) -> RowsReleased:
-        batches, schema, done = release_batches(rows, "the table", work)
-        tables[:] = [rows.like_given(batches, schema)]
+        batches, schema, done = release_batches(table.rows, str(table), work)
+        tables[:] = [table.rows.like_given(batches, schema)]
         return done
 
-    release = _drawn(_assessed(TableRecords(rows, plan), plan, source), source, None, write)
+    release = _drawn(_assessed(table, plan, source), source, None, write)
     return ReleasedTable(tables[0], release)
 
 
@@ -209,12 +201,12 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
 def _source(random: RandomSource | None, plan: ReleasePlan) -> RandomSource:
     source = SECURE if random is None else random
     check_source(source)
-    check_randomness(private=source.private, demonstration=plan.demonstration)
+    plan.check_private(private=source.private)
     return source
 
 
 def _assessed(
-    records: Records,
+    records: str | MemoryTable,
     plan: ReleasePlan,
     source: RandomSource,
     earlier: Sequence[Stage] | None = None,
@@ -271,7 +263,7 @@ def _with_regressions(release: Release, path: str, output: str) -> Release:
 
 def _is_known(release: Release, stage: Stage) -> bool:
     """Whether users get the matrix of a single variable, so that a regression can be corrected with it."""
-    return len(stage.columns) == 1 and is_included(release.plan, stage)
+    return len(stage.columns) == 1 and release.plan.publishes(stage)
 
 
 def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | None:
@@ -316,7 +308,7 @@ def telling_order(release: Release, breaks: Mapping[str, int]) -> Iterator[str]:
             )
 
 
-# ---- the rows: stages in codes, and where their draws come from
+# ---- the rows, and where the draws of stages come from
 
 
 class _Independent:
@@ -377,18 +369,15 @@ class _Swapped:
 
 
 def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
-    """The stages of a release as codes, ready for the rows."""
+    """The stages of a release with where their draws come from, ready for the rows."""
     plan = release.plan
     tables = [table for table in tables_of(plan) if set(table) & set(plan.randomized)]
-    needed = {name for stage in release.stages for name in (*stage.columns, *stage.linked)}
+    needed = {name for stage in release.stages for name in (*stage.columns, *stage.moved)}
     needed |= {name for table in tables for name in table}
     levels = {name: _all_levels(release, name) for name in sorted(needed)}
     return RowPlan(
         levels=levels,
-        stages=[
-            _row_stage(stage, levels, draws_of(stage, random, key if release.keeps(stage) else None))
-            for stage in release.stages
-        ],
+        stages=[(stage, draws_of(stage, random, key if release.keeps(stage) else None)) for stage in release.stages],
         tables=merged(tables, {name: len(column_levels) for name, column_levels in levels.items()}),
         weights=plan.weights,
         dropped=[*plan.drop, *([plan.id] if plan.id else [])],
@@ -410,29 +399,6 @@ def _all_levels(release: Release, name: str) -> list[Any]:
             place = stage.columns.index(name)
             labels += [label[place] for label in stage.outputs if label[place] is not None]
     return [*dict.fromkeys(labels)]
-
-
-def _row_stage(stage: Stage, levels: Levels, draws: Draws) -> RowStage:
-    outputs = [label[len(stage.within) :] for label in stage.outputs]
-    linked = {
-        name: _codes([(follows[label],) for label in outputs], [name], levels)[:, 0]
-        for name, follows in stage.linked.items()
-    }
-    return RowStage(
-        columns=stage.columns,
-        variables=stage.variables,
-        states=_codes(stage.states, stage.columns, levels),
-        released=_codes(outputs, stage.variables, levels),
-        draws=draws,
-        linked=linked,
-    )
-
-
-def _codes(labels: Sequence[tuple[Hashable, ...]], columns: Sequence[str], levels: Levels) -> Array:
-    """Codes of labels, shape (labels, columns); -1 for a missing value."""
-    places = [{label: i for i, label in enumerate(levels[name])} | {None: -1} for name in columns]
-    codes = [[place[part] for place, part in zip(places, label, strict=True)] for label in labels]
-    return np.array(codes, dtype=np.int32).reshape(len(labels), len(columns))
 
 
 def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:

@@ -14,11 +14,9 @@ from typing import Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.exact import to_decimal
 from maskwell.errors import MaskwellError, PlanError
-from maskwell.release.assessment import assess_tables
+from maskwell.release.assessment import Release, assess_tables
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.release_result import Release
-from maskwell.release.stages.stage_building import expected_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,18 +191,9 @@ def point_of(
     return RiskUtilityPoint(
         label=label,
         risk=math.nan if after is None else after.max_risk,
-        changed=expected_change(release),
+        changed=release.expected_change(),
         matches=math.nan if after is None else after.expected_matches,
         above=0 if release.risk is None or bound is None else release.risk.count_above(float(bound)),
         inflation=None if release.utility is None else release.utility.worst_inflation,
         chosen=chosen,
     )
-
-
-def expected_change(release: Release) -> float:
-    """Share of the records that are expected to change in at least one column.
-
-    Where no table has all columns that are randomized, as if each stage met the same mixture of records.
-    """
-    share = expected_share(release.stages, release.tables.values(), [*release.variables])
-    return 1 - math.prod(1 - stage.expected_changed() for stage in release.stages) if share is None else share

@@ -16,8 +16,7 @@ from typing import Any
 
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import HINT, MESSAGE, listed, round_up, shorten
-from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.value_counts import ColumnFacts, Restored
+from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk
@@ -72,7 +71,7 @@ class SideChannel:
         Of the values that would be guessed wrong without the column, the share that it corrects.
     by
         What restores: ``"value"``, ``"size"``, ``"place"``, or a second column, see
-        :class:`~maskwell.engines.value_counts.Restored`.
+        :class:`~maskwell.engines.dependence.Restored`.
     size
         Records in groups smaller than this are identified.
     alone

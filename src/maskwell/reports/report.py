@@ -2,7 +2,7 @@
 
 A result is turned into a :class:`Report` once; a terminal, a notebook, a paper and a page write the same value. In a
 terminal the first line answers, a table follows, the last line says what to do next: at most 100 columns wide, numbers
-aligned on the point.
+aligned on the point. Pages fill templates (``reports/templates``).
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ import html
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import overload
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, overload
 
-from maskwell.core.escapes import in_markdown, one_line, visible_lines
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import in_markdown, one_line, shorten, visible_lines
+from maskwell.errors import MissingExtraError
 from maskwell.reports.pages.paper_tables import Table
+from maskwell.reports.pictures.canvas import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.plain_words import SPACE
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 WIDTH = 100
 """Columns of a terminal."""
@@ -379,3 +383,42 @@ def left_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = (zip(row, widths, strict=True) for row in [header, *rows])
     return [("  " + "  ".join(cell.ljust(width) for cell, width in row)).rstrip() for row in lines]
+
+
+# ---- pages: prose is in templates, Python keeps the facts
+
+
+def environment() -> Environment:
+    """Templates that escape every label, or an error that says what to install."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            "pages need jinja2, which is not installed", hint="pip install 'maskwell[report]'"
+        ) from error
+    return _for_pages()
+
+
+@cache
+def _for_pages() -> Environment:
+    """Kept, because compiling the templates takes longer than filling them."""
+    return template_environment(autoescape=True, finalize=_finalized)
+
+
+def template_environment(**options: Any) -> Environment:
+    """The files of ``reports/templates``."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("maskwell.reports", "templates")
+    options |= {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    return Environment(loader=loader, **options)  # noqa: S701 (the caller says whether it escapes)
+
+
+def _finalized(value: Any) -> Any:
+    """Texts without signs that nobody sees; what was marked safe is ours and stays."""
+    return visible_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def page_style() -> dict[str, str]:
+    """Colours and fonts of a page."""
+    return {"light": variables("light"), "dark": variables("dark"), "text": TEXT_FONTS, "mono": MONO_FONTS}

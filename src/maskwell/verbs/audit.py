@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.exact import Number
+from maskwell.core.phrases import option
+from maskwell.designs.wire import read_design
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.design_audit import Audit, AverageSecurity
 from maskwell.privacy.design_audit import audit as audit_design
-from maskwell.verbs.inputs import DesignOrPath, read_demand, read_design
+from maskwell.verbs.inputs import DesignOrPath, read_demand
 
 
 def audit(
@@ -57,7 +59,7 @@ def audited_demand(
     stated = read_demand(None if on_average else demand, words)  # type: ignore[arg-type]
     if average_security is not None and stated is not None:
         raise ParameterError(
-            f"{stated.text} and --average-security {average_security} are two demands", hint="give one"
+            f"{stated.text} and {option('average_security')} {average_security} are two demands", hint="give one"
         )
     if average_security is not None:
         return AverageSecurity.of(average_security)

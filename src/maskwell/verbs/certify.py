@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from maskwell.designs.wire import read_design
 from maskwell.privacy.certificate import Certificate
 from maskwell.privacy.certificate import certify as certify_design
 from maskwell.privacy.certificate_check import Verified, verify_certificate, verify_file
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.provable_claims import Improves
-from maskwell.verbs.inputs import DesignOrPath, read_demand, read_design
+from maskwell.verbs.inputs import DesignOrPath, read_demand
 
 
 def certify(

@@ -7,6 +7,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
+from maskwell.core.phrases import option
 from maskwell.errors import ParameterError
 from maskwell.planning.design_choice import Choice
 from maskwell.planning.design_choice import choose as choose_design
@@ -47,9 +48,10 @@ def choose(
     """
     labels = read_categories(categories, k)
     if labels is None:
+        named = option("categories", "a,b,c", '["a", "b", "c"]')
         raise ParameterError(
             "plan needs the categories of the truth",
-            hint="say how many with --k 10, or name them with --categories a,b,c",
+            hint=f"say how many with {option('k', '10')}, or name them with {named}",
         )
     asked = Demand.from_gamma(demand) if demand is not None and not isinstance(demand, Demand) else demand
     stated = needed_demand(asked, words, "plan")

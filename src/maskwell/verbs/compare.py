@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.exact import Number
+from maskwell.designs.wire import read_design
 from maskwell.planning.comparison import FairComparison
 from maskwell.planning.comparison import compare as compare_designs
 from maskwell.privacy.measures import Measure
-from maskwell.verbs.inputs import DesignOrPath, read_design
+from maskwell.verbs.inputs import DesignOrPath
 
 
 def compare(

@@ -7,6 +7,7 @@ from typing import Any
 
 from maskwell.core.arguments import as_count
 from maskwell.core.exact import Number
+from maskwell.core.phrases import option
 from maskwell.errors import ParameterError
 from maskwell.planning.set_sizes import matching_gamma, matching_l, minimax_sizes
 from maskwell.privacy.criteria import Demand
@@ -37,8 +38,8 @@ def convert(
     """
     stated = read_demand(demand, words)
     if (stated is None) == (l is None):
-        given = "neither a demand nor --l was" if l is None else "a demand and --l were"
-        raise ParameterError(f"{given} given, where one is needed", hint="for instance: maskwell convert --epsilon 1")
+        both = f"neither a demand nor {option('l')} was" if l is None else f"a demand and {option('l')} were"
+        raise ParameterError(f"{both} given, where one is needed", hint="for instance: maskwell convert --epsilon 1")
     return _from_l(l, k) if stated is None else _from_demand(stated, k)
 
 
@@ -54,7 +55,10 @@ def _from_demand(demand: Demand, k: Number | None) -> dict[str, Any]:
 
 def _from_l(l: Number | None, k: Number | None) -> dict[str, Any]:  # noqa: E741
     if k is None:
-        raise ParameterError("--l without --k", hint="say how many categories there are: --l 5 --k 10")
+        raise ParameterError(
+            f"{option('l')} without {option('k')}",
+            hint=f"say how many categories there are: {option('l', '5')} {option('k', '10')}",
+        )
     count, size = as_count(k, "k"), as_count(l, "l")
     match = matching_gamma(count, size)
     languages = {**Demand.from_gamma(match.gamma).to_dict(), "stated": f"l = {size} of {count} categories"}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
 from maskwell.designs import wire

@@ -7,11 +7,12 @@ from pathlib import Path
 from maskwell.core.arguments import as_count
 from maskwell.core.atomic import write_files
 from maskwell.core.exact import Number
-from maskwell.designs.wire import dumps
+from maskwell.core.phrases import option
+from maskwell.designs.wire import dumps, read_design
 from maskwell.errors import ParameterError
 from maskwell.procedures.realisation import Device, make_device
 from maskwell.reports.device.device_sheets import SheetOptions, device_page
-from maskwell.verbs.inputs import DesignOrPath, read_design
+from maskwell.verbs.inputs import DesignOrPath
 
 
 def device(
@@ -60,10 +61,13 @@ def device(
     """
     media = [name for name, chosen in (("dice", dice), ("coins", coins), ("spinner", spinner)) if chosen]
     if len(media) > 1:
-        raise ParameterError(f"--{' and --'.join(media)} are two devices", hint="choose one")
+        raise ParameterError(f"{' and '.join(map(option, media))} are two devices", hint="choose one")
     thrown = bool(media) and media[0] != "spinner"
     if (throws is not None and not thrown) or (faces is not None and media != ["dice"]):
-        raise ParameterError("--faces and --throws go with --dice", hint="add --dice, or leave them out")
+        raise ParameterError(
+            f"{option('faces')} and {option('throws')} go with {option('dice')}",
+            hint=f"add {option('dice')}, or leave them out",
+        )
     made = make_device(
         read_design(design),
         medium="dice" if thrown else "spinner" if media else "cards",
@@ -79,9 +83,11 @@ def device(
 
 
 def _most(deck: Number) -> int:
-    most = as_count(deck, "--deck")
+    most = as_count(deck, option("deck"))
     if most < 1:
-        raise ParameterError(f"--deck {deck}: a deck has at least one card", hint="for instance --deck 20")
+        raise ParameterError(
+            f"{option('deck')} {deck}: a deck has at least one card", hint=f"for instance {option('deck', '20')}"
+        )
     return most
 
 

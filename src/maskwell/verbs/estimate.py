@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, check_option
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind, check_option
 from maskwell.core.categories import Categories
 from maskwell.core.display import data_frame
 from maskwell.core.exact import check_probability
 from maskwell.core.phrases import listed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
+from maskwell.designs.wire import read_design
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.errors import ParameterError, UnknownCategoryError
 from maskwell.estimation.joint.collapse import of_sums, wanted_margin
@@ -30,14 +30,14 @@ from maskwell.reports.text.estimate_report import estimate_report, estimate_tabl
 from maskwell.verbs.inputs import (
     Designs,
     Names,
+    SurveyPlan,
     assignments_of,
+    check_no_reports,
     check_progress,
     columns_of,
     names_of,
-    read_design,
     rows_of,
 )
-from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
 if TYPE_CHECKING:
     from maskwell.engines.row_batches import Progress
@@ -281,7 +281,7 @@ def estimate(
         Rows without a report: ``"error"``, ``"drop"`` them, or count them as the report ``"missing"``: ``"category"``.
         An error where nothing is said; with a receipt, as the receipt says.
     weights, inclusion, strata, clusters, population, denominator, replicates, replicate_method, fay, poisson, lonely
-        How the rows were sampled: see :class:`maskwell.verbs.survey_plan.SurveyPlan`.
+        How the rows were sampled: see :class:`maskwell.verbs.inputs.SurveyPlan`.
     progress
         Called with the rows read so far and the share of the file they are.
 
@@ -484,7 +484,8 @@ def _answered(question: _Question, plan: SurveyPlan) -> EstimateResult:
     result = _estimated_jointly(question, plan)
     if len({one.columns for one in question.assignments}) > 1:
         return replace(result, table=_table(result.estimate, question.assignments))
-    return replace(result, answer=wanted_margin(result.estimate, question.assignments[0].design))
+    design = question.assignments[0].design
+    return result if design.wanted_place is None else replace(result, answer=wanted_margin(result.estimate, design))
 
 
 def _table(shares: Estimate, assignments: Sequence[Assignment]) -> Table | None:

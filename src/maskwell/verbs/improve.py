@@ -8,13 +8,15 @@ from typing import Any, overload
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Number, told_apart
+from maskwell.core.phrases import option
 from maskwell.designs.design import Design
+from maskwell.designs.wire import read_design
 from maskwell.errors import ParameterError
 from maskwell.planning.improvement import Improvement
 from maskwell.planning.improvement import improve as improve_design
 from maskwell.planning.one_sided import OneSided, improve_one_sided
 from maskwell.privacy.criteria import Demand
-from maskwell.verbs.inputs import DesignOrPath, read_demand, read_design
+from maskwell.verbs.inputs import DesignOrPath, read_demand
 
 
 @overload
@@ -117,10 +119,11 @@ def _check_one_way(demand: Demand | None, gamma: Number | None, **options: str |
     """Raise where what protects all categories alike was given for one sensitive category."""
     if demand is not None or gamma is not None:
         raise ParameterError(
-            "--sensitive and a demand",
+            f"{option('sensitive')} and a demand",
             hint="a demand protects all categories alike; leave it out, and the protection of D is kept",
         )
     if any(options.values()):
         raise ParameterError(
-            "--sensitive with --method, --exactly or --allow-revealing", hint="leave them out: there is one way"
+            f"{option('sensitive')} with {option('method')}, {option('exactly')} or {option('allow_revealing')}",
+            hint="leave them out: there is one way",
         )

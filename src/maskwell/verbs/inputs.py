@@ -1,25 +1,35 @@
-"""What users hand to a verb: tables or paths, designs or their files, demands in any language, names of columns."""
+"""What users hand to a verb: tables or paths, designs or their files, demands in any language, names of columns.
+
+Also how the rows were sampled: names of columns and a few choices.
+"""
 
 from __future__ import annotations
 
 import csv
 import os
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from maskwell.core.arguments import as_count, check_kind
+from maskwell.core.arguments import Flag, as_count, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Number
+from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.phrases import option
 from maskwell.designs.design import Design, too_few
-from maskwell.designs.wire import load_design
-from maskwell.errors import DesignFileError, LabelError, ParameterError, WrongTypeError
+from maskwell.designs.wire import read_design
+from maskwell.errors import LabelError, ParameterError, WrongTypeError
 from maskwell.privacy.criteria import DEMANDS, Demand
 
 if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
+    from maskwell.engines.plan_columns import PlanColumns
+    from maskwell.engines.report_counts import SurveyTally
     from maskwell.engines.row_sources import MemoryTable
+    from maskwell.estimation.sampling.replicate_weights import ReplicateRule
+    from maskwell.estimation.sampling.sample_stages import Lonely
+    from maskwell.estimation.sampling.sampling_plan import Scheme
+
 
 DesignOrPath: TypeAlias = Design | str | os.PathLike[str]
 """A design, or the path of a design file."""
@@ -29,24 +39,6 @@ LANGUAGES = (*DEMANDS, "curves")
 
 DEMAND_WORDS = (*LANGUAGES, "between", "closed")
 """These, and the words that go with them."""
-
-
-def read_design(design: DesignOrPath, name: str = "design") -> Design:
-    """The design, read from its file where a path is given; the path is in the error.
-
-    >>> from maskwell.designs import Dense
-    >>> read_design(Dense.of([[1, 0], [0, 1]])).k
-    2
-    """
-    if not isinstance(design, str | os.PathLike):
-        check_kind(Design, **{name: design})
-        return design
-    try:
-        return load_design(os.fspath(design))
-    except DesignFileError as error:
-        if str(design) in error.message:
-            raise
-        raise DesignFileError(f"{design}: {error.message}", hint=error.hint, path=design) from error
 
 
 def read_demand(demand: Demand | None, words: Mapping[str, Any]) -> Demand | None:
@@ -66,31 +58,26 @@ def read_demand(demand: Demand | None, words: Mapping[str, Any]) -> Demand | Non
     return demand
 
 
-def check_words(words: Mapping[str, Any], *, spell: Callable[[str], str] = str) -> dict[str, Any]:
+def check_words(words: Mapping[str, Any]) -> dict[str, Any]:
     """The word that states a demand, if any, with its value; an error where words do not go together.
 
-    Parameters
-    ----------
-    words
-        At most one of :data:`LANGUAGES`, with ``closed`` and ``between`` where they apply; None is none.
-    spell
-        How a word is written in the error.
+    ``words`` hold at most one of :data:`LANGUAGES`, with ``closed`` and ``between`` where they apply; None is none.
     """
     unknown = [name for name in words if name not in DEMAND_WORDS]
     if unknown:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
     stated = {name: words[name] for name in LANGUAGES if words.get(name) is not None}
     if len(stated) > 1:
-        names = " and ".join(map(spell, stated))
+        names = " and ".join(map(option, stated))
         raise ParameterError(f"{names} are two demands", hint="give one; maskwell convert turns one into another")
     if words.get("closed") and not stated.keys() & {"rho", "curves"}:
         raise ParameterError(
-            f"{spell('closed')} without {spell('rho')} or {spell('curves')}",
+            f"{option('closed')} without {option('rho')} or {option('curves')}",
             hint="the other demands have no closed form",
         )
     if words.get("between") and "curves" not in stated:
         raise ParameterError(
-            f"{spell('between')} without {spell('curves')}",
+            f"{option('between')} without {option('curves')}",
             hint="it says how the rows of a table of curves are joined",
         )
     return stated
@@ -109,7 +96,7 @@ def _curves_demand(path: str, *, between: str, closed: bool) -> Demand:
     try:
         return Demand.from_curves(lower=lower, upper=upper, closed=closed, text=f"curves of {path}")
     except ParameterError as error:
-        steps = "; if rows are points: --between lines" if between == "steps" else ""
+        steps = f"; if rows are points: {option('between', 'lines')}" if between == "steps" else ""
         raise ParameterError(f"{path}: {error.message}", hint=f"{error.hint}{steps}", path=path) from error
 
 
@@ -124,8 +111,8 @@ def needed_demand(demand: Demand | None, words: Mapping[str, Any], what: str) ->
 def no_demand(what: str) -> ParameterError:
     """The error for a verb or a command that needs a demand."""
     return ParameterError(
-        f"{what} needs a privacy demand, such as --epsilon 1",
-        hint="give one of --gamma, --epsilon, --beta, --bayes-factor, --rho, --curves",
+        f"{what} needs a privacy demand, such as {option('epsilon', '1')}",
+        hint=f"give one of {', '.join(map(option, LANGUAGES))}",
     )
 
 
@@ -293,3 +280,151 @@ def check_progress(progress: Any) -> None:
             f"progress must be a function, not a {type(progress).__name__}",
             hint="give a function of two arguments: the rows so far, and the share of the file they are",
         )
+
+
+@dataclass(frozen=True)
+class SurveyPlan:
+    """Columns that say how the rows of a table were sampled; nothing said is a simple random sample.
+
+    Attributes
+    ----------
+    weights, inclusion
+        One of them: how many people a row stands for, or the chance with which it was drawn.
+    strata, clusters
+        Clusters are nested in strata; two names for two stages.
+    population
+        Units there were to draw from: a number, or a column that holds that of each stratum; two for two stages.
+    denominator
+        Known size of the population: shares are totals over it, in place of the sum of the weights.
+    replicates, replicate_method, fay
+        How the names of replicate weights start, how they were made, and Fay's factor.
+    poisson
+        Whether rows were drawn independently of each other, each with its own chance.
+    lonely
+        A stratum with one unit: ``"error"``, ``"certainty"`` or ``"centre"``.
+    """
+
+    weights: str | None = None
+    inclusion: str | None = None
+    strata: str | None = None
+    clusters: Names = None
+    population: Any = None
+    denominator: Any = None
+    replicates: str | None = None
+    replicate_method: str | None = None
+    fay: Any = None
+    poisson: bool = False
+    lonely: Lonely = "error"
+
+    def __post_init__(self) -> None:
+        columns = {name: getattr(self, name) for name in ("weights", "inclusion", "strata", "replicates")}
+        check_kind(str | None, **columns)
+        check_kind(Flag, poisson=self.poisson)
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What was said about the sampling."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+
+    def columns(self, by: Names = None) -> PlanColumns:
+        """The columns that are named, with those of the domains."""
+        from maskwell.engines.plan_columns import PlanColumns, population_of
+
+        sizes = self.population
+        typed = names_of(sizes, "population") if isinstance(sizes, str | None) else _several(sizes)
+        return PlanColumns(
+            weights=self.weights,
+            inclusion=self.inclusion,
+            strata=self.strata,
+            clusters=names_of(self.clusters, "clusters"),
+            population=population_of([str(size) for size in typed]),
+            replicates=self.replicates,
+            by=names_of(by, "by"),
+            chances=self.poisson,
+        )
+
+    def check(self) -> None:
+        """Raise for what would be left aside."""
+        if self.denominator is not None and not (self.inclusion or self.weights or self.population):
+            raise ParameterError(
+                f"{option('denominator')} without {option('weights')}, {option('inclusion')} or {option('population')}",
+                hint="without them every row stands for itself, and shares are shares of the rows",
+            )
+        if self.replicate_method and not self.replicates:
+            raise ParameterError(
+                f"{option('replicate_method')} without {option('replicates')}",
+                hint=f"name the columns: {option('replicates', 'repw')}",
+            )
+        if self.replicates and not self.replicate_method:
+            raise ParameterError(
+                f"{option('replicates')} without {option('replicate_method')}",
+                hint="say how they were made: jkn, brr, fay or bootstrap",
+            )
+        if self.fay is not None and self.replicate_method != "fay":
+            raise ParameterError(
+                f"{option('fay')} without {option('replicate_method', 'fay')}",
+                hint="leave it out, or name the method",
+            )
+        if self.poisson and not (self.inclusion or self.weights):
+            raise ParameterError(
+                f"{option('poisson')} without {option('inclusion')} or {option('weights')}",
+                hint=f"name the column of the chances: {option('inclusion', 'COL')}",
+            )
+
+    def scheme(self, tally: SurveyTally) -> Scheme:
+        """How the rows were drawn."""
+        from maskwell.estimation.sampling.sampling_plan import Scheme
+
+        if self.replicates is not None:
+            return Scheme("replicates", replicates=self._replicate_rule(tally))
+        return Scheme("poisson" if self.poisson else "stages", lonely=self.lonely)
+
+    @property
+    def size(self) -> float | None:
+        """The size of the population that shares are to be taken of, None for the sum of the weights."""
+        return None if self.denominator is None else to_float(as_fraction(self.denominator, "denominator"))
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What is taken for granted because nothing says otherwise."""
+        if self.replicate_method == "jkn" and self.strata is None:
+            return (f"no {option('strata')}: the strata of the jackknife are taken from the replicate weights",)
+        return ()
+
+    def _replicate_rule(self, tally: SurveyTally) -> ReplicateRule:
+        from maskwell.estimation.sampling.replicate_weights import (
+            ReplicateRule,
+            factors_of_replicates,
+            fay_factor,
+            strata_of_replicates,
+        )
+
+        method, rho = self.replicate_method, None if self.fay is None else float(as_fraction(self.fay, "fay"))
+        if method == "fay" and rho is None and tally.ratios is not None:
+            rho = fay_factor(tally.ratios)
+        if method == "jkn" and self.strata is None and tally.ratios is not None:
+            return ReplicateRule("jkn", rscales=factors_of_replicates(tally.ratios))
+        strata = strata_of_replicates(tally.cells) if method == "jkn" else None
+        return ReplicateRule(str(method), rho=rho, strata=strata)
+
+
+def _several(sizes: Any) -> list[Any]:
+    return list(sizes) if isinstance(sizes, list | tuple) else [sizes]
+
+
+def check_no_reports(plan: PlanColumns, reports: Collection[str]) -> None:
+    """Raise where a column of the plan holds randomized reports."""
+    for name in plan.labelled:
+        if name in reports:
+            raise ParameterError(
+                f"column {name!r} holds randomized reports: its values are no true groups",
+                hint=f"make a table of two variables, with a {option('design')} for each column",
+                column=name,
+            )
+    for name in plan.numeric:
+        if name in reports:
+            raise ParameterError(
+                f"column {name!r} holds randomized reports, not weights or populations",
+                hint="name the column that holds them",
+                column=name,
+            )

@@ -1,21 +1,29 @@
-"""Making the design of a named family, from its parameters or from a privacy demand in their place."""
+"""Making the design of a named family, from its parameters or from a privacy demand in their place.
+
+Families that are no procedure of the registry are made of something else: of a matrix, of assumed shares, or of other
+designs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+import inspect
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
-from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.arguments import Flag, as_list, check_kind, pairs_of
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, to_text
+from maskwell.core.phrases import option
 from maskwell.designs.design import Design
+from maskwell.designs.wire import read_design
 from maskwell.errors import ParameterError
 from maskwell.planning.set_sizes import builder_parameters, gamma_of, minimax_size, remembering
 from maskwell.planning.tuning import TUNABLE, Tunable, tuned
 from maskwell.privacy.criteria import Demand
 from maskwell.procedures.procedure import Procedure
 from maskwell.procedures.registry import procedure_named
-from maskwell.verbs.inputs import DEMAND_WORDS, LANGUAGES, read_categories, read_demand
+from maskwell.verbs.inputs import DEMAND_WORDS, LANGUAGES, DesignOrPath, needed_demand, read_categories, read_demand
 
 
 def make_design(
@@ -34,7 +42,10 @@ def make_design(
     Parameters
     ----------
     family
-        A name of :data:`maskwell.procedures.registry.PROCEDURES`, such as ``warner`` or ``k-ary``.
+        A name of :data:`maskwell.procedures.registry.PROCEDURES`, such as ``warner`` or ``k-ary``. Or ``matrix`` with a
+        ``matrix`` or the path of its file (``rows=True`` where its lines are truths); ``extremal`` with assumed shares
+        ``pi`` (and ``utility``, ``average``); ``kronecker`` or ``repeated`` with ``designs``; ``shared`` with
+        ``outcomes``, pairs of a chance and the designs of all questions. Designs may be given by the paths of files.
     categories, k
         Labels of the true categories, or how many there are.
     reports
@@ -55,9 +66,16 @@ def make_design(
     {'p': '3/4'}
     >>> make_design("subset", k=10, rho=("0.1", "0.5")).size   # the size that adds least variance
     1
+    >>> make_design("kronecker", designs=[warner, warner]).k   # two questions, each with cards of its own
+    4
     """
     check_kind(str, family=family)
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
+    if family in ASSEMBLED:
+        shared = {"categories": categories, "k": k, "reports": reports, "demand": demand, "ratio": ratio}
+        said = {name: value for name, value in shared.items() if value is not None}
+        flag = {"allow_unidentifiable": True} if allow_unidentifiable else {}
+        return _assembled(family, {**said, **flag, **parameters})
     procedure, labels = procedure_named(family), read_categories(categories, k)
     values, words = split_words(procedure, parameters)
     asked = stated_protection(procedure, demand, ratio, words)
@@ -104,7 +122,7 @@ def stated_protection(
     check_kind(Demand | None, demand=demand)
     stated = read_demand(demand, words)
     if stated is not None and ratio is not None:
-        raise ParameterError("--ratio and a demand are two bounds", hint="give one of them")
+        raise ParameterError(f"{option('ratio')} and a demand are two bounds", hint="give one of them")
     if stated is not None:
         name = next((name for name in LANGUAGES if words.get(name) is not None), None)
         text = stated.text if name is None else f"{name.replace('_', '-')} {_typed(words[name])}"
@@ -123,7 +141,8 @@ def _tuned(procedure: Procedure, asked: tuple[str, str, Any], values: Mapping[st
     both = [name for name in solved(procedure) if values.get(name) is not None]
     if both:
         raise ParameterError(
-            f"--{both[0]} and --{asked[0]} both decide about protection", hint=f"give --{asked[0]} or --{way.free}"
+            f"{option(both[0])} and {option(asked[0])} both decide about protection",
+            hint=f"give {option(asked[0])} or {option(way.free)}",
         )
     kept = {name: values[name] for name in way.kept if values.get(name) is not None}
     made = tuned(procedure.name, measure=asked[1], value=asked[2], **kept)
@@ -150,3 +169,100 @@ def _builder_words(demand: Demand, words: Mapping[str, Any]) -> dict[str, Any]:
     if demand.name in ("gamma", "epsilon") and words.get(demand.name) is not None:
         return {demand.name: words[demand.name]}
     return dict(builder_parameters(demand)) if demand.name == "epsilon" else {"gamma": to_text(demand.reachable)}
+
+
+# ---- made of something else
+
+
+def _assembled(family: str, parameters: dict[str, Any]) -> Design:
+    """The design that a builder of :data:`ASSEMBLED` makes, after checking the names of its parameters."""
+    build = ASSEMBLED[family]
+    known = inspect.signature(build).parameters
+    words = {name: parameters.pop(name) for name in DEMAND_WORDS if "demand" in known and name in parameters}
+    if words:
+        parameters["demand"] = read_demand(parameters.get("demand"), words)
+    unknown = [name for name in parameters if name not in known]
+    missing = [name for name, one in known.items() if one.default is one.empty and name not in parameters]
+    if unknown or missing:
+        wrong = [f"has no {', '.join(unknown)}"] * bool(unknown) + [f"needs {', '.join(missing)}"] * bool(missing)
+        raise ParameterError(f"{family} {' and '.join(wrong)}", hint=f"its parameters are {', '.join(known)}")
+    return build(**parameters)
+
+
+def _of_matrix(
+    matrix: Any,
+    *,
+    rows: bool = False,
+    categories: Categories | Iterable[Hashable] | None = None,
+    reports: Categories | Iterable[Hashable] | None = None,
+) -> Design:
+    """Any matrix: lines are reports, columns are truths and sum to one; with ``rows``, the other way round."""
+    from maskwell.designs.dense import Dense
+    from maskwell.engines.handwritten_files import MatrixFile, read_matrix
+
+    is_path = isinstance(matrix, str | os.PathLike)
+    table = read_matrix(os.fspath(matrix)) if is_path else MatrixFile(matrix)
+    truths, labels = (table.row_labels, table.column_labels) if rows else (table.column_labels, table.row_labels)
+    truths = truths if categories is None else read_categories(categories)
+    labels = labels if reports is None else read_categories(reports)
+    make = Dense.from_rows if rows else Dense.of
+    return make(table.entries, truths, labels).with_provenance(family="matrix", parameters={"rows": rows})
+
+
+def _extremal(
+    pi: Iterable[Number],
+    *,
+    demand: Demand | None = None,
+    categories: Categories | Iterable[Hashable] | None = None,
+    k: Number | None = None,
+    utility: str = "mutual-information",
+    average: bool = False,
+) -> Design:
+    """The most useful reports for assumed shares: the design of :func:`maskwell.planning.extremal_design`."""
+    from maskwell.planning.extremal import extremal_design
+
+    asked, labels = needed_demand(demand, {}, "extremal"), read_categories(categories, k)
+    return extremal_design(pi, asked, labels, utility=utility, average=average).design
+
+
+def _kronecker(designs: Iterable[DesignOrPath]) -> Design:
+    """Several variables, each randomized by its own design; the first is slowest."""
+    from maskwell.designs.kronecker import Kronecker
+
+    return Kronecker.of(_read_all(designs)).with_provenance(family="kronecker")
+
+
+def _repeated(designs: Iterable[DesignOrPath]) -> Design:
+    """One question asked several times of the same person, by designs over the same categories."""
+    from maskwell.designs.kronecker import check_coded
+    from maskwell.procedures.joint_answers import repeated
+
+    return repeated(check_coded(_read_all(designs), "repeated answers"))
+
+
+def _shared(outcomes: Iterable[tuple[Number, Iterable[DesignOrPath]]], *, allow_unidentifiable: bool = False) -> Design:
+    """Several questions answered by one draw from one device, whose outcomes have chances that sum to 1."""
+    from maskwell.designs.kronecker import check_coded
+    from maskwell.procedures.joint_answers import shared
+
+    pairs = pairs_of(outcomes, "outcomes")
+    return shared(
+        [weight for weight, _ in pairs],
+        [check_coded(_read_all(designs), "a shared device") for _, designs in pairs],
+        shared_device=True,
+        allow_unidentifiable=allow_unidentifiable,
+    )
+
+
+def _read_all(designs: Iterable[DesignOrPath]) -> list[Design]:
+    return [read_design(one, f"designs[{i}]") for i, one in enumerate(as_list(designs, "designs"))]
+
+
+ASSEMBLED: Mapping[str, Callable[..., Design]] = {
+    "matrix": _of_matrix,
+    "extremal": _extremal,
+    "kronecker": _kronecker,
+    "repeated": _repeated,
+    "shared": _shared,
+}
+"""Families that are no procedure of the registry, and what makes them."""

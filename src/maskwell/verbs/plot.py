@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from maskwell.designs.design import Design
+from maskwell.designs.wire import read_design
 from maskwell.errors import WrongTypeError
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.share_estimate import Estimate
@@ -14,7 +15,7 @@ from maskwell.planning.design_choice import Choice
 from maskwell.planning.sample_size import SamplePlan
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.privacy.design_audit import Audit
-from maskwell.release.release_result import Release
+from maskwell.release.assessment import Release
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.release.utility.utility_report import UtilityReport
@@ -29,7 +30,6 @@ from maskwell.reports.pictures.risk_curves import plot_release_risk, plot_risk_r
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
 from maskwell.reports.pictures.utility_pictures import plot_associations
 from maskwell.verbs.estimate import EstimateResult
-from maskwell.verbs.inputs import read_design
 
 
 def _of_design(design: Design, **options: Any) -> Picture:

@@ -19,12 +19,11 @@ from maskwell.engines.release_pass import file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import DataFileError, MissingExtraError, ParameterError
-from maskwell.release.assessment import assess_file, count_file
+from maskwell.release.assessment import Release, assess_file, count_file
 from maskwell.release.folder.receipt import Receipt
 from maskwell.release.plans.plan_drafts import starting_plan
 from maskwell.release.plans.release_plan import ReleasePlan, load_plan, read_plan
 from maskwell.release.publication import ReleasedTable, check_key, earlier_stages, open_release, release_table
-from maskwell.release.release_result import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
 from maskwell.release.side_channels import dependence_counter, following_columns, side_channels
 from maskwell.reports.pages.release_page import release_page

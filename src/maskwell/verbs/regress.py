@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import as_mapping, check_kind
-from maskwell.core.survey_numbers import check_inclusion
+from maskwell.core.arguments import as_mapping, check_inclusion, check_kind
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.model_frame import assignments_of, read_model_frame
-from maskwell.engines.plan_columns import PlanColumns
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.verbs.inputs import SurveyPlan
+
+Designs: TypeAlias = Mapping[str, Design | Sequence[tuple[Mapping[str, Any], Design]]] | list[Assignment]
 
 
 def regress(
     data: Any,
     formula: str,
-    designs: Mapping[str, Design | Sequence[tuple[Mapping[str, Any], Design]]],
+    designs: Designs,
     *,
     weights: Any = None,
     inclusion: Any = None,
@@ -52,7 +53,8 @@ def regress(
         The design of each randomized column: ``{"y": design}``. Where groups of rows used different designs, a list:
         ``{"y": [({"group": 1}, first), ({"group": 2}, second)]}``.
     weights, strata, clusters, population
-        Names of columns, or one value for each row; the population may be one number. See :func:`fit_logistic`.
+        Names of columns, or one value for each row; the population may be one number. ``"A,B"`` names the clusters or
+        populations of two stages. See :func:`fit_logistic`.
     inclusion
         The chance with which each row was drawn, in place of weights.
     plan
@@ -84,41 +86,10 @@ def regress(
     }
     check_kind(str, formula=formula)
     check_kind(str | None, latent=latent, variance=variance)
-    as_mapping(designs, "designs")
-    names = {name: value for name, value in sampling.items() if isinstance(value, str)}
-    return regress_columns(
-        data,
-        formula,
-        assignments_of(designs),
-        columns=_plan_columns(names),
-        plan=plan,
-        arrays={name: value for name, value in sampling.items() if value is not None and name not in names},
-        lonely=lonely,
-        latent=latent,
-        variance=variance,
-        missing=missing,
-    )
-
-
-def regress_columns(
-    data: Any,
-    formula: str,
-    assignments: Sequence[Assignment],
-    *,
-    columns: PlanColumns,
-    plan: SamplingPlan | None = None,
-    arrays: Mapping[str, Any] | None = None,
-    lonely: str = "error",
-    latent: str | None = None,
-    variance: str | None = None,
-    missing: str = "error",
-) -> Regression:
-    """The same with designs assigned to columns and the columns of the sampling by name, of any number of stages.
-
-    ``arrays`` hold what no column of the table says about the sampling, by the parameters of :func:`regress`.
-    """
-    values = dict(arrays or {})
-    table = read_model_frame(data, formula, assignments, plan=columns, latent=latent, missing=missing)
+    named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
+    columns = SurveyPlan(**named).columns()
+    values = {name: value for name, value in sampling.items() if not isinstance(value, str | None)}
+    table = read_model_frame(data, formula, _assigned(designs), plan=columns, latent=latent, missing=missing)
     if table.dropped and (plan is not None or any(np.ndim(value) for value in values.values())):
         raise InputError(
             f"{table.dropped:,} rows are left out, and arrays of the sampling cannot follow",
@@ -131,15 +102,12 @@ def regress_columns(
     return fit_model_table(table, lonely=lonely, plan=plan, variance=variance, **values)
 
 
+def _assigned(designs: Designs) -> Sequence[Assignment]:
+    """Columns with their designs, which a command has assigned already."""
+    if isinstance(designs, list) and all(isinstance(one, Assignment) for one in designs):
+        return designs
+    return assignments_of(as_mapping(designs, "designs"))
+
+
 def _is_formula(text: Any) -> bool:
     return isinstance(text, str) and "~" in text
-
-
-def _plan_columns(names: Mapping[str, str]) -> PlanColumns:
-    return PlanColumns(
-        weights=names.get("weights"),
-        inclusion=names.get("inclusion"),
-        strata=names.get("strata"),
-        clusters=(names["clusters"],) if "clusters" in names else (),
-        population=(names["population"],) if "population" in names else (),
-    )

@@ -114,7 +114,7 @@ class ReleaseEstimate(ShareValues):
             analysis_report(table, self.level, self.interval, by=by, domains=table.domains) for table in self.tables
         ]
         first = self.tables[0].route.groups
-        pair = first[0].cells if first and not self.single else ()
+        pair = first[0].columns if first and not self.single else ()
         following = after_analysis(file, receipt, options or {}, pair if len(pair) > 1 else ())
         further = [block for report in reports[1:] for block in (GAP, *report.blocks)]
         body = [*reports[0].body, *further, Notes(self.columns.not_estimated)]

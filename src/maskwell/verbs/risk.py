@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import check_option
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, check_option
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.phrases import option
 from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_values
 from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.folder.receipt import Receipt, stages_of
 from maskwell.release.risk.file_risk import VariableContribution, assess_risk, variable_contributions
 from maskwell.release.risk.risk_report import (
@@ -28,6 +26,7 @@ from maskwell.release.risk.risk_report import (
     record_risks,
 )
 from maskwell.release.stages.stage import Stage, needed_columns
+from maskwell.release.stages.table_flow import unchanged_columns
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
 from maskwell.verbs.inputs import Names, check_progress, names_of, rows_of

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.quiet import quiet
 
 from maskwell.core import Categories
+from maskwell.core.categories import natural_array
 from maskwell.core.labels import is_missing, plain, texts
-from maskwell.core.library_columns import natural_array
 from maskwell.errors import (
     DesignFileError,
     InputError,
@@ -89,6 +89,9 @@ def test_integers_from_zero_are_numbered():
     ("bad", "said"),
     [
         (["a", "b", "a"], "'a' appears twice"),
+        ([("a", 1), ("b", 1), ("a", 1.0)], r"\('a', 1\) equals \('a', 1.0\)"),
+        ([("a", "x"), ("b", ("y", "\ud800"))], "label 2 holds half a character"),
+        ([("a", [])], "label 1 is a tuple, which cannot be a label"),
         ([1, True], "1 equals True"),
         ([1, 1.0], "1 equals 1.0"),
         ([], "no labels"),

@@ -9,7 +9,7 @@ import pytest
 from tests.support.quiet import quiet
 
 from maskwell.core import Cells
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.errors import InputError, MissingValueError, ReportError, WrongTypeError
 
 

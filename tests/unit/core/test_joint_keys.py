@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell.core import joint_keys as keys
-from maskwell.core.arrays import Array
+from maskwell.core import groups as keys
+from maskwell.core.arguments import Array
 
 FEW, MANY = [2, 3, 4], [1 << 30, 1 << 30, 5]
 

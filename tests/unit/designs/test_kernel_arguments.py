@@ -14,9 +14,9 @@ import pytest
 from tests.support.fuzzing import numbers
 
 from maskwell.core import Categories
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.designs import Sparse, kernels
-from maskwell.designs.threshold_tables import ColumnTable, ThresholdTable
+from maskwell.designs.column_arrays import ColumnTable, ThresholdTable
 
 pytestmark = pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")
 

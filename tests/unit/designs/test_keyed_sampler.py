@@ -12,7 +12,7 @@ from tests.support.chisquare import fits
 from tests.support.examples import EXAMPLES
 
 from maskwell.core import Categories, KeyedRandom
-from maskwell.core.arrays import Array, Words
+from maskwell.core.arguments import Array, Words
 from maskwell.core.draws import WordReader
 from maskwell.designs import KeyedSampler, Sparse, Uniform, kernels, sampler
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError

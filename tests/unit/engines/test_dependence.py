@@ -12,8 +12,7 @@ import pytest
 
 from maskwell.engines import dependence
 from maskwell.engines.column_codes import numbered_column
-from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.value_counts import ColumnFacts, Restored, ValueCounter
+from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, ValueCounter
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(5)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core.arrays import Array
-from maskwell.engines import release_rows
+from maskwell.core.arguments import Array
+from maskwell.engines import release_pass
 from maskwell.engines.column_codes import LevelCoder
 from maskwell.engines.labelled_columns import ColumnLabels
-from maskwell.engines.release_rows import RowReleaser, RowStage, StateFinder
+from maskwell.engines.release_pass import Draws, RowReleaser, RowStage, StateFinder
 from maskwell.errors import TooLargeError, WrongTypeError
 
 pa = pytest.importorskip("pyarrow")
@@ -29,12 +32,44 @@ class Turn:
         pass
 
 
+@dataclass
+class Coded:
+    """A stage by the codes of its states, -1 for a missing value: those of a file with these labels."""
+
+    columns: Sequence[str]
+    moved: Sequence[str]
+    levels: dict[str, list[object]]
+    state_codes: dict[str, Array]
+    output_codes: dict[str, Array]
+
+
+def coded(
+    levels: dict[str, list[object]],
+    columns: Sequence[str],
+    variables: Sequence[str],
+    states: Array,
+    released: Array,
+    draws: Draws,
+    linked: dict[str, Array] | None = None,
+) -> tuple[RowStage, Draws]:
+    outputs = {name: released[:, i] for i, name in enumerate(variables)} | (linked or {})
+    labels = {name: [*levels[name], None] for name in (*columns, *outputs)}
+
+    def own(name: str, codes: Array) -> Array:
+        return np.where(codes < 0, len(levels[name]), codes)
+
+    before = {name: own(name, states[:, i]) for i, name in enumerate(columns)}
+    return Coded(
+        columns, [*outputs], labels, before, {name: own(name, codes) for name, codes in outputs.items()}
+    ), draws
+
+
 def batch(**columns: object) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
 def releaser(
-    given: pa.RecordBatch, stages: list[RowStage], levels: dict[str, list[object]], **more: object
+    given: pa.RecordBatch, stages: list[tuple[RowStage, Draws]], levels: dict[str, list[object]], **more: object
 ) -> RowReleaser:
     coders = {name: LevelCoder(name, labels) for name, labels in levels.items()}
     return RowReleaser(given.schema, coders, stages, **more)  # type: ignore[arg-type]
@@ -42,7 +77,7 @@ def releaser(
 
 @pytest.mark.parametrize("most", [1 << 22, 1], ids=["table", "search"])
 def test_states_are_found_by_table_and_by_search(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release_rows, "DENSE_STATES", most)
+    monkeypatch.setattr(release_pass, "DENSE_STATES", most)
     states = np.array([[2, 1], [0, 0], [1, -1]])
     finder = StateFinder(states, [3, 2])
     codes = [np.array([0, 2, 1, 1, 2]), np.array([0, 1, -1, 0, 0])]
@@ -51,7 +86,7 @@ def test_states_are_found_by_table_and_by_search(most: int, monkeypatch: pytest.
 
 def test_a_stage_changes_its_variables_and_nothing_else() -> None:
     given = batch(x=["a", "b", None, "a"], y=[1, 2, 3, 4])
-    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    stage = coded({"x": ["a", "b"]}, ("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
     work = releaser(given, [stage], {"x": ["a", "b"]})
     released, _, _ = work.release(given)
     assert released.to_pydict() == {"x": ["b", "a", None, "b"], "y": [1, 2, 3, 4]}
@@ -60,11 +95,24 @@ def test_a_stage_changes_its_variables_and_nothing_else() -> None:
 
 def test_later_stages_see_what_earlier_ones_released_and_linked_columns_follow() -> None:
     given = batch(x=["a", "b"], g=["A", "B"], y=["u", "u"])
-    first = RowStage(
-        ("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2), linked={"g": np.array([0, 1])}
+    first = coded(
+        {"x": ["a", "b"], "g": ["A", "B"]},
+        ("x",),
+        ("x",),
+        np.array([[0], [1]]),
+        np.array([[0], [1]]),
+        Turn(2),
+        linked={"g": np.array([0, 1])},
     )
     # within x = b only: the row that was a is b now
-    second = RowStage(("x", "y"), ("y",), np.array([[1, 0], [1, 1]]), np.array([[0], [1]]), Turn(2))
+    second = coded(
+        {"x": ["a", "b"], "y": ["u", "v"]},
+        ("x", "y"),
+        ("y",),
+        np.array([[1, 0], [1, 1]]),
+        np.array([[0], [1]]),
+        Turn(2),
+    )
     work = releaser(given, [first, second], {"x": ["a", "b"], "g": ["A", "B"], "y": ["u", "v"]})
     released, _, _ = work.release(given)
     assert released.to_pydict() == {"x": ["b", "a"], "g": ["B", "A"], "y": ["v", "u"]}
@@ -73,7 +121,7 @@ def test_later_stages_see_what_earlier_ones_released_and_linked_columns_follow()
 def test_columns_that_are_not_published_are_gone_with_their_notes() -> None:
     given = batch(x=["a", "b"], pid=[7, 8])
     schema = given.schema.with_metadata({b"pandas": b'{"columns": [{"name": "pid"}, {"name": "x"}]}', b"own": b"pid 7"})
-    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    stage = coded({"x": ["a", "b"]}, ("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
     coders = {"x": LevelCoder("x", ["a", "b"])}
     work = RowReleaser(schema, coders, [stage], dropped=["pid"])
     assert work.schema.names == ["x"]
@@ -83,7 +131,7 @@ def test_columns_that_are_not_published_are_gone_with_their_notes() -> None:
 def test_codes_that_stand_for_missing_values_stay_as_they_are() -> None:
     given = batch(x=[1.0, 99.0, 2.0, float("nan")])
     coder = LevelCoder("x", [1, 2], ColumnLabels(missing=((99, 99),)))
-    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    stage = coded({"x": [1, 2]}, ("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
     released, _, _ = RowReleaser(given.schema, {"x": coder}, [stage]).release(given)
     assert released.to_pydict()["x"][:3] == [2.0, 99.0, 1.0]
     assert np.isnan(released.to_pydict()["x"][3])
@@ -95,12 +143,12 @@ def test_a_missing_value_that_is_drawn_replaces_the_true_one_and_looks_like_all_
     coder = LevelCoder("x", [1, 2], ColumnLabels(missing=((99, 99),)))
     states = np.array([[0], [1], [-1]])
     released, _, after = RowReleaser(
-        given.schema, {"x": coder}, [RowStage(("x",), ("x",), states, states, Turn(3))]
+        given.schema, {"x": coder}, [coded({"x": [1, 2]}, ("x",), ("x",), states, states, Turn(3))]
     ).release(given)
     assert after["x"].tolist() == [1, -1, -1, 0, 0, 0, -1]
     assert released.to_pydict()["x"] == [2.0, None, None, 1.0, 1.0, 1.0, None]
 
-    unchanged = RowStage(("x",), ("x",), states[2:], states[2:], Turn(1))
+    unchanged = coded({"x": [1, 2]}, ("x",), ("x",), states[2:], states[2:], Turn(1))
     kept, _, _ = RowReleaser(given.schema, {"x": coder}, [unchanged]).release(given)
     assert kept.to_pydict()["x"] == [1.0, 2.0, 2.0, None, None, None, 2.0], "99 and NaN would tell who drew nothing"
 
@@ -108,7 +156,7 @@ def test_a_missing_value_that_is_drawn_replaces_the_true_one_and_looks_like_all_
 def test_a_linked_column_without_a_value_does_not_keep_the_true_one() -> None:
     given = batch(x=["a", "b"], g=["A", None])
     two = np.array([[0], [1]])
-    stage = RowStage(("x",), ("x",), two, two, Turn(2), linked={"g": np.array([0, -1])})
+    stage = coded({"x": ["a", "b"], "g": ["A"]}, ("x",), ("x",), two, two, Turn(2), linked={"g": np.array([0, -1])})
     work = releaser(given, [stage], {"x": ["a", "b"], "g": ["A"]})
     assert work.release(given)[0].to_pydict() == {"x": ["b", "a"], "g": [None, "A"]}
     alone = given.slice(0, 1)
@@ -117,7 +165,7 @@ def test_a_linked_column_without_a_value_does_not_keep_the_true_one() -> None:
 
 def test_dictionary_columns_keep_their_kind_and_list_all_labels() -> None:
     given = pa.RecordBatch.from_arrays([pa.array(["b", "a", "b"]).dictionary_encode()], names=["x"])
-    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    stage = coded({"x": ["a", "b", "c"]}, ("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
     released, _, _ = releaser(given, [stage], {"x": ["a", "b", "c"]}).release(given)
     column = released.column(0)
     assert pa.types.is_dictionary(column.type)
@@ -130,7 +178,7 @@ def test_an_order_of_labels_that_is_not_kept_is_not_claimed() -> None:
     given = pa.RecordBatch.from_arrays([values], names=["x"])
     two = np.array([[0], [1], [2]])
     released, _, _ = releaser(
-        given, [RowStage(("x",), ("x",), two, two, Turn(3))], {"x": ["high", "low", "mid"]}
+        given, [coded({"x": ["high", "low", "mid"]}, ("x",), ("x",), two, two, Turn(3))], {"x": ["high", "low", "mid"]}
     ).release(given)
     assert released.column(0).to_pylist() == ["mid", "high", "low"]
     assert not released.schema.field("x").type.ordered
@@ -142,7 +190,7 @@ def test_texts_that_are_kept_as_views_are_released_as_plain_ones() -> None:
     columns = [pa.array(values, pa.string_view()) for values in (["a", None, "b"], ["u", "v", None])]
     given = pa.RecordBatch.from_arrays(columns, names=["x", "y"])
     two = np.array([[0], [1]])
-    work = releaser(given, [RowStage(("x",), ("x",), two, two, Turn(2))], {"x": ["a", "b"]})
+    work = releaser(given, [coded({"x": ["a", "b"]}, ("x",), ("x",), two, two, Turn(2))], {"x": ["a", "b"]})
     released, _, _ = work.release(given)
     assert released.to_pydict() == {"x": ["b", None, "a"], "y": ["u", "v", None]}
     assert {field.type for field in released.schema} == {pa.string()}
@@ -151,7 +199,7 @@ def test_texts_that_are_kept_as_views_are_released_as_plain_ones() -> None:
 def test_rows_that_differ_from_the_row_before_are_counted_across_batches() -> None:
     given = batch(x=["a", "a", "b", None, None, "a"])
     two = np.array([[0], [1]])
-    work = releaser(given, [RowStage(("x",), ("x",), two, two, Turn(2))], {"x": ["a", "b"]})
+    work = releaser(given, [coded({"x": ["a", "b"]}, ("x",), ("x",), two, two, Turn(2))], {"x": ["a", "b"]})
     for piece in (given.slice(0, 2), given.slice(0, 0), given.slice(2, 3), given.slice(5)):
         work.release(piece)
     assert work.breaks == {"x": 3}
@@ -168,7 +216,7 @@ def test_small_indices_of_a_full_dictionary_are_read_with_missing_values() -> No
 
 def test_a_label_that_the_type_of_its_column_cannot_hold_is_refused_and_not_cut_to_fit() -> None:
     given = batch(x=[1, 2])
-    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    stage = coded({"x": [1, 2]}, ("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
     with quiet(WrongTypeError, match="cannot hold all its labels", values=r"2\.5"):
         releaser(given, [stage], {"x": [1, 2, 2.5]})
     with pytest.raises(WrongTypeError, match="cannot hold"):

@@ -14,6 +14,7 @@ from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError
 from maskwell.planning import Stratum, allocate_samples, allocate_strata
+from maskwell.planning.sample_allocation import _Samples
 from maskwell.planning.stratum_allocation import whole_numbers
 from maskwell.procedures import warner
 
@@ -189,10 +190,10 @@ def test_three_samples_for_three_categories() -> None:
     found = allocate_samples(designs, pi, wanted=0, n=1000)
     grid = [(a, b, 100 - a - b) for a in range(1, 99) for b in range(1, 100 - a)]
 
-    def variance(counts: tuple[int, ...]) -> float:
-        from maskwell.planning.sample_allocation import _Fleet
+    fleet = _Samples.of(designs, pi, 0, None, priced=False)
 
-        return _Fleet.of(designs, pi, 0, None, priced=False).variance(np.array(counts, dtype=float) * 10)
+    def variance(counts: tuple[int, ...]) -> float:
+        return fleet.variance(np.array(counts, dtype=float) * 10)
 
     assert found.best_variance <= min(map(variance, grid)) * (1 + 1e-9)
     assert found.gap < 1e-6 and sum(found.counts) == 1000

@@ -316,22 +316,17 @@ def test_bad_input(design: Design, options: dict[str, Any], saying: str) -> None
 
 def test_too_many_sets() -> None:
     rng = np.random.default_rng(1)
-    P = rng.uniform(0.5, 1, (250, 200))
+    P = rng.integers(500, 1000, (250, 200)).astype(object)
     with pytest.raises(TooLargeError, match="different sets of 200 categories") as raised:
-        improve(Dense.of(P / P.sum(axis=0)))
+        improve(Dense.of([[Fraction(p, total) for p, total in zip(row, P.sum(axis=0), strict=True)] for row in P]))
     assert raised.value.hint
 
 
-def test_two_hundred_by_thirty_takes_less_than_a_second() -> None:
-    import time
-
+def test_two_hundred_by_thirty() -> None:
     rng = np.random.default_rng(1)
     P = rng.uniform(0.2, 1, (200, 30))
     design = Dense.of(P / P.sum(axis=0))
-    start = time.perf_counter()
-    found = improve(design)
-    assert time.perf_counter() - start < 3, "a fifth of a second on a quiet machine"
-    assert found.design.m > 5000
+    assert improve(design).design.m > 5000
 
 
 # ---- added variance

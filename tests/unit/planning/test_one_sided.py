@@ -30,22 +30,23 @@ def product(C: Rows, P: Rows) -> Rows:
     ]
 
 
-def check(found: OneSided) -> None:
+def check(improvement: OneSided) -> None:
     """P = C P_*, C a transition matrix, and the sensitive category hidden as well as before."""
-    C = found.garbling()
+    C = improvement.garbling()
     assert all(c >= 0 for row in C for c in row)
-    assert [sum(column) for column in zip(*C, strict=True)] == [1] * found.design.m
-    assert product(C, found.design.exact_matrix()) == found.original.exact_matrix()
-    assert hazard(found.design, [found.sensitive]).ratio == found.ratio
+    assert [sum(column) for column in zip(*C, strict=True)] == [1] * improvement.design.m
+    assert product(C, improvement.design.exact_matrix()) == improvement.original.exact_matrix()
+    assert hazard(improvement.design, [improvement.sensitive]).ratio == improvement.ratio
     for shares in (
-        np.full(found.design.k, 1 / found.design.k),
-        np.arange(1, found.design.k + 1) / math.comb(found.design.k + 1, 2),
+        np.full(improvement.design.k, 1 / improvement.design.k),
+        np.arange(1, improvement.design.k + 1) / math.comb(improvement.design.k + 1, 2),
     ):
         before, after = (
-            np.nan_to_num(hazard(d, [found.sensitive], shares).by_report) for d in (found.original, found.design)
+            np.nan_to_num(hazard(d, [improvement.sensitive], shares).by_report)
+            for d in (improvement.original, improvement.design)
         )
         assert after.max() == pytest.approx(before.max())
-        gain = fisher_information(found.design, shares) - fisher_information(found.original, shares)
+        gain = fisher_information(improvement.design, shares) - fisher_information(improvement.original, shares)
         assert np.linalg.eigvalsh(gain).min() >= -1e-9 * np.abs(gain).max()
 
 
@@ -58,18 +59,18 @@ def random_two(rng: random.Random) -> Dense:
 
 def test_two_categories_can_always_be_improved() -> None:
     rng, improved = random.Random(1), 0
-    for _ in range(300):
+    for _ in range(120):
         design = random_two(rng)
         if hazard(design, [0]).ratio == 1:
             continue
         for sensitive in (0, 1):
-            found = improve_one_sided(design, sensitive=sensitive)
-            assert found.applies
-            check(found)
-            again = improve_one_sided(found.design, sensitive=sensitive)
-            assert (again.improved, again.design) == (False, found.design), "the best cannot be improved"
-            improved += found.improved
-    assert improved > 400
+            improvement = improve_one_sided(design, sensitive=sensitive)
+            assert improvement.applies
+            check(improvement)
+            again = improve_one_sided(improvement.design, sensitive=sensitive)
+            assert (again.improved, again.design) == (False, improvement.design), "the best cannot be improved"
+            improved += improvement.improved
+    assert improved > 160
 
 
 def worst_first(rng: random.Random, k: int) -> Dense:
@@ -84,20 +85,20 @@ def worst_first(rng: random.Random, k: int) -> Dense:
 
 def test_more_categories_where_the_condition_holds() -> None:
     rng = random.Random(2)
-    for _ in range(100):
-        found = improve_one_sided(worst_first(rng, rng.randint(3, 5)))
-        assert found.applies, found.reason
-        check(found)
+    for _ in range(50):
+        improvement = improve_one_sided(worst_first(rng, rng.randint(3, 5)))
+        assert improvement.applies, improvement.reason
+        check(improvement)
 
 
 def test_no_answer_contradicts_the_condition() -> None:
     """On designs that nobody chose: it applies exactly when some garbling from the best form exists."""
     rng, applied = random.Random(3), 0
-    for _ in range(500):
+    for _ in range(200):
         k = rng.randint(3, 4)
         columns = [[rng.randint(0, 6) + (i == j) * 4 for i in range(k)] for j in range(k)]
         design = Dense.from_integers(columns, numbered(k))
-        found = improve_one_sided(design)
+        improvement = improve_one_sided(design)
         rows = design.exact_matrix()
         fits = [
             r
@@ -106,67 +107,69 @@ def test_no_answer_contradicts_the_condition() -> None:
             and all(p < row[0] for p in row[1:])
             and all(other[0] == 0 or row[j] / row[0] <= other[j] / other[0] for other in rows for j in range(1, k))
         ]
-        assert found.applies == bool(fits)
-        if found.applies:
+        assert improvement.applies == bool(fits)
+        if improvement.applies:
             applied += 1
-            assert found.report == fits[0]
-            check(found)
+            assert improvement.report == fits[0]
+            check(improvement)
         else:
-            assert found.design is design
-            assert found.reason
-            assert found.warnings() == []
-    assert applied > 20
+            assert improvement.design is design
+            assert improvement.reason
+            assert improvement.warnings() == []
+    assert applied > 8
 
 
 def test_rows_in_any_order() -> None:
     design = Dense.of([["0.1", "0.7", "0.3"], ["0.8", "0.2", "0.1"], ["0.1", "0.1", "0.6"]], ABC)
-    found = improve_one_sided(design)
-    assert found.report == 1
-    assert found.design.exact_matrix()[0] == [1, Fraction(1, 4), Fraction(1, 8)]
-    assert found.to_dict()["most_incriminating_report"] == "b"
+    improvement = improve_one_sided(design)
+    assert improvement.report == 1
+    assert improvement.design.exact_matrix()[0] == [1, Fraction(1, 4), Fraction(1, 8)]
+    assert improvement.to_dict()["most_incriminating_report"] == "b"
 
 
 def test_the_sensitive_category_may_be_any() -> None:
     design = Dense.of([["0.6", "0.1", "0.1"], ["0.3", "0.7", "0.1"], ["0.1", "0.2", "0.8"]], ABC)
-    found = improve_one_sided(design, sensitive=2)
-    assert found.design.exact_matrix() == [
+    improvement = improve_one_sided(design, sensitive=2)
+    assert improvement.design.exact_matrix() == [
         [Fraction(7, 8), 0, 0],
         [0, Fraction(3, 4), 0],
         [Fraction(1, 8), Fraction(1, 4), 1],
     ]
-    check(found)
-    assert found.warnings() == [
+    check(improvement)
+    assert improvement.warnings() == [
         "only c is protected: every other report gives its category away, and parity is infinite"
     ]
 
 
 def test_set_reports() -> None:
-    found = improve_one_sided(Subset.from_gamma(3, ABC, size=1))
-    assert found.to_dict()["most_incriminating_report"] == "100"
-    assert found.design.exact_matrix()[0] == [1, Fraction(1, 3), Fraction(1, 3)]
-    assert found.reproduced().exact_matrix() == found.original.exact_matrix()
+    improvement = improve_one_sided(Subset.from_gamma(3, ABC, size=1))
+    assert improvement.to_dict()["most_incriminating_report"] == "100"
+    assert improvement.design.exact_matrix()[0] == [1, Fraction(1, 3), Fraction(1, 3)]
+    assert improvement.reproduced().exact_matrix() == improvement.original.exact_matrix()
 
 
 def test_warnings_and_texts() -> None:
-    found = improve_one_sided(chow(6, 4, 2))
-    assert found.warnings() == [
+    improvement = improve_one_sided(chow(6, 4, 2))
+    assert improvement.warnings() == [
         "the report no becomes a certain acquittal, and yes the only ambiguous answer",
         "only yes is protected: every other report gives its category away, and parity is infinite",
     ]
-    told = found.to_dict()
+    told = improvement.to_dict()
     assert told["parity"]["after"] == math.inf
     assert told["applies"] is True
     assert json.loads(json.dumps(told))["improved"] is True
-    assert repr(found).startswith("OneSided(Dense(k=2, m=3, parity=2.5) -> Dense(k=2, m=2, parity=inf), ratio=5/2")
+    assert repr(improvement).startswith(
+        "OneSided(Dense(k=2, m=3, parity=2.5) -> Dense(k=2, m=2, parity=inf), ratio=5/2"
+    )
     assert "nothing to gain" in repr(improve_one_sided(mangat("0.7")))
 
 
 def test_direct_questioning() -> None:
     design = Dense.of([["1/2", 0], ["1/2", 1]], YES_NO)
-    found = improve_one_sided(design)
-    assert found.ratio == math.inf
-    assert found.design.exact_matrix() == [[1, 0], [0, 1]]
-    assert "direct questioning" in found.warnings()[0]
+    improvement = improve_one_sided(design)
+    assert improvement.ratio == math.inf
+    assert improvement.design.exact_matrix() == [[1, 0], [0, 1]]
+    assert "direct questioning" in improvement.warnings()[0]
 
 
 def test_no_information() -> None:
@@ -178,9 +181,9 @@ def test_no_information() -> None:
 
 
 def test_the_gamma_diagonal_design_protects_all_alike() -> None:
-    found = improve_one_sided(Uniform.from_gamma(4, ABC))
-    assert found.design.exact_matrix()[0] == [1, Fraction(1, 4), Fraction(1, 4)]
-    check(found)
+    improvement = improve_one_sided(Uniform.from_gamma(4, ABC))
+    assert improvement.design.exact_matrix()[0] == [1, Fraction(1, 4), Fraction(1, 4)]
+    check(improvement)
 
 
 @pytest.mark.parametrize("sensitive", [-1, 2, 7])

@@ -22,9 +22,9 @@ from maskwell.procedures import (
     make_device,
     make_spinner,
 )
-from maskwell.procedures.classical_cards import best_deck, classical_deck, known_procedure
 from maskwell.procedures.decks import Card, report_labels, truth_or_fixed, truthful, written_reports
 from maskwell.procedures.dice_spinner import faces_in_words, sizes_in_tenths
+from maskwell.procedures.realisation import best_deck, classical_deck, known_procedure
 
 EXAMPLE = [["4/5", "1/5", "1/10"], ["1/10", "7/10", "3/10"], ["1/10", "1/10", "3/5"]]
 THREE = Categories.of(["never", "once", "often"])

@@ -53,8 +53,8 @@ def test_the_polychotomous_unrelated_question_is_a_jar(counts: list[int], p: Fra
     )
 
 
-def test_a_jar_of_ten_thousand_categories_is_no_trouble() -> None:
-    k = 10**4
+def test_a_jar_of_thousands_of_categories_is_no_trouble() -> None:
+    k = 2000
     design = liu_chow(Categories.numbered(k), "1/2", [Fraction(1, 2 * k)] * k)
     assert design.parity_exact() == 1 + k
 

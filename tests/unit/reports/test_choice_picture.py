@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
-from tests.support.drawings import fixed_colours, overlapping, texts_outside
+from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
 
 from maskwell.errors import ParameterError
 from maskwell.planning import choose, minimax_size
@@ -16,6 +17,7 @@ from maskwell.privacy import Demand
 ONE = Demand.from_epsilon(1)
 
 
+@cache
 def pictures() -> list[Picture]:
     return [
         plot_frontier(10, demand=ONE),
@@ -110,8 +112,8 @@ def test_demands_without_a_design_are_refused(demand: Demand) -> None:
 @pytest.mark.parametrize("narrow", [False, True])
 def test_frontiers_are_drawn_and_described(narrow: bool) -> None:
     for picture in pictures():
-        figure = picture.figure(narrow=narrow)
+        figure, drawing = drawn(picture, narrow=narrow)
         assert texts_outside(figure) == []
         assert overlapping(figure) == []
-        assert fixed_colours(picture, narrow=narrow) == set()
+        assert fixed_colours(drawing) == set()
         assert all(len(row) == len(picture.columns) for row in picture.rows)

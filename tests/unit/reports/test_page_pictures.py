@@ -14,18 +14,19 @@ MOST_BYTES = 150_000
 DESC = "{http://www.w3.org/2000/svg}desc"
 
 
-@pytest.fixture(scope="module")
-def make(root: Path) -> Any:
+@pytest.fixture(scope="module", name="pages")
+def fixture_pages(root: Path) -> dict[str, Any]:
+    """The pictures as the program of the pages makes them, by name."""
     spec = importlib.util.spec_from_file_location("make_images", root / "docs/images/make.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    return dict(module.pages())
 
 
-def test_every_picture_of_the_pages_is_up_to_date(root: Path, make: Any) -> None:
-    for name, picture in make.pages().items():
+def test_every_picture_of_the_pages_is_up_to_date(root: Path, pages: dict[str, Any]) -> None:
+    for name, picture in pages.items():
         path = root / "docs/images" / f"{name}.svg"
         described = ET.parse(path).getroot().find(DESC)
         assert described is not None
@@ -33,8 +34,8 @@ def test_every_picture_of_the_pages_is_up_to_date(root: Path, make: Any) -> None
         assert path.stat().st_size < MOST_BYTES
 
 
-def test_every_picture_is_shown_and_every_picture_shown_exists(root: Path, make: Any) -> None:
-    pages = [*(root / "docs").rglob("*.md"), root / "README.md"]
-    shown = {name for page in pages for name in re.findall(r"images/([\w-]+)\.svg", page.read_text(encoding="utf-8"))}
+def test_every_picture_is_shown_and_every_picture_shown_exists(root: Path, pages: dict[str, Any]) -> None:
+    texts = [*(root / "docs").rglob("*.md"), root / "README.md"]
+    shown = {name for page in texts for name in re.findall(r"images/([\w-]+)\.svg", page.read_text(encoding="utf-8"))}
     drawn = {path.stem for path in (root / "docs/images").glob("*.svg")}
-    assert shown == drawn == {*make.pages(), "story"}
+    assert shown == drawn == {*pages, "story"}

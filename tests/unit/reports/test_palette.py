@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from maskwell.reports.pictures.palette import PALETTE, contrast, levels, variables, with_variables
+from maskwell.reports.pictures.canvas import PALETTE, contrast, levels, variables, with_variables
 
 TEXT = 4.5
 GRAPHIC = 3.0

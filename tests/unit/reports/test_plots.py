@@ -5,6 +5,7 @@ import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ def estimate_of(counts: list[int], design: Design | None = None) -> Estimate:
     return estimate_by_moments(Counts(np.array(counts), sum(counts), design.fingerprint), design)
 
 
+@cache
 def pictures() -> list[Picture]:
     odd = Uniform.from_epsilon(1, Categories.of(ODD))
     many = Categories.numbered(500)

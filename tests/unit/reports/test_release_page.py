@@ -13,19 +13,17 @@ from tests.support.drawings import overlapping, texts_outside
 from maskwell.core import CellTable
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
-from maskwell.plots import plot_release_risk
+from maskwell.plots import Picture, plot_release_risk
 from maskwell.release import Release, ReleasePlan, RiskUtilityPoint
-from maskwell.release.assessment import assess_tables, tables_of
+from maskwell.release.assessment import ReleasedColumn, assess_tables, tables_of
 from maskwell.release.folder.receipt_contents import advice_of, public_receipt
 from maskwell.release.folder.release_metadata import processing
-from maskwell.release.release_result import ReleasedColumn
-from maskwell.release.risk.table_flow import expected_table
+from maskwell.release.stages.table_flow import expected_table
 from maskwell.reports import release_page
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
 from maskwell.reports.report import WIDTH
 from maskwell.reports.text.release_report import dry_run_report, release_report
-from maskwell.reports.text.release_words import bound_value, promises, rule_in_words
-from maskwell.reports.text.risk_figures import risk_rows, riskiest, utility_rows
+from maskwell.reports.text.release_words import bound_value, promises, risk_rows, riskiest, rule_in_words, utility_rows
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 ODD = "<script>alert(1)</script>"
@@ -67,6 +65,12 @@ def fixture_text(release: Release) -> str:
     return release_page(release)
 
 
+@pytest.fixture(autouse=True)
+def words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is drawn on the pages that a test makes for their words; those of ``text`` are drawn before."""
+    monkeypatch.setattr(Picture, "inline_svg", lambda *_, **__: "<svg></svg>")
+
+
 class Outline(HTMLParser):
     """Elements as they open, checked to close in order, and all words."""
 
@@ -94,13 +98,13 @@ class Outline(HTMLParser):
 
 
 def test_the_page_is_whole_and_in_order(text: str) -> None:
-    found = Outline(text)
-    assert found.stack == []
-    assert [tag for tag, _ in found.opened if tag in ("h1", "h2")] == ["h1"] + ["h2"] * 9
-    identifiers = [attributes["id"] for _, attributes in found.opened if "id" in attributes]
+    outline = Outline(text)
+    assert outline.stack == []
+    assert [tag for tag, _ in outline.opened if tag in ("h1", "h2")] == ["h1"] + ["h2"] * 9
+    identifiers = [attributes["id"] for _, attributes in outline.opened if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
     used = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
-    named = {name for _, a in found.opened for name in (a.get("aria-labelledby") or "").split()}
+    named = {name for _, a in outline.opened for name in (a.get("aria-labelledby") or "").split()}
     assert used | named <= set(identifiers)
 
 
@@ -249,9 +253,9 @@ def test_a_swap_is_told_as_what_it_is(mixed: bool) -> None:
 
 
 def test_promises_are_measured(release: Release) -> None:
-    found = {(one.what, one.where): one for one in promises(release)}
-    assert len(found) == 3 and all(one.kept for one in found.values())
-    assert found["Share of the records expected to change", "income"].asked == "at most 50\u00a0%"
+    measured = {(one.what, one.where): one for one in promises(release)}
+    assert len(measured) == 3 and all(one.kept for one in measured.values())
+    assert measured["Share of the records expected to change", "income"].asked == "at most 50\u00a0%"
 
 
 def test_the_picture_shows_the_risks_of_the_report(release: Release) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.support.drawings import fixed_colours, overlapping, texts_outside
+from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
@@ -66,18 +66,18 @@ def pictures() -> dict[str, Picture]:
     }
 
 
-@pytest.fixture(scope="module", name="drawn")
-def fixture_drawn() -> dict[str, Picture]:
+@pytest.fixture(scope="module", name="made")
+def fixture_made() -> dict[str, Picture]:
     return pictures()
 
 
 @pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("which", list(pictures()))
-def test_words_neither_touch_nor_leave(drawn: dict[str, Picture], which: str, narrow: bool) -> None:
-    picture = drawn[which]
-    figure = picture.figure(narrow=narrow)
+def test_words_neither_touch_nor_leave(made: dict[str, Picture], which: str, narrow: bool) -> None:
+    picture = made[which]
+    figure, drawing = drawn(picture, narrow=narrow)
     assert overlapping(figure) == [] and texts_outside(figure) == []
-    assert fixed_colours(picture, narrow=narrow) == set()
+    assert fixed_colours(drawing) == set()
     assert all(len(row) == len(picture.columns) for row in picture.rows)
 
 

@@ -11,7 +11,7 @@ import pytest
 import maskwell as mw
 from maskwell.core import Categories
 from maskwell.core.display import html_table
-from maskwell.core.escapes import visible
+from maskwell.core.phrases import visible
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments
 from maskwell.release.folder.release_folder import readme

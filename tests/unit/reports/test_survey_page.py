@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
@@ -53,6 +54,11 @@ def content_of(design: Design, counts: list[int], n: int, **more: object) -> Pag
     return PageContent(design=design, estimate=estimate, **told)  # type: ignore[arg-type]
 
 
+@cache
+def usual_page() -> str:
+    return uniform_page()
+
+
 def uniform_page(**more: object) -> str:
     design = Uniform.from_epsilon(1, Categories.of(ODD))
     told = {
@@ -75,7 +81,7 @@ def outline(text: str) -> Outline:
 
 
 def test_the_page_is_whole_and_in_order() -> None:
-    found = outline(uniform_page())
+    found = outline(usual_page())
     assert [name for name, _ in found.opened if re.fullmatch(r"h\d", name)] == ["h1"] + ["h2"] * 6
     assert len(found.named("main")) == len(found.named("title")) - 2 * len(found.named("figure")) == 1
     assert found.named("html") == [{"lang": "en"}]
@@ -84,7 +90,7 @@ def test_the_page_is_whole_and_in_order() -> None:
 
 
 def test_every_reference_inside_the_page_leads_somewhere() -> None:
-    text = uniform_page()
+    text = usual_page()
     found = outline(text)
     identifiers = {attributes["id"] for _, attributes in found.opened if "id" in attributes}
     references = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text))
@@ -95,7 +101,7 @@ def test_every_reference_inside_the_page_leads_somewhere() -> None:
 
 
 def test_every_drawing_and_table_has_a_name() -> None:
-    found = outline(uniform_page())
+    found = outline(usual_page())
     assert len(found.named("svg")) == 2 * len(found.named("figure")) == 6
     assert all(drawing["role"] == "img" and drawing["aria-labelledby"] for drawing in found.named("svg"))
     assert len(found.named("caption")) == len(found.named("table")) == 5
@@ -105,7 +111,7 @@ def test_every_drawing_and_table_has_a_name() -> None:
 
 
 def test_the_page_asks_nobody_for_anything() -> None:
-    text = uniform_page()
+    text = usual_page()
     assert not re.search(r"(?:https?:)?//[a-z0-9]", re.sub(r"</?[a-z]+>", "", text), re.IGNORECASE)
     assert "@import" not in text
     assert "url(" not in text or set(re.findall(r"url\((.)", text)) == {"#"}
@@ -114,7 +120,7 @@ def test_the_page_asks_nobody_for_anything() -> None:
 
 
 def test_labels_are_escaped_everywhere() -> None:
-    text = uniform_page()
+    text = usual_page()
     assert "<script" not in text
     assert "onerror=alert(1)>" not in text.replace("onerror=alert(1)&gt;", "")
     found = outline(text)
@@ -124,14 +130,14 @@ def test_labels_are_escaped_everywhere() -> None:
 
 
 def test_the_page_follows_light_and_paper() -> None:
-    text = uniform_page()
+    text = usual_page()
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
     assert 'name="viewport"' in text
 
 
 def test_the_page_says_what_was_promised_and_whether_it_holds() -> None:
-    text = uniform_page()
+    text = usual_page()
     assert "by at most a factor of 2.719, up or down" in text
     assert "This design meets it" in text
     assert "does not meet it" in uniform_page(demand=Demand.from_gamma(2))

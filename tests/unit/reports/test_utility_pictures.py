@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
-from tests.support.drawings import fixed_colours, overlapping, texts_outside
+from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
 
 from maskwell.core import CellTable
 from maskwell.designs import Dense
@@ -46,6 +47,7 @@ def many() -> UtilityReport:
     return UtilityReport({}, (*pairs, Association(("a", "b"), None)))
 
 
+@cache
 def pictures() -> list[Picture]:
     early = utility(released=False)
     return [
@@ -61,9 +63,9 @@ def pictures() -> list[Picture]:
 @pytest.mark.parametrize("which", range(5))
 def test_words_neither_touch_nor_leave(which: int, narrow: bool) -> None:
     picture = pictures()[which]
-    figure = picture.figure(narrow=narrow)
+    figure, drawing = drawn(picture, narrow=narrow)
     assert overlapping(figure) == [] and texts_outside(figure) == []
-    assert fixed_colours(picture, narrow=narrow) == set()
+    assert fixed_colours(drawing) == set()
 
 
 def test_associations_are_those_of_the_files() -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
-from tests.support.drawings import fixed_colours, overlapping, texts_outside
+from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
 
 from maskwell.errors import ParameterError
 from maskwell.planning import minimax_size
@@ -10,6 +12,7 @@ from maskwell.planning.set_sizes import added_variance, switch_gamma, switch_k
 from maskwell.plots import Picture, plot_variance
 
 
+@cache
 def pictures() -> list[Picture]:
     return [
         plot_variance(),
@@ -100,7 +103,7 @@ def test_what_cannot_be_drawn_is_refused(asked: dict[str, list[int]], match: str
 @pytest.mark.parametrize("narrow", [False, True])
 def test_variances_are_drawn_and_described(narrow: bool) -> None:
     for picture in pictures():
-        figure = picture.figure(narrow=narrow)
+        figure, drawing = drawn(picture, narrow=narrow)
         assert texts_outside(figure) == []
         assert overlapping(figure) == []
-        assert fixed_colours(picture, narrow=narrow) == set()
+        assert fixed_colours(drawing) == set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Bits, Words
+from maskwell.core.arguments import Array, Bits, Words
 
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)

@@ -23,8 +23,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from maskwell.core.arguments import as_whole, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_whole, check_kind
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, TooLargeError
 from maskwell.estimation.joint.variables import Layout, Variable
@@ -166,13 +165,14 @@ def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | 
     """
     check_kind(Estimate, estimate=estimate)
     check_kind(Design, design=design)
-    variables, wanted = design.provenance.get("variables"), design.provenance.get("wanted")
-    if not isinstance(variables, list | tuple) or wanted not in variables:
+    place = design.wanted_place
+    if place is None:
         return None
+    wanted = str(design.provenance["wanted"])
     if tuple(estimate.categories) == tuple(design.inputs.labels):
-        return str(wanted), margin_of(estimate, list(variables).index(wanted))
+        return wanted, margin_of(estimate, place)
     told = any(isinstance(category, tuple) and category[0] == wanted for category in estimate.categories)
-    return (str(wanted), _variable_of(estimate, str(wanted))) if told else None
+    return (wanted, _variable_of(estimate, wanted)) if told else None
 
 
 def _variable_of(estimate: Estimate, name: str) -> Estimate:

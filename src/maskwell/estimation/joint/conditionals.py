@@ -34,12 +34,11 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_level
 from maskwell.core.display import data_frame, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.designs.kronecker import along_axes
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.interval_ends import check_level
 from maskwell.estimation.joint.collapse import collapsed, covariance_of
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core import library_columns
-from maskwell.core.arguments import as_array, as_list, as_mapping, check_kind, list_of
-from maskwell.core.arrays import Array
-from maskwell.core.categories import Categories, Encoded
-from maskwell.core.factors import Factor
+from maskwell.core.arguments import Array, as_array, as_list, as_mapping, check_kind, list_of
+from maskwell.core.categories import Categories, Encoded, split_column
+from maskwell.core.groups import Factor
 from maskwell.core.labels import is_missing
 from maskwell.core.phrases import listed
 from maskwell.core.report_data import Reports
@@ -167,7 +165,7 @@ def _design(columns: Any, key: Names, design: Design | None) -> Design:
 
 def _occurring(values: Any) -> list[Any]:
     """The labels that occur in a column, sorted."""
-    column = library_columns.split(values)
+    column = split_column(values)
     data = column.data if column.missing is None else np.asarray(column.data)[~column.missing]
     plain = isinstance(data, np.ndarray) and data.dtype.kind != "O"
     distinct = np.unique(data).tolist() if plain else list(dict.fromkeys(data))

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.collapse import known_covariance_of

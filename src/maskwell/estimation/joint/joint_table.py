@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.display import data_frame, render
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, WrongTypeError

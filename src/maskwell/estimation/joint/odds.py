@@ -24,12 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_level
 from maskwell.core.display import number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.interval_ends import check_level
 from maskwell.estimation.joint.collapse import covariance_of
 from maskwell.estimation.joint.variables import Layout, Variable
 from maskwell.estimation.maximum_likelihood import Maximum, maximise

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.display import number_or_none
 from maskwell.core.phrases import Printed, p_equals
 from maskwell.errors import ParameterError

@@ -16,7 +16,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.phrases import listed
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
-from maskwell.designs.kronecker import Kronecker, check_coded, leaves_of
+from maskwell.designs.kronecker import Kronecker, check_coded
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import LabelError, ParameterError, WrongTypeError
 
@@ -75,7 +75,7 @@ class Layout:
     @classmethod
     def of_design(cls, design: Design, names: Sequence[str]) -> Layout:
         """From a design of all variables together: a product of designs, or one device that they share."""
-        parts = leaves_of(design)
+        parts = design.leaves
         widths = [1] * len(parts) if len(parts) == len(names) else [_answers(part) for part in parts]
         if sum(widths) != len(names):
             raise ParameterError(

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.estimation.maximisation.log_likelihood import Curvature, LogLikelihood, Operators, Written, value
 
 MOST_STEPS = 200

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_floats
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError

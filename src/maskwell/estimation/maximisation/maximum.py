@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, as_real, as_whole, list_of, pairs_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_list, as_real, as_whole, list_of, pairs_of
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError

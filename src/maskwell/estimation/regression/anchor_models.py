@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_real, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, as_real, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError, ReportError

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Flag, Real, check_kind
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix

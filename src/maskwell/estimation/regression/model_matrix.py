@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_list
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, as_list
 from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.errors import InputError, MissingValueError
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, check_level
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_floats, check_level
 from maskwell.core.display import number_or_none, require_pandas
 from maskwell.core.phrases import HINT, Printed, listed, p_equals
 from maskwell.errors import InputError

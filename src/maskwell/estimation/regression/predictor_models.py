@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_floats, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, as_floats, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, MissingValueError

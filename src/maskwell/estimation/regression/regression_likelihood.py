@@ -27,8 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks, check_enough

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_floats
 from maskwell.core.display import require_pandas
 from maskwell.core.phrases import Printed, p_text, shorten
 from maskwell.errors import InputError

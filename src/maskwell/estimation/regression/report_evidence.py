@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_array, as_list, check_kind, list_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Flag, Real, as_array, as_list, check_kind, list_of
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import Printed, listed, shorten
 from maskwell.core.report_data import Reports

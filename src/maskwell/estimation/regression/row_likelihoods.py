@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.errors import InputError
 from maskwell.estimation.regression.report_evidence import Evidence
 

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, check_kind
-from maskwell.core.arrays import Array, Real
-from maskwell.core.factors import Factor
+from maskwell.core.arguments import Array, Real, as_floats, check_kind, check_weights
+from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, Printed, listed
-from maskwell.core.survey_numbers import check_weights
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_matrix import blocks
+from maskwell.estimation.sampling.sample_stages import lonely_hint
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 LONELY = ("error", "certainty", "centre")
@@ -221,7 +220,7 @@ class RowSampling:
         what = "row" if self.cluster is None else "cluster"
         return InputError(
             f"{len(strata):,} of {len(self.strata_labels):,} strata have a single {what}",
-            hint='merge strata, or say lonely "certainty" (sure to be drawn) or "centre" (use the overall mean)',
+            hint=lonely_hint(),
             values=listed((str(self.strata_labels[h]) for h in strata), len(strata), VALUES),
             strata=[self.strata_labels[h] for h in strata],
         )

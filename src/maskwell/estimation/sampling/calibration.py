@@ -6,25 +6,20 @@
 where ``d`` are the weights of the plan, ``x`` what is known of each row and ``t`` the totals of x in the population.
 Calibrate on openly asked variables only: a recovery is an estimate, and its totals are not known.
 
-In the variance, the residuals of a regression on the auxiliary values take the place of the scores:
+What calibration does to a variance stands with :class:`~maskwell.estimation.sampling.recovery.Calibrated`.
 
-    B = (sum d x x')^-1 sum d x e',     e_i - B' x_i     with the weights w = d g
-
-Source: standard; the variance is a linearisation, not exact.
+Source: standard.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_floats, check_kind
-from maskwell.core.arrays import Real
-from maskwell.core.survey_numbers import numbers
-from maskwell.errors import InputError, ParameterError, ReportError, TooLargeError
-from maskwell.estimation.sampling.recovery import Recovery, Scores
+from maskwell.core.arguments import Real, as_array, as_floats, check_kind, numbers_of_rows
+from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 DISTANCES = ("linear", "raking")
@@ -59,7 +54,7 @@ def calibrate(plan: SamplingPlan, x: Any, totals: Any, *, distance: str = "linea
             "calibration of replicate weights", hint="calibrate the weights and every replicate before, and give both"
         )
     rows = len(np.atleast_1d(as_array(x, "auxiliary values")))
-    known = _finite(numbers(x, "auxiliary values", rows, columns=True), "auxiliary values")
+    known = _finite(numbers_of_rows(x, "auxiliary values", rows, columns=True), "auxiliary values")
     targets = _finite(as_floats(totals, "totals", finite=False), "totals")
     if targets.shape != known.shape[1:]:
         raise InputError(
@@ -114,41 +109,3 @@ def _solve(moments: Real, gap: Real) -> Real:
             hint="leave out columns that follow from the others, such as one of a complete set of groups",
         )
     return np.asarray(np.linalg.solve(moments, gap), dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Calibrated:
-    """Auxiliary values x and the factors g by line; the labels of ``cells.auxiliary`` hold both, g last."""
-
-    recovery: Recovery
-    values: Real
-    g: Real
-
-    @classmethod
-    def of(cls, recovery: Recovery) -> Calibrated | None:
-        """From cells with auxiliary values; ``None`` where there are none."""
-        labels = recovery.cells.auxiliary.labels
-        if labels.dtype.kind != "V":
-            return None
-        if recovery.cells.sets:
-            raise ReportError(
-                "calibrated weights with set reports have no variance here",
-                hint="use replicate weights, or no calibration",
-            )
-        if not recovery.full:
-            raise TooLargeError(
-                f"calibrated weights with {recovery.k:,} categories", hint="use fewer categories, or no calibration"
-            )
-        table = np.frombuffer(labels.tobytes(), dtype=np.float64).reshape(len(labels), -1)
-        return cls(recovery, table[:, :-1], table[recovery.cells.auxiliary.codes, -1])
-
-    def residuals(self, scores: Scores) -> Scores:
-        """The same scores without what the auxiliary values explain of them."""
-        cells, lines = self.recovery.cells, scores.lines
-        base = cells.weight / self.g
-        x = self.values[cells.auxiliary.codes]
-        cross = (x[lines].T * base[lines]) @ scores.of_lines(lines)
-        slope = np.linalg.lstsq((x.T * base) @ x, cross, rcond=None)[0]
-        inside = np.zeros(len(cells))
-        inside[lines] = 1
-        return Scores(scores.recovery, np.arange(len(cells)), scores.centre, self.values @ slope, inside)

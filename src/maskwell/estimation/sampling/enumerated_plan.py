@@ -25,8 +25,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, as_list, as_whole, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, as_floats, as_list, as_whole, list_of
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.left_inverse import ScoreRecovery
 

@@ -18,15 +18,15 @@ from typing import Protocol
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import Cells
+from maskwell.core.documents import joint_fingerprint
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.designs.set_reports import SetDesign
-from maskwell.errors import ReportError, WrongTypeError
+from maskwell.errors import ReportError, TooLargeError, WrongTypeError
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.moments import COVARIANCE_LIMIT
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT
 
 
 class Reading(Protocol):
@@ -282,7 +282,7 @@ class Scores:
         if not len(self.lines):
             return out
         member = groups[self.lines]
-        starts = np.flatnonzero(np.diff(member, prepend=-1))
+        starts = np.flatnonzero(np.concatenate(([True], member[1:] != member[:-1])))
         out[member[starts]] = self._group_sums(a, starts) if self.recovery.full else self._wide_sums(a, member, starts)
         return out
 
@@ -362,3 +362,48 @@ def _check_possible(reading: Reading, seen: Sequence[int] | Array) -> None:
             f"reports {np.asarray(seen)[impossible][:5].tolist()} were seen but are impossible under the stated design",
             hint="check that this is the design that made the reports",
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """Auxiliary values x and the factors g by line; the labels of ``cells.auxiliary`` hold both, g last.
+
+    In the variance, the residuals of a regression on the auxiliary values take the place of the scores:
+
+        B = (sum d x x')^-1 sum d x e',     e_i - B' x_i     with the weights w = d g
+
+    Source: standard; the variance is a linearisation, not exact.
+    """
+
+    recovery: Recovery
+    values: Real
+    g: Real
+
+    @classmethod
+    def of(cls, recovery: Recovery) -> Calibrated | None:
+        """From cells with auxiliary values; ``None`` where there are none."""
+        labels = recovery.cells.auxiliary.labels
+        if labels.dtype.kind != "V":
+            return None
+        if recovery.cells.sets:
+            raise ReportError(
+                "calibrated weights with set reports have no variance here",
+                hint="use replicate weights, or no calibration",
+            )
+        if not recovery.full:
+            raise TooLargeError(
+                f"calibrated weights with {recovery.k:,} categories", hint="use fewer categories, or no calibration"
+            )
+        table = np.frombuffer(labels.tobytes(), dtype=np.float64).reshape(len(labels), -1)
+        return cls(recovery, table[:, :-1], table[recovery.cells.auxiliary.codes, -1])
+
+    def residuals(self, scores: Scores) -> Scores:
+        """The same scores without what the auxiliary values explain of them."""
+        cells, lines = self.recovery.cells, scores.lines
+        base = cells.weight / self.g
+        x = self.values[cells.auxiliary.codes]
+        cross = (x[lines].T * base[lines]) @ scores.of_lines(lines)
+        slope = np.linalg.lstsq((x.T * base) @ x, cross, rcond=None)[0]
+        inside = np.zeros(len(cells))
+        inside[lines] = 1
+        return Scores(scores.recovery, np.arange(len(cells)), scores.centre, self.values @ slope, inside)

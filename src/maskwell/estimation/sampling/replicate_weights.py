@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_floats, as_list, as_real, as_whole, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
 from maskwell.core.cells import Cells
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
+from maskwell.core.phrases import option
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, Recovery, square_of
 
@@ -214,7 +214,7 @@ def factors_of_replicates(ratios: Real) -> tuple[float, ...]:
     if len(wrong):
         raise ParameterError(
             f"replicate {int(wrong[0]) + 1} raises weights by {ratios[1, wrong[0]]:.6g}, which is no n / (n - 1)",
-            hint="name the strata of the rows, or check the method of the replicates",
+            hint=f"name the strata of the rows with {option('strata')}, or check the method of the replicates",
             replicates=wrong[:10].tolist(),
         )
     return tuple(((whole - 1) / whole).tolist())
@@ -234,6 +234,6 @@ def fay_factor(ratios: Real) -> float:
     if not even or not 0 <= rho < 1:
         raise ParameterError(
             f"replicates change weights by factors from {low:.6g} to {high:.6g}: not by rho and 2 - rho, as Fay's do",
-            hint="give the factor of your data, such as 0.3 or 0.5",
+            hint=f"give the factor of your data, such as {option('fay', '0.3')}",
         )
     return rho

@@ -29,16 +29,16 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import Cells
+from maskwell.core.documents import joint_fingerprint
+from maskwell.core.phrases import option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
-from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.sampling.calibration import Calibrated
-from maskwell.estimation.sampling.recovery import LinearReading, Recovery, Scores, square_of
+from maskwell.estimation.sampling.recovery import Calibrated, LinearReading, Recovery, Scores, square_of
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import Variance, lines_of_domains
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, flags_of
@@ -98,8 +98,8 @@ class Together:
     def _instead(self) -> str:
         """How to describe the sample as drawn with replacement."""
         if self.cells.population.shape[1]:
-            return "leave the population out"
-        return "merge lonely strata" if self.method == "stages" else f"leave {self.method} out"
+            return f"leave {option('population')} out"
+        return "merge lonely strata" if self.method == "stages" else f"leave {option(self.method)} out"
 
     def estimate(self) -> SurveyEstimate:
         """Of the whole sample and of each domain."""

@@ -20,9 +20,10 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import Cells
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
+from maskwell.core.phrases import option
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, Scores, square_of
 
@@ -155,6 +156,12 @@ def weight_factor(cells: Cells) -> Real:
     return factor
 
 
+def lonely_hint() -> str:
+    """What to do where one unit of a group was drawn."""
+    certainty, centre = option("lonely", "certainty"), option("lonely", "centre")
+    return f"merge strata, or {certainty} (sure to be drawn) or {centre} (overall mean)"
+
+
 def check_lonely(cells: Cells, stage: Stage, s: int, lonely: Lonely) -> Array:
     """Groups of which one unit was drawn and not all; refused unless an option says what to do with them."""
     alone = (stage.drawn == 1) & (stage.fraction < 1)
@@ -163,7 +170,7 @@ def check_lonely(cells: Cells, stage: Stage, s: int, lonely: Lonely) -> Array:
         more = f" (and {int(alone.sum()) - 1:,} more)" if alone.sum() > 1 else ""
         raise InputError(
             f"only one {unit} was drawn in {kind_of_group(cells, s)}{more}: its variance cannot be estimated",
-            hint='merge strata, or say lonely "certainty" (sure to be drawn) or "centre" (use the overall mean)',
+            hint=lonely_hint(),
             values=name_of_group(cells, stage, int(np.flatnonzero(alone)[0]), s),
             groups=np.flatnonzero(alone).tolist(),
         )

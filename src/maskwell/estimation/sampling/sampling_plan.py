@@ -11,12 +11,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_array, as_mapping, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import (
+    Flag,
+    Real,
+    as_array,
+    as_mapping,
+    check_inclusion,
+    check_kind,
+    check_population,
+    check_replicates,
+    check_weights,
+)
 from maskwell.core.cells import Cells
-from maskwell.core.factors import Factor
-from maskwell.core.phrases import VALUES, listed
-from maskwell.core.survey_numbers import check_inclusion, check_population, check_replicates, check_weights
+from maskwell.core.groups import Factor
+from maskwell.core.phrases import VALUES, listed, option
 from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import LONELY, Lonely, weight_factor
@@ -92,7 +100,8 @@ class Scheme:
         if self.method in ROWS_ONLY and cells.clusters:
             raise ParameterError(
                 f"the method {self.method!r} is for samples of rows, and these have clusters",
-                hint='leave out the clusters, or take "with-replacement" for clusters drawn with unequal chances',
+                hint=f"leave out {option('clusters')}, or leave out {option('poisson')}: "
+                "clusters are then as if drawn with replacement",
             )
         if self.method in ("poisson", "pps", "hajek-deville") and not cells.weighted:
             raise ParameterError(

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.cells import Cells
 from maskwell.core.display import number_or_none, plain_label, plain_numbers
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.estimation.moments import flags_of_moments
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.sample_stages import stages_of
 from maskwell.estimation.sampling.sampling_plan import Scheme
-from maskwell.estimation.share_estimate import Combination, Estimate
+from maskwell.estimation.share_estimate import Combination, Estimate, flags_of_moments
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -27,8 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_floats
 from maskwell.core.cells import Cells
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.sampling.recovery import Scores, square_of

@@ -12,24 +12,30 @@ Source: [Adeshiyan2011, Theorem 3.1, Theorem 3.2 corrected]; the short form is d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_array, as_list, as_real, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_list, as_real, check_kind
 from maskwell.core.cells import Cells
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.core.report_data import Reports, bits_from_texts
 from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.sampling.calibration import Calibrated
-from maskwell.estimation.sampling.recovery import Reading, Recovery, Scores, diagonal, reading_of, readings_of
+from maskwell.estimation.sampling.recovery import (
+    Calibrated,
+    Reading,
+    Recovery,
+    Scores,
+    diagonal,
+    reading_of,
+    readings_of,
+)
 from maskwell.estimation.sampling.replicate_weights import ReplicateTotals
 from maskwell.estimation.sampling.report_shares import Together
 from maskwell.estimation.sampling.sample_stages import (
@@ -118,15 +124,7 @@ def estimate_cells(
     check_kind(RealNumber | None, denominator=denominator)
     labels = cells.sample.labels.tolist()
     if isinstance(design, Mapping):
-        missing = [label for label in labels if label not in design]
-        if missing:
-            raise LabelError(
-                f"no design for {len(missing):,} of {len(labels):,} samples",
-                hint="give one design for each label",
-                values=listed(map(repr, missing), len(missing), VALUES),
-                missing=missing,
-            )
-        designs = [design[label] for label in labels]
+        designs = _designs_of(labels, design)
     elif len(labels) > 1:
         raise InputError(f"one design for {len(labels)} samples", hint="give a mapping from each label to its design")
     else:
@@ -160,13 +158,15 @@ class _Survey:
         total = self.totals(lines, a)
         return squares - (np.diag(total) if squares.ndim == 2 else total)
 
-    def variance_of(self, lines: Array, centre: Real) -> Real:
-        """Of ``sum w (U - centre)`` over the lines, with the randomization correction."""
+    def variances_of(self, lines: Array, *centres: Real) -> list[Real]:
+        """Of ``sum w (U - centre)`` over the lines for each centre, with the randomization correction."""
         assert self.variance is not None
+        correction = self.randomization(lines, self.variance.kept)
+        return [self.variance.open(self._scores(lines, centre)) + correction for centre in centres]
+
+    def _scores(self, lines: Array, centre: Real) -> Scores:
         scores = Scores(self.recovery, lines, centre)
-        if self.calibrated is not None:
-            scores = self.calibrated.residuals(scores)
-        return np.asarray(self.variance.open(scores) + self.randomization(lines, self.variance.kept))
+        return scores if self.calibrated is None else self.calibrated.residuals(scores)
 
 
 def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> SurveyEstimate:
@@ -209,7 +209,8 @@ def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
     if scheme.method == "pps":
         (stage,) = stages_of(cells, with_replacement=True)
         cells = _weighted(cells, 1 / stage.drawn[stage.parent.of_line])
-    recovery = replace(recovery, cells=cells)
+    if cells is not recovery.cells:
+        recovery = replace(recovery, cells=cells)
     calibrated = Calibrated.of(recovery)
     g = np.ones(len(cells)) if calibrated is None else calibrated.g
     return _Survey(recovery, scheme, variance_of(cells, scheme, g), calibrated, plan_text(cells, scheme))
@@ -293,11 +294,12 @@ def _variances(
     """Of the totals and of the shares, and the degrees of freedom."""
     if survey.variance is None:
         return _replicate_variances(survey, lines, total, size, denominator)
-    v_total = survey.variance_of(lines, np.zeros(survey.recovery.k))
-    df = survey.variance.degrees_of_freedom(lines)
+    zero, df = np.zeros(survey.recovery.k), survey.variance.degrees_of_freedom(lines)
     if denominator is not None:
+        (v_total,) = survey.variances_of(lines, zero)
         return v_total, v_total / denominator**2, df
-    return v_total, survey.variance_of(lines, total / size) / size**2, df
+    v_total, v_sum = survey.variances_of(lines, zero, total / size)
+    return v_total, v_sum / size**2, df
 
 
 def _replicate_variances(
@@ -341,14 +343,7 @@ def cells_of_rows(
         raise InputError(f"{len(design)} designs and no samples", hint="say which design each row used: samples=")
     group = Factor.of(samples, "samples")
     labels = group.labels.tolist()
-    missing = [label for label in labels if label not in design]
-    if missing:
-        raise LabelError(
-            f"no design for {len(missing):,} of {len(labels):,} samples",
-            hint="give one for each",
-            values=listed(map(repr, missing), len(missing), VALUES),
-            missing=missing,
-        )
+    used = _designs_of(labels, design)
     unused = [label for label in design if label not in set(labels)]
     if unused:
         raise LabelError(
@@ -356,10 +351,22 @@ def cells_of_rows(
             hint="leave out their designs if they were not asked, or check the column of the samples",
             samples=unused,
         )
-    used = [design[label] for label in labels]
     readings = readings_of(used, inverse)
     codes = _codes_by_sample(used, reports, group)
     return Cells.of(codes, domain=domains, sample=group, **plan.columns(len(codes))), readings
+
+
+def _designs_of(labels: Sequence[Any], designs: Mapping[Any, Design]) -> list[Design]:
+    """The design of each sample."""
+    missing = [label for label in labels if label not in designs]
+    if missing:
+        raise LabelError(
+            f"no design for {len(missing):,} of {len(labels):,} samples",
+            hint="give one design for each label",
+            values=listed(map(repr, missing), len(missing), VALUES),
+            missing=missing,
+        )
+    return [designs[label] for label in labels]
 
 
 def _grouped(design: Design, reports: Any, plan: SamplingPlan, *, domain: Any) -> Cells:

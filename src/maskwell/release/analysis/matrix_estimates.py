@@ -17,19 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import distinct_rows
+from maskwell.core.groups import distinct_rows
 from maskwell.core.labels import texts
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate, Released
 from maskwell.estimation.invariant_shares import TURNS_AROUND, WITH_WEIGHTS, estimate_moved
-from maskwell.estimation.moments import flags_of_moments
-from maskwell.estimation.share_estimate import Estimate
-from maskwell.release.analysis.kept_tables import is_kept
+from maskwell.estimation.share_estimate import Estimate, flags_of_moments
 from maskwell.release.analysis.table_routes import Route
 from maskwell.release.folder.receipt import Group
-from maskwell.release.risk.table_flow import CodedStage, TableFlow
+from maskwell.release.stages.stage import RandomizedColumns
+from maskwell.release.stages.table_flow import TableFlow, is_kept
 
 MOST_TRANSITIONS = 2 * 10**6
 MOST_CELLS = 3000
@@ -55,15 +54,15 @@ def kept_with_matrices(route: Route, table: CellTable, cells: CellTable | None, 
     Source: [Adeshiyan2011, eqs. (4.11), (4.12)]; with estimates derived.
     """
     first = route.groups[0]
-    if len(table) > MOST_CATEGORIES or not {*table.columns} <= {*first.cells}:
+    if len(table) > MOST_CATEGORIES or not {*table.columns} <= {*first.columns}:
         return None
     masses = _known_masses(route) if first.stage is not None else _estimated_masses(route, cells)
     if masses is None:
         return None
     known: dict[TextKey, int] = {}
     numbered_by_text(table.labels(), known)
-    P, released = composed(route.groups, first.cells, list(first.states))
-    codes = numbered_by_text(parts_of(released, first.cells, table.columns), known)
+    P, released = composed(route.groups, first.columns, list(first.states))
+    codes = numbered_by_text(parts_of(released, first.columns, table.columns), known)
     Q = _summed(P, codes, len(known))
     arriving = Q @ masses if first.stage is not None or cells is None else _arrived(first.outputs, cells, table, known)
     own = slice(0, len(table))  # cells that no released record has come last
@@ -92,7 +91,7 @@ def _estimated_masses(route: Route, cells: CellTable | None) -> Real | None:
     Counts of these states must be kept, too. Sums of squared weights are not kept, but turned back by the matrix.
     """
     first = route.groups[0]
-    if cells is None or not is_kept(route.groups, first.cells):
+    if cells is None or not is_kept(route.groups, first.columns):
         return None
     if cells.squares is None:
         return _of_states(first.states, cells)
@@ -156,7 +155,7 @@ def solved(route: Route, table: CellTable, cells: CellTable, target: str) -> Est
     G = np.zeros((len(known), len(released)))
     np.add.at(G, codes, _left_inverse(P.toarray()))
     estimate = _moments([*dict(zip(codes.tolist(), parts, strict=True)).values()], G, data, target)
-    derived = (DATA_DEPENDENT,) if any(group.kept for group in route.groups) else ()
+    derived = (DATA_DEPENDENT,) if any(group.invariant for group in route.groups) else ()
     weights = (WITH_WEIGHTS,) if data.weighted and target == "population" else ()
     return replace(estimate, flags=(*estimate.flags, *derived, *weights))
 
@@ -246,7 +245,7 @@ def composed(groups: Sequence[Group], columns: Sequence[str], cells: Sequence[Ce
     P = identity(len(cells), format="csc")
     flow = TableFlow.from_labels(columns, [text_key(cell) for cell in cells])
     for group in groups:
-        after = flow.one_by_one().through(_coded(group), columns, _check_transitions)
+        after = flow.one_by_one().through(_by_text(group), columns, _check_transitions)
         places, of_entry = distinct_rows([after.codes[name] for name in columns], len(after.mass))
         P = csc_array((after.mass, (of_entry, after.origin)), shape=(len(places), len(flow.mass))) @ P
         codes = {name: places[:, i] for i, name in enumerate(columns)}
@@ -254,14 +253,13 @@ def composed(groups: Sequence[Group], columns: Sequence[str], cells: Sequence[Ce
     return P, flow.cells(columns)
 
 
-def _coded(group: Group) -> CodedStage:
-    assert group.design is not None
+def _by_text(group: Group) -> Group:
     states, outputs = ([text_key(label) for label in labels] for labels in (group.states, group.outputs))
-    return CodedStage.from_labels(group, group.design, states, outputs)
+    return replace(group, states=states, outputs=outputs)
 
 
-def _check_transitions(coded: CodedStage, state: Array) -> None:
-    if coded.transition_count(state) + int((state < 0).sum()) > MOST_TRANSITIONS:
+def _check_transitions(group: RandomizedColumns, state: Array) -> None:
+    if group.transition_count(state) + int((state < 0).sum()) > MOST_TRANSITIONS:
         raise TooLargeError(
             f"the matrices of these columns have more than {MOST_TRANSITIONS:,} entries together",
             hint="estimate fewer columns together",
@@ -280,14 +278,14 @@ def joined_states(
     cells: list[dict[str, Hashable]] = [{}]
     for group in groups:
         cells = [
-            {**cell, **dict(zip(group.cells, state, strict=True))}
+            {**cell, **dict(zip(group.columns, state, strict=True))}
             for cell in cells
             for state in group.states
-            if all(cell.get(name, label) == label for name, label in zip(group.cells, state, strict=True))
+            if all(cell.get(name, label) == label for name, label in zip(group.columns, state, strict=True))
         ]
         _check_few(len(cells))
     for name in columns:
-        if not any(name in group.cells for group in groups):
+        if not any(name in group.columns for group in groups):
             _check_few(len(cells) * len(levels[name]))
             cells = [{**cell, name: label} for cell in cells for label in levels[name]]
     return [tuple(cell[name] for name in columns) for cell in cells]

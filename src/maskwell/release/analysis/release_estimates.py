@@ -12,8 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, list_of
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, check_kind, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.display import plain_label
 from maskwell.core.phrases import Printed, option
@@ -296,7 +295,7 @@ def _needed_tables(route: Route) -> list[tuple[str, ...]]:
     """The table, and the cells that its matrices need together where they are known."""
     if route.kind == SOLVED:
         return [route.columns, route.cells]
-    return [route.columns, route.groups[0].cells] if route.kind == KEPT and _has_matrices(route) else [route.columns]
+    return [route.columns, route.groups[0].columns] if route.kind == KEPT and _has_matrices(route) else [route.columns]
 
 
 def _has_matrices(route: Route) -> bool:

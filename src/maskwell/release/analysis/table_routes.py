@@ -22,10 +22,10 @@ from maskwell.engines.assignments import Assignment
 from maskwell.engines.cell_counts import open_rows
 from maskwell.engines.row_sources import MemoryTable, Source
 from maskwell.errors import ParameterError
-from maskwell.release.analysis.kept_tables import is_kept, kept_columns
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.stages.stage import acting, needed_columns
+from maskwell.release.stages.table_flow import is_kept, kept_columns
 
 OPEN, EXACT, KEPT, SOLVED = "open", "exact", "kept", "solved"
 BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
@@ -103,7 +103,7 @@ def check_missing(route: Route, missing: str) -> None:
     """Raise where records without a value are to be left out, and values can be lost or found by randomization."""
     for group in route.groups if missing == "drop" and route.kind == SOLVED else ():
         for name in {*group.variables} & {*route.columns}:
-            place = group.cells.index(name)
+            place = group.columns.index(name)
             if any(state[place] is None for state in group.states):
                 raise ParameterError(
                     f"a missing value of {name!r} was randomized like any other, so records cannot be left out for it",
@@ -116,7 +116,7 @@ def _check_known(every: Sequence[Group], groups: Sequence[Group], columns: Seque
     if hidden is None:
         return
     table = in_words(columns)
-    if hidden.kept:
+    if hidden.invariant:
         kept = kept_columns(every, hidden)
         others = f"tables of {in_words(kept)} are kept; ask the data holder for others" if kept else ""
         raise ParameterError(
@@ -290,7 +290,7 @@ def assigned(route: Route) -> list[tuple[tuple[str, ...], CodedDesign]] | None:
     """
     designs = []
     for group in route.groups:
-        if group.design is None or group.kept or group.within or not {*group.variables} <= {*route.columns}:
+        if group.design is None or group.invariant or group.within or not {*group.variables} <= {*route.columns}:
             return None
         designs.append((group.variables, labelled_as(group.design, group.states, group.outputs)))
     follows = {name for group in route.groups for name in group.linked} & {*route.columns}

@@ -1,4 +1,4 @@
-"""What of a release may be public: which matrices, and under whose responsibility."""
+"""Whether a matrix may be public: what its reader would learn about the counts of the true file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
@@ -17,11 +17,8 @@ from maskwell.release.matrices.matrix_checks import check_publishable
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:
-    from maskwell.release.plans.protection import Protection
     from maskwell.release.plans.release_plan import ReleasePlan
 
-INCLUDED = "included"
-WITHHELD = "withheld"
 MOST_STATES = 500
 """Larger matrices are not solved for the counts that they keep, but applied ``STEPS`` times."""
 
@@ -31,16 +28,6 @@ EXACT = 0.005
 """Counts that are off by less follow exactly, in words."""
 
 
-def protection_of(plan: ReleasePlan, stage: Stage) -> Protection:
-    """The protection of the plan that a stage carries out; a column is protected once."""
-    return next(one for one in plan.protections if one.variables == stage.variables)
-
-
-def is_included(plan: ReleasePlan, stage: Stage) -> bool:
-    """Whether the public receipt holds the matrix, as the plan says."""
-    return protection_of(plan, stage).publish == INCLUDED
-
-
 def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
     """Raise where the public receipt would hold a matrix that tells the counts of the file, without a clearance.
 
@@ -48,7 +35,7 @@ def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
     may have worked it out elsewhere and given it as a fixed one. So the counts are worked out from every matrix, as a
     reader would, and compared with those of the file (:func:`told`).
     """
-    if not is_included(plan, stage) or (protection_of(plan, stage).clearance or "").strip():
+    if not plan.publishes(stage) or (plan.protection_of(stage).clearance or "").strip():
         return
     if isinstance(stage.design, Uniform) and not stage.derived:
         return  # it has a single number in it, whatever the file holds
@@ -267,15 +254,3 @@ def _lost_alike(keeps: Real) -> Real:
     """``(1 - p_jj) x_j`` the same for all states; none where a state never changes."""
     with np.errstate(divide="ignore"):
         return np.where(keeps < 1, 1 / (1 - keeps), np.nan)
-
-
-def check_randomness(*, private: bool, demonstration: bool) -> None:
-    """Raise for draws that somebody could repeat, unless the release is marked as a demonstration.
-
-    >>> check_randomness(private=True, demonstration=False)
-    """
-    if not private and not demonstration:
-        raise PublishError(
-            "the draws come from a seed: whoever tries seeds can undo the protection",
-            hint="release without a seed, or mark the plan: [release] demonstration = true",
-        )

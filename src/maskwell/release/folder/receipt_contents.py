@@ -11,22 +11,30 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from maskwell.core import labels as rules
+from maskwell.core.arguments import Real
+from maskwell.core.categories import Categories
 from maskwell.core.documents import json_form, version_text
-from maskwell.core.escapes import in_json
+from maskwell.core.phrases import in_json
+from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
-from maskwell.release.analysis.kept_tables import kept_columns
-from maskwell.release.folder.matrix_disclosure import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
-from maskwell.release.folder.receipt import VERSION, Group, labels_json, numbered, stage_to_dict
+from maskwell.release.folder.matrix_disclosure import check_matrix
+from maskwell.release.folder.receipt import VERSION, Group
+from maskwell.release.plans.protection import INCLUDED, WITHHELD
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage import Stage, State
+from maskwell.release.stages.table_flow import kept_columns
 from maskwell.release.utility.utility_measures import inflation_of
 
 if TYPE_CHECKING:
-    from maskwell.release.release_result import Release
+    from maskwell.release.assessment import Release
 
 
 PublicGroup = Mapping[str, Any]
@@ -219,12 +227,10 @@ def _randomness(release: Release) -> str:
 
 
 def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
+    if not release.plan.publishes(stage):
+        return {**_about(release, stage), "matrix": WITHHELD}
     check_matrix(release.plan, stage)
-    included = is_included(release.plan, stage)
-    about = _about(release, stage)
-    if not included:
-        return {**about, "matrix": WITHHELD}
-    return {**about, "matrix": INCLUDED, **_public_matrix(stage)}
+    return {**_about(release, stage), "matrix": INCLUDED, **_public_matrix(stage)}
 
 
 def _about(release: Release, stage: Stage) -> dict[str, Any]:
@@ -256,9 +262,9 @@ def _public_matrix(stage: Stage) -> dict[str, Any]:
 def _internal_group(release: Release, stage: Stage) -> dict[str, Any]:
     return {
         **_about(release, stage),
-        "matrix": INCLUDED if is_included(release.plan, stage) else WITHHELD,
+        "matrix": INCLUDED if release.plan.publishes(stage) else WITHHELD,
         "changed_exactly": stage.expected_changed(),
-        "clearance": protection_of(release.plan, stage).clearance,
+        "clearance": release.plan.protection_of(stage).clearance,
         "fingerprint": _fingerprint(stage),
         "stage": stage_to_dict(stage),
     }
@@ -315,3 +321,75 @@ def _rounded(value: float, towards: Any) -> float:
         return value
     step = 10.0 ** (math.floor(math.log10(value)) + 1 - DIGITS)
     return float(f"{towards(round(value / step, 9)) * step:.{DIGITS}g}")
+
+
+# ---- all of a stage, in JSON; receipt.py reads it again
+
+
+def stage_to_dict(stage: Stage) -> dict[str, Any]:
+    """All of a stage, with the counts of the original file: never to be published.
+
+    >>> import numpy as np
+    >>> from maskwell.designs import Uniform
+    >>> from maskwell.core import Categories
+    >>> states = [("no",), ("yes",)]
+    >>> stage = Stage(variables=("smokes",), states=states, outputs=states, counts=np.array([30, 10]),
+    ...               design=Uniform.from_gamma(3, Categories.of(["no", "yes"])), cells=np.zeros(2, dtype=int),
+    ...               method="uniform", invariance="none", derived=False)
+    >>> from maskwell.release.folder.receipt import stage_from_dict
+    >>> stage_from_dict(stage_to_dict(stage)).counts.tolist()   # what went in comes back
+    [30, 10]
+    """
+    return {
+        "variables": list(stage.variables),
+        "within": list(stage.within),
+        "linked": {name: _pairs(table) for name, table in stage.linked.items()},
+        "states": labels_json(stage.states),
+        "outputs": labels_json(stage.outputs),
+        "design": numbered(stage.design).to_dict(),
+        "counts": stage.counts.tolist(),
+        "weights": _numbers(stage.weights),
+        "squares": _numbers(stage.squares),
+        "cells": stage.cells.tolist(),
+        "method": stage.method,
+        "invariance": stage.invariance,
+        "derived": stage.derived,
+        "notes": list(stage.notes),
+        **({} if stage.steps is None else {"steps": [numbered(step).to_dict() for step in stage.steps]}),
+    }
+
+
+def numbered(design: CodedDesign) -> CodedDesign:
+    """Without labels, which stand beside it as states: they may be missing values, and there may be a million."""
+    if not isinstance(design, Sparse):
+        return design
+    return design.with_labels(Categories.numbered(design.k), Categories.numbered(design.m))
+
+
+def labels_json(states: Sequence[State]) -> list[list[Any]]:
+    """Labels of states; a missing value is ``null``.
+
+    >>> labels_json([("a", 1), ("b", None)])
+    [['a', 1], ['b', None]]
+    """
+    return [[label_json(label) for label in state] for state in states]
+
+
+def label_json(label: Hashable) -> Any:
+    """One label, ``None`` for a missing value."""
+    return None if label is None else rules.to_json(rules.plain(label))
+
+
+def _pairs(table: Mapping[State, Hashable]) -> list[list[Any]]:
+    return [[[label_json(part) for part in key], label_json(label)] for key, label in table.items()]
+
+
+def _numbers(values: Real | None) -> list[float] | None:
+    return None if values is None else np.asarray(values, dtype=np.float64).tolist()
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of receipts."""
+    text = files("maskwell.release.folder").joinpath("receipt.schema.json").read_text(encoding="utf-8")
+    content: dict[str, Any] = json.loads(text)
+    return content

@@ -25,25 +25,25 @@ import numpy as np
 
 from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 from maskwell.core.documents import json_form
-from maskwell.core.escapes import in_json, in_markdown, start_of_line, visible
 from maskwell.core.labels import texts
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, in_json, in_markdown, shorten, start_of_line, visible
 from maskwell.engines.arrow_arrays import describe
 from maskwell.engines.column_codes import numbered_column
+from maskwell.engines.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.engines.row_sources import open_source
-from maskwell.engines.value_counts import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.errors import DataFileError, LabelError, PublishError
-from maskwell.release.folder.matrix_disclosure import INCLUDED, check_matrix, check_randomness, is_included
-from maskwell.release.folder.receipt import numbered, schema
+from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt_contents import (
     advice_of,
     dumps,
     in_words,
     internal_receipt,
     kept_of,
+    numbered,
     public_receipt,
     rounded_share,
     rounded_up,
+    schema,
 )
 from maskwell.release.folder.release_metadata import (
     Entry,
@@ -55,11 +55,12 @@ from maskwell.release.folder.release_metadata import (
     formula_columns,
     processing,
 )
+from maskwell.release.plans.protection import INCLUDED
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.side_channels import identifies
 
 if TYPE_CHECKING:
-    from maskwell.release.release_result import Release
+    from maskwell.release.assessment import Release
 
 
 PUBLIC = "public"
@@ -388,8 +389,8 @@ def check_public(folder: Path, release: Release, *, secrets: Iterable[str] = ())
     PublishError
         Names the file and what is wrong with it, and never the secret itself.
     """
-    check_randomness(private=release.private, demonstration=release.plan.demonstration)
-    for stage in release.stages:
+    release.plan.check_private(private=release.private)
+    for stage in release.published:
         check_matrix(release.plan, stage)
     _check_order(release)
     _check_files(folder, data_name(release))
@@ -407,7 +408,7 @@ def check_receipt(receipt: Mapping[str, Any], release: Release) -> None:
         raise _leak(RECEIPT, "it is the internal receipt", "write the public one: public_receipt(release)")
     for group, stage in zip(receipt["groups"], release.stages, strict=True):
         _check_keys(group, allowed["public_group"]["properties"], RECEIPT)
-        if "design" in group and not is_included(release.plan, stage):
+        if "design" in group and not release.plan.publishes(stage):
             raise _leak(RECEIPT, f"it holds the matrix of {group['variables'][0]}", "withhold it, or clear it")
         if "design" in group and (group["design"]["provenance"] or group["matrix"] != INCLUDED):
             raise _leak(RECEIPT, "a matrix says how it came about", "leave its provenance out")
@@ -462,7 +463,7 @@ def _withheld(release: Release) -> list[str]:
     """Fingerprints of matrices that are not published: with one, matrices can be tried until it fits."""
     fingerprints = []
     for stage in release.stages:
-        if is_included(release.plan, stage):
+        if release.plan.publishes(stage):
             continue
         fingerprints.append(numbered(stage.design).fingerprint)
         with suppress(LabelError):  # labels that have no JSON form have no fingerprint either

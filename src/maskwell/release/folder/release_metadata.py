@@ -23,17 +23,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from maskwell.core.escapes import in_spreadsheet, is_formula, visible_lines
 from maskwell.core.labels import texts
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, in_spreadsheet, is_formula, visible_lines
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
-from maskwell.release.folder.receipt import label_json
-from maskwell.release.folder.receipt_contents import in_words, kept_of
+from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from maskwell.release.release_result import Release, ReleasedColumn
+    from maskwell.release.assessment import Release, ReleasedColumn
 
 
 MOST_CATEGORIES = 1000

@@ -6,11 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwell.release.matrices.bounds import Bounds as Bounds
-    from maskwell.release.matrices.cell_blocks import BlockThetas as BlockThetas
-    from maskwell.release.matrices.cell_blocks import blocks_for_xi as blocks_for_xi
-    from maskwell.release.matrices.cell_blocks import blocks_of_cells as blocks_of_cells
-    from maskwell.release.matrices.cell_blocks import theta_for_block as theta_for_block
-    from maskwell.release.matrices.cell_blocks import thetas_for_blocks as thetas_for_blocks
     from maskwell.release.matrices.closed_forms import binary_theta as binary_theta
     from maskwell.release.matrices.closed_forms import inverse_frequency as inverse_frequency
     from maskwell.release.matrices.closed_forms import inverse_frequency_by_block as inverse_frequency_by_block
@@ -36,6 +31,11 @@ if TYPE_CHECKING:
     from maskwell.release.matrices.matrix_checks import invariance_error as invariance_error
     from maskwell.release.matrices.matrix_checks import is_invariant as is_invariant
     from maskwell.release.matrices.matrix_checks import recover_counts as recover_counts
+    from maskwell.release.matrices.matrix_patterns import BlockThetas as BlockThetas
+    from maskwell.release.matrices.matrix_patterns import blocks_for_xi as blocks_for_xi
+    from maskwell.release.matrices.matrix_patterns import blocks_of_cells as blocks_of_cells
+    from maskwell.release.matrices.matrix_patterns import theta_for_block as theta_for_block
+    from maskwell.release.matrices.matrix_patterns import thetas_for_blocks as thetas_for_blocks
     from maskwell.release.matrices.optimal_flows import OptimalMatrix as OptimalMatrix
     from maskwell.release.matrices.optimal_flows import optimal_matrix as optimal_matrix
     from maskwell.release.matrices.swap_flows import IntegerFlows as IntegerFlows
@@ -48,7 +48,6 @@ else:
         __name__,
         submod_attrs={
             "bounds": ["Bounds"],
-            "cell_blocks": ["BlockThetas", "blocks_for_xi", "blocks_of_cells", "theta_for_block", "thetas_for_blocks"],
             "closed_forms": [
                 "binary_theta",
                 "inverse_frequency",
@@ -70,6 +69,13 @@ else:
                 "invariance_error",
                 "is_invariant",
                 "recover_counts",
+            ],
+            "matrix_patterns": [
+                "BlockThetas",
+                "blocks_for_xi",
+                "blocks_of_cells",
+                "theta_for_block",
+                "thetas_for_blocks",
             ],
             "optimal_flows": ["OptimalMatrix", "optimal_matrix"],
             "swap_flows": ["IntegerFlows", "SwapSampler", "whole_flows"],

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, common_denominator, percent_meant, to_decimal, to_text
 from maskwell.designs.coded import CodedDesign
@@ -31,10 +30,10 @@ from maskwell.designs.design import Design
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.release.matrices.amounts import WIDE, Amounts, as_words, labels_for, read_amounts
-from maskwell.release.matrices.cell_blocks import BlockThetas
+from maskwell.release.matrices.bounds import WIDE, Amounts, as_words, labels_for, read_amounts
 from maskwell.release.matrices.matrix_patterns import (
     EXACT_BITS,
+    BlockThetas,
     block_numbers,
     equal_exchange,
     from_flows,
@@ -176,7 +175,7 @@ def theta_for_xi(xi: Number) -> float:
         xi/2 theta^2 + (1/2 - xi) theta + (2 xi - 1) = 0     for a cell of two
 
     where arrivals from the many other cells are taken to be Poisson. Blocks of few cells need a theta of their own:
-    :func:`~maskwell.release.matrices.cell_blocks.thetas_for_blocks`.
+    :func:`~maskwell.release.matrices.matrix_patterns.thetas_for_blocks`.
 
     Source: derived; that 1/3 is the limit is stated in the abstract of [NayakZhangYou2018].
 

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, pairs_of, shown_short
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_floats, pairs_of, shown_short
 from maskwell.core.exact import common_denominator
 from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError

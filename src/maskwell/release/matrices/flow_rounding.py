@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.exact import common_denominator
 from maskwell.designs.rational import Equation, solve_sparse
 from maskwell.release.matrices.flow_program import Program, parity_holds, row_largest, row_starts

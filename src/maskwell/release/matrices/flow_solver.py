@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.errors import MaskwellError
 from maskwell.release.matrices.flow_program import Program
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, VALUES, Printed, listed, shorten
 from maskwell.errors import InfeasibleError

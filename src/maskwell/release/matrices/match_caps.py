@@ -19,15 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_floats, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
 from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.release.matrices.amounts import Amounts, labels_for, read_amounts
-from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.bounds import Amounts, Bounds, labels_for, read_amounts
 from maskwell.release.matrices.closed_forms import method1
 from maskwell.release.matrices.infeasibility import label_text, upwards
 from maskwell.release.matrices.matrix_patterns import block_numbers

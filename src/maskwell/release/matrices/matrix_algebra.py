@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_list, check_kind
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, as_array, as_list, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_text
@@ -27,7 +26,7 @@ from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CountsError, MatrixError, ParameterError, UnknownCategoryError, WrongTypeError
-from maskwell.release.matrices.amounts import as_words, labels_for, read_amounts
+from maskwell.release.matrices.bounds import as_words, labels_for, read_amounts
 from maskwell.release.matrices.matrix_patterns import as_sparse, block_numbers, from_entries, with_notes
 
 Make = Callable[[Array], Sparse]

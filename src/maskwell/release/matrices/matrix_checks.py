@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_real, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, as_real, check_kind
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
@@ -29,7 +28,7 @@ from maskwell.errors import (
     PublishError,
     TooLargeError,
 )
-from maskwell.release.matrices.amounts import check_one_each, read_amounts
+from maskwell.release.matrices.bounds import check_one_each, read_amounts
 from maskwell.release.matrices.matrix_patterns import as_sparse
 
 TOLERANCE = 1e-9

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError
-from maskwell.release.matrices.amounts import Amounts, labels_for, read_amounts
-from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.bounds import Amounts, Bounds, labels_for, read_amounts
 from maskwell.release.matrices.flow_program import Pairs, Program, allowed_pairs, attained, cost_matrix, worst_of
 from maskwell.release.matrices.flow_rounding import (
     corner,

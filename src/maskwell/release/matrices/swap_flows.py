@@ -20,8 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, check_kind
-from maskwell.core.arrays import Array, Real, code_type
+from maskwell.core.arguments import Array, Real, as_floats, check_kind, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin
 from maskwell.core.exact import common_denominator, sum_of
@@ -30,7 +29,7 @@ from maskwell.core.randomness import SECURE, RandomSource, check_source, random_
 from maskwell.designs.sampler import check_codes
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, NotInvariantError, WrongTypeError
-from maskwell.release.matrices.amounts import read_amounts
+from maskwell.release.matrices.bounds import read_amounts
 from maskwell.release.matrices.matrix_checks import check_invariant
 
 # ---- the flows

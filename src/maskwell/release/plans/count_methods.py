@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.cell_blocks import BlockThetas, blocks_for_xi, blocks_of_cells, thetas_for_blocks
 from maskwell.release.matrices.closed_forms import (
     inverse_frequency,
     inverse_frequency_by_block,
@@ -24,6 +23,7 @@ from maskwell.release.matrices.closed_forms import (
 )
 from maskwell.release.matrices.match_caps import lower_until, method1_for_match
 from maskwell.release.matrices.matrix_algebra import places_by_cell
+from maskwell.release.matrices.matrix_patterns import BlockThetas, blocks_for_xi, blocks_of_cells, thetas_for_blocks
 from maskwell.release.matrices.optimal_flows import optimal_matrix
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.given_methods import (

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
@@ -236,21 +236,6 @@ def _forbidden_cells(rule: Rule, table: CellTable) -> Array:
         hit = np.array([bool(labels & {*by_text([level])}) for level in table.levels[place]], dtype=bool)
         bad &= hit[table.codes[:, place]]
     return bad
-
-
-def check_swaps(plan: ReleasePlan) -> None:
-    """A swap moves counted records; within a column that was randomized before it, their number is not known."""
-    moved: set[str] = set()
-    for number, protection in enumerate(plan.protections, 1):
-        within, _ = plan.columns_of(protection)
-        if protection.how.exchanges and moved & {*within}:
-            name = min(moved & {*within})
-            raise PlanError(
-                f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
-                hint="put the swap before it, or use another method",
-                column=name,
-            )
-        moved |= {*protection.moved}
 
 
 def forbidden_moves(

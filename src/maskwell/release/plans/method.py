@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_decimal
 from maskwell.designs.coded import CodedDesign

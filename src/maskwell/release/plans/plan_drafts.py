@@ -24,9 +24,8 @@ from typing import Any
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
-from maskwell.core.escapes import one_line
 from maskwell.core.exact import Number
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import one_line, shorten
 from maskwell.designs.dense import Dense
 from maskwell.engines.cell_counts import MOST_LISTED
 from maskwell.engines.handwritten_files import read_matrix

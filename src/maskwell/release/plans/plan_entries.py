@@ -16,10 +16,9 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from maskwell.core.arguments import as_list, kind_of
-from maskwell.core.escapes import in_toml
 from maskwell.core.exact import as_fraction, percent_meant, to_decimal
 from maskwell.core.labels import is_missing, read_text, texts
-from maskwell.core.phrases import HINT, VALUES, listed, shorten
+from maskwell.core.phrases import HINT, VALUES, in_toml, listed, shorten
 from maskwell.errors import MaskwellError, PlanError, UnknownCategoryError
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from maskwell.release.plans.given_methods import GIVEN_METHODS
 from maskwell.release.plans.method import PROMISED, CountMethod, GivenMethod, Method
 from maskwell.release.plans.plan_entries import Reader, unknown
 
-PUBLISHED = ("withheld", "included")
+WITHHELD, INCLUDED = "withheld", "included"
 DRAWS = ("kept", "fresh")
 EXEMPTIONS = ("alone", "missing")
 COMMON_ENTRIES = (
@@ -145,6 +145,11 @@ class Protection:
         return self.base.derived and self.counts_from is None
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that tell a state, without those that a rule joins."""
+        return (*self.within, *self.variables)
+
+    @property
     def moved(self) -> tuple[str, ...]:
         """Columns whose labels can change."""
         return (*self.variables, *self.linked)
@@ -239,7 +244,7 @@ def _values(table: read.Entries, method: type[Method], maker: type[Method]) -> d
         "strength": table.take("strength", read.share, Fraction(1)),
         "draws": table.take("draws", read.choice(*DRAWS), "kept"),
         "again": table.take("again", read.share),
-        "publish": table.take("publish", read.choice(*PUBLISHED), "withheld" if derived else "included"),
+        "publish": table.take("publish", read.choice(WITHHELD, INCLUDED), "withheld" if derived else "included"),
         "clearance": table.take("clearance", read.text),
         "counts_from": table.take("counts_from", read.text),
     }

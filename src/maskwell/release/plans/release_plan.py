@@ -15,13 +15,14 @@ from maskwell.core.documents import LARGEST_TOML, from_toml, read_document
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values
 from maskwell.engines.formula import read_formula
-from maskwell.errors import PlanError, UnknownCategoryError
+from maskwell.errors import PlanError, PublishError, UnknownCategoryError
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule, Steps, read_rule
 from maskwell.release.plans.method import located
 from maskwell.release.plans.plan_entries import by_text, typed, unknown_label, write_toml
-from maskwell.release.plans.protection import Protection
+from maskwell.release.plans.protection import INCLUDED, Protection
 from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
+from maskwell.release.stages.stage import Randomization
 
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
@@ -157,6 +158,25 @@ class ReleasePlan:
         rules = [rule for rule in self.rules if isinstance(rule, Rule) and moved & {*rule.columns}]
         within = dict.fromkeys([*protection.within, *(name for rule in rules for name in rule.columns)])
         return tuple(name for name in within if name not in moved), tuple(protection.variables)
+
+    def protection_of(self, stage: Randomization) -> Protection:
+        """The protection that a stage carries out; a column is protected once."""
+        return next(one for one in self.protections if one.variables == stage.variables)
+
+    def publishes(self, stage: Randomization) -> bool:
+        """Whether the public receipt is to hold the matrix of a stage."""
+        return self.protection_of(stage).publish == INCLUDED
+
+    def check_private(self, *, private: bool) -> None:
+        """Raise for draws that somebody could repeat, unless the release is marked as a demonstration.
+
+        >>> ReleasePlan.of([]).check_private(private=True)
+        """
+        if not private and not self.demonstration:
+            raise PublishError(
+                "the draws come from a seed: whoever tries seeds can undo the protection",
+                hint="release without a seed, or mark the plan: [release] demonstration = true",
+            )
 
     def levels_of(self, table: CellTable, column: str) -> list[Hashable]:
         """All labels of a column: those of the codebook in its order, in the type of the file, or those that occur."""

@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import LARGEST_KEY, number_cells, possible_cells, renumber
+from maskwell.core.groups import LARGEST_KEY, number_cells, possible_cells, renumber
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.binomial_sums import (
@@ -31,8 +31,8 @@ from maskwell.release.risk.binomial_sums import (
 )
 from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.release.risk.match_chances import strict_risk, strict_when_highest
-from maskwell.release.risk.table_flow import CodedStage, TableFlow
-from maskwell.release.stages.stage import Stage, acting, moved_by, needed_columns
+from maskwell.release.stages.stage import RandomizedColumns, Stage, acting, needed_columns
+from maskwell.release.stages.table_flow import TableFlow
 
 _NEAR = 1 + 1e-9
 
@@ -212,15 +212,15 @@ def components_of(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]
 
 
 def _builds_on(stage: Stage, group: Sequence[Stage]) -> bool:
-    return bool({name for earlier in group for name in moved_by(earlier)} & {*stage.columns})
+    return bool({name for earlier in group for name in earlier.moved} & {*stage.columns})
 
 
 def _component(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]) -> Component:
-    changed = {name for stage in stages for name in moved_by(stage)}
+    changed = {name for stage in stages for name in stage.moved}
     part_keys = tuple(name for name in keys if name in changed)
     columns = tuple(dict.fromkeys([*(name for stage in stages for name in stage.columns), *part_keys]))
     true, state = _distinct_cells(table, columns)
-    flow = true.one_by_one().after([CodedStage.of(stage) for stage in stages], part_keys, _check_stage)
+    flow = true.one_by_one().after(stages, part_keys, _check_stage)
     assert flow.origin is not None
     true_keys, released_keys = (np.stack([one.codes[name] for name in part_keys], axis=1) for one in (true, flow))
     (own, part), parts = _numbers([len(flow.labels[name]) for name in part_keys], true_keys, released_keys)
@@ -237,14 +237,14 @@ def _component(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]) -
     )
 
 
-def _check_stage(coded: CodedStage, state: Array) -> None:
+def _check_stage(stage: RandomizedColumns, state: Array) -> None:
     """Raise where a stage meets none of its states, or leads to more than can be kept."""
     if (state < 0).all():
         raise ParameterError(
-            f"no cell of the table is a state of the stage that randomizes {', '.join(coded.stage.variables)}",
+            f"no cell of the table is a state of the stage that randomizes {', '.join(stage.variables)}",
             hint="give the counts of the file that the stage was made for",
         )
-    check_few_entries(coded.transition_count(state))
+    check_few_entries(stage.transition_count(state))
 
 
 def _numbers(sizes: Sequence[int], *codes: Array) -> tuple[list[Array], int]:

@@ -37,11 +37,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_floats, as_whole, check_level
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, as_floats, as_whole, check_counts, check_level
 from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.phrases import Printed
-from maskwell.core.survey_numbers import check_counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError, ParameterError

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.errors import TooLargeError
 
 SMALL = 0.1
@@ -95,11 +95,6 @@ class BinomialSums:
         """Variance of the arrivals, shape (rows,)."""
         spread = self.ups[:, 0] - self.ups[:, 1] + self.downs[:, 0] - self.downs[:, 1]
         return np.asarray(spread + self._listed(self.p * (1 - self.p)))
-
-    @property
-    def chance_of_none(self) -> Real:
-        """Pr(T = 0), shape (rows,)."""
-        return np.where(self.certain > 0, 0.0, np.exp(self.log_none))
 
     @property
     def chance_of_one(self) -> Real:

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, RealNumber, as_real, check_kind, list_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Flag, Real, RealNumber, as_real, check_kind, check_level, list_of
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import find_keys, number_cells
+from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.phrases import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
-from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals, arrivals_of
 from maskwell.release.risk.binomial_sums import row_sums
 from maskwell.release.risk.identity_disclosure import (
@@ -26,7 +24,6 @@ from maskwell.release.risk.identity_disclosure import (
     risks_of,
     swapped_risks,
 )
-from maskwell.release.risk.match_chances import check_level
 from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.risk.risk_report import (
     ANY_LOOK,
@@ -40,6 +37,7 @@ from maskwell.release.risk.risk_report import (
     violations,
 )
 from maskwell.release.stages.stage import Stage, acting, needed_columns
+from maskwell.release.stages.table_flow import unchanged_columns
 
 UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
 EXCHANGED = (

@@ -12,20 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_list, as_whole_numbers, check_kind
-from maskwell.core.arrays import Array, Real
-from maskwell.core.survey_numbers import check_counts
+from maskwell.core.arguments import Array, Flag, Real, as_list, as_whole_numbers, check_counts, check_kind, check_level
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals
 from maskwell.release.risk.binomial_sums import BinomialSums, highest_of, row_sums
-from maskwell.release.risk.match_chances import (
-    check_level,
-    strict_bound,
-    strict_risk,
-    strict_when_highest,
-    target_risks,
-)
+from maskwell.release.risk.match_chances import strict_bound, strict_risk, strict_when_highest, target_risks
 from maskwell.release.stages.stage import Stage, acting
 
 SEARCHED = 2000

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.errors import TooLargeError
 from maskwell.release.risk.binomial_sums import SMALL, BinomialSums, expanded, powers_needed, row_sums, sums_of_terms

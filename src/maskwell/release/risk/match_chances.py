@@ -26,22 +26,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_floats, check_kind, shown_short
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_floats, check_counts, check_level, shown_short
 from maskwell.core.labels import is_missing
-from maskwell.core.survey_numbers import check_counts
 from maskwell.designs.dense import design_of
-from maskwell.errors import CountsError, MatrixError, ParameterError, UnknownCategoryError
+from maskwell.errors import CountsError, MatrixError, UnknownCategoryError
 from maskwell.release.risk.binomial_sums import BinomialSums, CountDistributions, count_distributions, sums_of_terms
 
 SLACK = 1e-12
 """A quantile is reached when the distribution function is this near below it."""
 
 _USED = 3.0  # standard deviations around the mean in which a distribution keeps its relative accuracy
+_REMEMBERED, _SHORT = 4096, 1024  # searches that are kept, and terms of the rows for which they are
 
 DIRECT = 2000
 """Rows of at most so many records are convolved term by term, which keeps the smallest probabilities accurate."""
@@ -238,13 +238,6 @@ class TargetRisks:
     t_high: Array
 
 
-def check_level(level: float) -> None:
-    """Raise unless strictly between 0 and 1."""
-    check_kind(RealNumber, level=level)
-    if not 0 < level < 1:
-        raise ParameterError(f"level = {level} is not strictly between 0 and 1", hint="give a level such as 0.95")
-
-
 def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95) -> TargetRisks:
     """Risks of targets that each arrive in a row with probability p."""
     count = len(row)
@@ -346,32 +339,62 @@ def strict_risk(n: Array, p: Real, target: float) -> float:
     n, p = n[free], p[free]
     if not certain and target >= p.max():
         return target / (1 - target) / float((n * p / (1 - p)).sum())
-    return _searched(n, p, target, certain)
+    return (_remembered if len(n) <= _SHORT else _searched)(_Row(n, p), target, certain)
 
 
-def _searched(n: Array, p: Real, target: float, certain: int) -> float:
+class _Row:
+    """The terms of a row that may arrive; equal where they are the same, so that what is found for a row is kept."""
+
+    def __init__(self, n: Array, p: Real) -> None:
+        self.n, self.p = n, p
+        self._key = n.tobytes(), p.tobytes()
+        self._hash = hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Row) and self._key == other._key
+
+
+def _searched(row: _Row, target: float, certain: int) -> float:
     """The largest share over all t beyond those that are certain."""
+    n, p = row.n, row.p
     most, best = int(n.sum()), 0.0
     bound = highest_share(np.append(n, certain), np.append(p, 1.0), target)
     t = 1
     while t < most and best < min(bound, 1 / (t + certain)) * (1 - 1e-13):
-        shares, last = _shares_near(n, p, target, t)
+        shares, last = _shares_near(row, target, t)
         best = max(best, float((shares / (np.arange(t, last + 1) + certain)).max()))
         t = last + 1
     return max(best, 1 / (most + certain))  # at the most that can arrive the target is there
 
 
-def _shares_near(n: Array, p: Real, target: float, t: int) -> tuple[Real, int]:
+_remembered = lru_cache(maxsize=_REMEMBERED)(_searched)
+"""A release asks before and after its draw, and for many records that are alike."""
+
+
+def _shares_near(row: _Row, target: float, t: int) -> tuple[Real, int]:
     """Chance that the target is there given T = t, t + 1, ... up to the last value told accurately, and that value."""
-    factor = _tilt(n, p, t + 0.5 if t + 0.5 < n.sum() else float(t) - 0.25)
-    tilted = sums_of_terms(np.zeros(len(n), dtype=np.int64), n, _tilted(p, factor), 1)
+    factor, tilted, last = (_tilted_once if len(row.n) <= _SHORT else _tilted_row)(row, t)
     own = _tilted(np.array([target]), factor)
     window = next(count_distributions(tilted, np.zeros(1, dtype=np.int64), own))
     _, correct = chance_given_arrivals(window, own)
     values = window.first[0] + np.arange(correct.shape[1])
-    last = min(int(n.sum()), t + max(1, int(_USED * np.sqrt(tilted.variance[0]))))
     inside = (values >= t) & (values <= last)
     return correct[0, inside] * values[inside], last
+
+
+def _tilted_row(row: _Row, t: int) -> tuple[float, BinomialSums, int]:
+    """The factor that brings the mean near t, the row tilted by it, and the last value that it tells accurately."""
+    n, p = row.n, row.p
+    factor = _tilt(n, p, t + 0.5 if t + 0.5 < n.sum() else float(t) - 0.25)
+    tilted = sums_of_terms(np.zeros(len(n), dtype=np.int64), n, _tilted(p, factor), 1)
+    return factor, tilted, min(int(n.sum()), t + max(1, int(_USED * np.sqrt(tilted.variance[0]))))
+
+
+_tilted_once = lru_cache(maxsize=_REMEMBERED)(_tilted_row)
+"""All targets of a row are looked for in the same tilted rows."""
 
 
 def _tilted(p: Real, factor: float) -> Real:

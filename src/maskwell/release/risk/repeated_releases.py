@@ -21,6 +21,7 @@ Source: [Adeshiyan2011, Definition 4.2] for the joint release; derived.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,8 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_list, as_whole, check_kind, pairs_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, as_list, as_whole, check_kind, pairs_of
 from maskwell.core.exact import Parity, to_text
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
@@ -225,13 +225,23 @@ def _through(chances: Sequence[Fraction], C: Law | None, D: Law | None) -> Law:
         return [[p if i == j else none for j in range(size)] for i, p in enumerate(chances)]
     unit = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
     left = [[c * p for c, p in zip(row, chances, strict=True)] for row in (unit if C is None else C)]
-    right = unit if D is None else D
-    return [[sum((a * b for a, b in zip(row, other, strict=True)), none) for other in right] for row in left]
+    return _products(left, unit if D is None else D)
 
 
 def _times(C: Law, P: Law) -> Law:
-    columns = [*zip(*P, strict=True)]
-    return [[sum((c * p for c, p in zip(row, own, strict=True)), Fraction(0)) for own in columns] for row in C]
+    return _products(C, [*zip(*P, strict=True)])
+
+
+def _products(rows: Sequence[Sequence[Fraction]], others: Sequence[Sequence[Fraction]]) -> Law:
+    """The sum of products of every row with every other, in whole numbers: fractions would be reduced at each step."""
+    left, right = ([_whole(row) for row in one] for one in (rows, others))
+    return [[Fraction(sum(map(operator.mul, row, other)), n * m) for other, m in right] for row, n in left]
+
+
+def _whole(row: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Numerators over the common denominator, and that."""
+    common = math.lcm(*(one.denominator for one in row))
+    return [one.numerator * (common // one.denominator) for one in row], common
 
 
 def _ratio(high: Fraction, low: Fraction) -> Parity:

@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_mapping, check_kind, check_option
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_mapping, check_kind, check_option
 from maskwell.core.cells import CellTable
-from maskwell.core.joint_keys import find_keys, number_cells
+from maskwell.core.groups import find_keys, number_cells
 from maskwell.errors import ParameterError, UnknownCategoryError
 
 ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS = "any-look", "own-key", "own-key-95", "released-counts"
@@ -105,8 +104,8 @@ class FileRisk:
     max_risk_in_range: float
     max_risk_strict: float
     max_risk_any_release: float
-    percentile_95: float
     max_risk_released_counts: float | None = None
+    percentile_95: float
     records_above: int | None = None
     expected_reidentifications: float | None = None
 
@@ -118,24 +117,13 @@ class FileRisk:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "records": self.records,
-            "cells": self.cells,
-            "k_anonymity": self.k_anonymity,
-            "uniques": self.uniques,
-            "expected_matches": self.expected_matches,
-            "guess_probability": self.guess_probability,
-            "expected_uniques": self.expected_uniques,
-            "expected_true_uniques": self.expected_true_uniques,
-            "max_risk": self.max_risk,
-            "max_risk_in_range": self.max_risk_in_range,
-            "max_risk_strict": self.max_risk_strict,
-            "max_risk_any_release": self.max_risk_any_release,
-            "max_risk_released_counts": self.max_risk_released_counts,
-            "percentile_95": self.percentile_95,
-            "records_above": self.records_above,
-            "expected_reidentifications": self.expected_reidentifications,
-        }
+        told: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if name == "smallest":
+                told["k_anonymity"] = self.k_anonymity
+            elif name != "violations":
+                told[name] = value
+        return told
 
 
 def violations(own: CellTable) -> dict[int, int]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.labels import texts

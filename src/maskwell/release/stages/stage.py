@@ -21,18 +21,21 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
+from maskwell.core.documents import canonical_text, fingerprint_of, fingerprint_of_text
+from maskwell.core.groups import KeyFinder, joint_keys
 from maskwell.core.labels import texts
-from maskwell.designs.coded import CodedDesign
+from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.designs.design import Transitions
-from maskwell.designs.fingerprint import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.designs.sparse import Sparse
+
+State = tuple[Hashable, ...]
 
 _STRETCH = 1 << 14
 
 
-def state_categories(labels: Sequence[tuple[Hashable, ...]]) -> Categories:
+def state_categories(labels: Sequence[State]) -> Categories:
     """States as the categories of a design: the label itself where there is one column, a word for a missing value.
 
     >>> state_categories([("a",), (None,)]).labels
@@ -44,9 +47,144 @@ def state_categories(labels: Sequence[tuple[Hashable, ...]]) -> Categories:
     return Categories.of([label[0] if len(label) == 1 else label for label in named])
 
 
+class Randomization(Protocol):
+    """Columns that are randomized together: a protection of a plan, a stage, or a group of a receipt."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Columns that are randomized."""
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """Columns within whose cells they are."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those that tell the state: within, then variables."""
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Columns whose values it can change: the variables, and those that follow from them."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Stage:
-    """One randomization of a release.
+class RandomizedColumns:
+    """Columns that were randomized together, over states: a :class:`Stage`, or what a receipt tells of one.
+
+    Beside the labels of its states it has numbers for them, column by column, by which tables and rows are pushed
+    through it: codes in the order in which labels are met, first in the true states.
+
+    Attributes
+    ----------
+    variables, within, linked
+        Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own, and
+        columns that follow from the variables.
+    states, outputs
+        Labels of each true and of each released state, those of ``within`` first, then those of ``variables``.
+    design
+        The matrix over the states: state j of the truth becomes report i, whose labels are ``outputs[i]``.
+    method
+        How the matrix was made.
+    invariance
+        What the matrix keeps on average: ``"counts"``, ``"weights"``, ``"external"`` counts, or ``"none"``.
+    """
+
+    variables: tuple[str, ...]
+    within: tuple[str, ...]
+    linked: Collection[str]
+    states: Sequence[State]
+    outputs: Sequence[State]
+    design: CodedDesign | None
+    method: str
+    invariance: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those that tell the state: within, then variables."""
+        return (*self.within, *self.variables)
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Columns whose values it can change: the variables, and those that follow from them."""
+        return (*self.variables, *self.linked)
+
+    @property
+    def invariant(self) -> bool:
+        """Whether the matrix by itself keeps counts, or weighted counts, on average."""
+        return self.invariance in ("counts", "weights")
+
+    def _linked_labels(self) -> dict[str, list[Hashable]]:
+        """The labels of columns that follow, of each released state, where they are known."""
+        return {}
+
+    @cached_property
+    def _numbered(self) -> tuple[dict[str, list[Hashable]], dict[str, Array], dict[str, Array]]:
+        linked = self._linked_labels()
+        codes: dict[str, dict[Hashable, int]] = {name: {} for name in (*self.columns, *linked)}
+
+        def numbers(name: str, labels: Sequence[Hashable]) -> Array:
+            places = codes[name]
+            return np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
+
+        true, released = ([*zip(*one, strict=True)] or [()] * len(self.columns) for one in (self.states, self.outputs))
+        before = {name: numbers(name, labels) for name, labels in zip(self.columns, true, strict=True)}
+        after = {name: numbers(name, labels) for name, labels in zip(self.columns, released, strict=True)}
+        after |= {name: numbers(name, labels) for name, labels in linked.items()}
+        return {name: [*places] for name, places in codes.items()}, before, after
+
+    @property
+    def levels(self) -> dict[str, list[Hashable]]:
+        """Labels of each column that it reads or changes: what the codes stand for."""
+        return self._numbered[0]
+
+    @property
+    def state_codes(self) -> dict[str, Array]:
+        """Codes of the true states, by column."""
+        return self._numbered[1]
+
+    @property
+    def output_codes(self) -> dict[str, Array]:
+        """Codes of the released states, by column, also of those that follow where their labels are known."""
+        return self._numbered[2]
+
+    @property
+    def changed(self) -> set[str]:
+        """Columns whose released values it tells, and not only keeps."""
+        return {name for name in self.output_codes if name not in self.within}
+
+    @cached_property
+    def entries(self) -> Transitions:
+        """What can happen to its states, for tables that are pushed through it."""
+        assert self.design is not None
+        return self.design.transitions(limit=ENTRY_LIMIT)
+
+    @cached_property
+    def _finder(self) -> KeyFinder:
+        return KeyFinder(self._keys([self.state_codes[name] for name in self.columns]))
+
+    def _keys(self, codes: Sequence[Array]) -> Array:
+        return joint_keys(codes, [len(self.levels[name]) for name in self.columns], len(codes[0]))
+
+    def find(self, labels: Mapping[str, Sequence[Hashable]], codes: Mapping[str, Array]) -> Array:
+        """The state of each cell of a table whose columns have other codes for their labels; -1 where there is none."""
+        mine = [self._translation(name, labels[name])[codes[name]] for name in self.columns]
+        known = np.logical_and.reduce([column >= 0 for column in mine])
+        return np.where(known, self._finder.find(self._keys([np.maximum(column, 0) for column in mine])), -1)
+
+    def _translation(self, name: str, labels: Sequence[Hashable]) -> Array:
+        """The codes of other labels of a column, -1 for those that it does not know."""
+        places = {label: code for code, label in enumerate(self.levels[name])}
+        return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+
+    def transition_count(self, states: Array) -> int:
+        """How many transitions cells in these states have together; none where a cell has no state."""
+        reached = np.bincount(self.entries.truths, minlength=len(self.states))
+        return int(reached[states[states >= 0]].sum())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stage(RandomizedColumns):
+    """One randomization of a release, the same value from the plan's reader through the risk to the rows.
 
     Attributes
     ----------
@@ -78,9 +216,9 @@ class Stage:
 
     variables: tuple[str, ...]
     within: tuple[str, ...] = ()
-    linked: Mapping[str, Mapping[tuple[Hashable, ...], Hashable]] = field(default_factory=dict)
-    states: Sequence[tuple[Hashable, ...]]
-    outputs: Sequence[tuple[Hashable, ...]]
+    linked: Mapping[str, Mapping[State, Hashable]] = field(default_factory=dict)
+    states: Sequence[State]
+    outputs: Sequence[State]
     design: CodedDesign
     counts: Array
     weights: Real | None = None
@@ -92,15 +230,9 @@ class Stage:
     notes: tuple[str, ...] = ()
     steps: tuple[CodedDesign, CodedDesign] | None = None
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Those that tell the state: within, then variables."""
-        return (*self.within, *self.variables)
-
-    @property
-    def moved(self) -> tuple[str, ...]:
-        """Columns whose values it can change: the variables, and those that follow from them."""
-        return (*self.variables, *self.linked)
+    def _linked_labels(self) -> dict[str, list[Hashable]]:
+        first = len(self.within)
+        return {name: [follows.get(output[first:]) for output in self.outputs] for name, follows in self.linked.items()}
 
     @property
     def exchanges(self) -> bool:
@@ -160,49 +292,15 @@ class Stage:
         released, true, p = self.transitions
         differs = released != self.own[true]
         if variable is not None:
-            place = self.columns.index(variable)
-            seen: dict[Hashable, int] = {}
-            before = np.array([seen.setdefault(label[place], len(seen)) for label in self.states])
-            after = np.array([seen.setdefault(label[place], len(seen)) for label in self.outputs])
-            differs = after[released] != before[true]
+            differs = self.output_codes[variable][released] != self.state_codes[variable][true]
         return float((p * self.counts[true])[differs].sum() / n)
 
     def max_posterior(self) -> float:
         """The largest chance of any true state, given a released one: ``max p_ij N_j / sum_l p_il N_l``."""
-        released, true, p = self.transitions
-        flows = p * self.counts[true]
-        totals = np.bincount(released, flows, minlength=len(self.outputs))
-        some = flows > 0
-        return float((flows[some] / totals[released[some]]).max(initial=0.0))
-
-
-class Randomization(Protocol):
-    """Columns that are randomized together: a protection of a plan, a stage, or a group of a receipt."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Columns that are randomized."""
-
-    @property
-    def within(self) -> tuple[str, ...]:
-        """Columns within whose cells they are."""
-
-    @property
-    def linked(self) -> Collection[str]:
-        """Columns that follow the variables."""
+        return _posterior(self)
 
 
 R = TypeVar("R", bound=Randomization)
-
-
-def moved_by(step: Randomization) -> tuple[str, ...]:
-    """Columns whose values may have changed."""
-    return (*step.variables, *step.linked)
-
-
-def cells_of(step: Randomization) -> tuple[str, ...]:
-    """Columns that tell the states."""
-    return (*step.within, *step.variables)
 
 
 def acting(steps: Sequence[R], columns: Iterable[str]) -> tuple[R, ...]:
@@ -216,9 +314,9 @@ def acting(steps: Sequence[R], columns: Iterable[str]) -> tuple[R, ...]:
     """
     needed, chosen = {*columns}, list[R]()
     for step in reversed(steps):
-        if needed & {*moved_by(step)}:
+        if needed & {*step.moved}:
             chosen.append(step)
-            needed |= {*cells_of(step)}
+            needed |= {*step.columns}
     return tuple(chosen[::-1])
 
 
@@ -231,7 +329,7 @@ def needed_columns(steps: Sequence[Randomization], columns: Iterable[str]) -> tu
     ('roof', 'sex', 'town')
     """
     asked = (*columns,)
-    names = [name for step in acting(steps, asked) for name in cells_of(step)]
+    names = [name for step in acting(steps, asked) for name in step.columns]
     return tuple(dict.fromkeys([*asked, *names]))
 
 
@@ -242,7 +340,7 @@ def _exact(design: CodedDesign) -> str:
     return fingerprint_of({"kind": design.kind, "k": design.k, "m": design.m, "exact": design.exact_form()})
 
 
-def _label_texts(labels: Sequence[tuple[Hashable, ...]]) -> Iterator[list[list[str | None]]]:
+def _label_texts(labels: Sequence[State]) -> Iterator[list[list[str | None]]]:
     """How many labels there are, and their texts in stretches."""
     yield [[str(len(labels))]]
     text = lru_cache(None, typed=True)(lambda one: None if one is None else texts(one)[-1])
@@ -296,9 +394,7 @@ def _posterior(stage: Stage) -> float:
 def own_posteriors(stage: Stage) -> Real:
     """Shape (k,): the chance that a record released with a state has it in truth; 0 where none is."""
     released, true, flow, sums = _occurring_flows(stage)
-    places = {state: i for i, state in enumerate(stage.outputs)}
-    output_places = np.array([places.get(state, -1) for state in stage.states], dtype=np.int64)
-    same = released == output_places[true]
+    same = released == stage.own[true]
     posteriors = np.zeros(len(stage.states))
     posteriors[true[same]] = (flow / sums[released])[same]
     return posteriors

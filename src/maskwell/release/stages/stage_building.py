@@ -5,7 +5,7 @@ A matrix is worked out from the counts, was fixed before, or is that of an earli
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import ParameterError, PlanError, TooLargeError
+from maskwell.errors import ParameterError, PlanError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.matrix_algebra import mixed, repeated
 from maskwell.release.matrices.matrix_checks import is_invariant
@@ -27,16 +27,14 @@ from maskwell.release.plans.edit_rules import (
     check_combinations,
     check_moves,
     check_rules,
-    check_swaps,
     forbidden_moves,
 )
 from maskwell.release.plans.method import CountMethod, GivenMethod, OpenStates
 from maskwell.release.plans.plan_entries import find_levels
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.stages.given_stages import given_stage, recounted_stage
-from maskwell.release.stages.stage import Stage, acting, needed_columns, state_categories
+from maskwell.release.stages.stage import Stage, state_categories
 
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
@@ -54,8 +52,9 @@ def build_stages(
     ``earlier`` are the stages of an earlier release, whose matrices are carried out again.
     """
     _check_codebook(plan, tables)
-    check_rules(plan, tables)
-    check_swaps(plan)
+    if plan.rules:
+        check_rules(plan, tables)
+    _check_swaps(plan)
     if earlier is not None and len(earlier) != len(plan.protections):
         raise ParameterError(
             f"{len(earlier):,} earlier stages for {len(plan.protections):,} protections of the plan",
@@ -69,7 +68,8 @@ def build_stages(
             continue
         other = (external or {}).get(",".join(protection.variables))
         stages.append(_stage(plan, where, protection, tables, other))
-    check_combinations(plan, stages, tables)
+    if plan.rules:
+        check_combinations(plan, stages, tables)
     return tuple(stages)
 
 
@@ -79,6 +79,21 @@ def _check_codebook(plan: ReleasePlan, tables: Tables) -> None:
         table = next((table for columns, table in tables.items() if column in columns), None)
         if table is not None:
             plan.levels_of(table, column)
+
+
+def _check_swaps(plan: ReleasePlan) -> None:
+    """A swap moves counted records; within a column that was randomized before it, their number is not known."""
+    moved: set[str] = set()
+    for number, protection in enumerate(plan.protections, 1):
+        within, _ = plan.columns_of(protection)
+        if protection.how.exchanges and moved & {*within}:
+            name = min(moved & {*within})
+            raise PlanError(
+                f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
+                hint="put the swap before it, or use another method",
+                column=name,
+            )
+        moved |= {*protection.moved}
 
 
 def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None) -> Stage:
@@ -91,7 +106,8 @@ def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
         stage = _derived_stage(plan, protection, protection.base, *_with_external(table, external), within, where)
     if protection.again is not None:
         stage = _randomized_again(stage, protection, where)
-    check_moves(plan, stage, table, where)
+    if plan.rules:
+        check_moves(plan, stage, table, where)
     _check_linked(stage, linked, where)
     added = [name for name in stage.within if name not in protection.within]
     notes = (f"randomized within {', '.join(added)} too, because a rule joins them",) if added else ()
@@ -103,7 +119,8 @@ def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
     within, variables = plan.columns_of(protection)
     table = tables[(*within, *variables)]
     stage = recounted_stage(plan, earlier, table, tables, where)
-    check_moves(plan, stage, table, where)
+    if plan.rules:
+        check_moves(plan, stage, table, where)
     _check_linked(stage, stage.linked, where)
     return stage
 
@@ -310,7 +327,7 @@ def _asked_of(
         codes=states.table.codes[rows, n_within:],
         cells=cells,
         bounds=_bounds(plan, protection, labels, n_within, where),
-        forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables),
+        forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables) if plan.rules else [],
         where=where,
         intruder=plan.intruder,
     )
@@ -383,30 +400,3 @@ def _excluded(protection: Protection, table: CellTable, kept: Array, where: str)
 
 
 # ---- what stages change
-
-
-def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
-    """The expected share of all records that are changed in at least one of some columns.
-
-        1 - sum_c N_c Pr(all labels kept | c) / n
-
-    over the cells c of the smallest table that has these columns and all that tell how they are randomized. Stages
-    meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
-    where no table has the columns, or where it is too large. Source: derived.
-
-    >>> from maskwell.core import CellTable
-    >>> expected_share([], [CellTable.of(["x"], {("a",): 3})], ["x"])
-    0.0
-    """
-    needed = {*needed_columns(stages, columns)}
-    fits = [table for table in tables if needed <= {*table.columns} and table.n]
-    table = min(fits, key=len, default=None)
-    if table is None:
-        return None
-    if not acting(stages, columns):
-        return 0.0
-    try:
-        arrivals = arrivals_of(stages, table, columns)
-    except TooLargeError:
-        return None
-    return max(0.0, 1 - float((arrivals.counts * arrivals.kept).sum()) / table.n)

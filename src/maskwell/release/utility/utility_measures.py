@@ -40,8 +40,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_floats, check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_floats, check_kind
 from maskwell.core.phrases import shorten
 from maskwell.designs.design import Design
 from maskwell.engines.model_frame import assignments_of, read_model_frame

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, list_of
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, check_kind, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.documents import json_form
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.release.risk.table_flow import CodedStage, expected_table
+from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.stages.stage import Stage, acting, needed_columns
-from maskwell.release.stages.stage_building import expected_share
+from maskwell.release.stages.table_flow import expected_table
 from maskwell.release.utility.utility_measures import (
     WEAKENED,
     Association,
@@ -205,13 +204,12 @@ def assess_utility(
     }
     together = dict.fromkeys(pair for table in tables for pair in combinations(table.columns, 2))
     pairs = [pair for pair in together if {*pair} & names.keys()]
-    coded = [CodedStage.of(stage) for stage in stages]
-    associations = tuple(_pair(pair, tables, released, coded) for pair in _unordered(pairs))
+    associations = tuple(_pair(pair, tables, released, stages) for pair in _unordered(pairs))
     return UtilityReport(variables, associations, flags=_flags(variables, associations, stages))
 
 
 def _changed(stages: Sequence[Stage]) -> dict[str, Stage]:
-    return {name: stage for stage in stages for name in (*stage.variables, *stage.linked)}
+    return {name: stage for stage in stages for name in stage.moved}
 
 
 def _unordered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -297,10 +295,10 @@ def _pair(
     pair: tuple[str, str],
     tables: Sequence[CellTable],
     released: Sequence[CellTable] | None,
-    stages: Sequence[CodedStage],
+    stages: Sequence[Stage],
 ) -> Association:
     own = _covering(tables, pair)
-    whole = _covering(tables, needed_columns([one.stage for one in stages], pair))
+    whole = _covering(tables, needed_columns(stages, pair))
     expected = None if whole is None else _association(expected_table(stages, whole, pair))
     after = None if released is None else _covering(released, pair)
     return Association(
@@ -370,3 +368,33 @@ def _together(stage: Stage) -> str:
 
 def _related(stages: Sequence[Stage], joined: Sequence[set[str]], a: int, b: int) -> bool:
     return bool({*stages[a].variables} & joined[b] or {*stages[b].variables} & joined[a])
+
+
+# ---- what stages change
+
+
+def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
+    """The expected share of all records that are changed in at least one of some columns.
+
+        1 - sum_c N_c Pr(all labels kept | c) / n
+
+    over the cells c of the smallest table that has these columns and all that tell how they are randomized. Stages
+    meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
+    where no table has the columns, or where it is too large. Source: derived.
+
+    >>> from maskwell.core import CellTable
+    >>> expected_share([], [CellTable.of(["x"], {("a",): 3})], ["x"])
+    0.0
+    """
+    needed = {*needed_columns(stages, columns)}
+    fits = [table for table in tables if needed <= {*table.columns} and table.n]
+    table = min(fits, key=len, default=None)
+    if table is None:
+        return None
+    if not acting(stages, columns):
+        return 0.0
+    try:
+        arrivals = arrivals_of(stages, table, columns)
+    except TooLargeError:
+        return None
+    return max(0.0, 1 - float((arrivals.counts * arrivals.kept).sum()) / table.n)

@@ -13,10 +13,10 @@ from typing import Any
 from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_decimal
 from maskwell.designs.design import Design
-from maskwell.procedures.classical_cards import Known
 from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.procedures.design_builders import UNRELATED
 from maskwell.procedures.procedure import single_answers
+from maskwell.procedures.realisation import Known
 from maskwell.reports.device.device_words import MOST_LISTED, Question, Words, words_of
 from maskwell.reports.device.paper_cards import CardSheet, Face, either, if_right, matched, quoted, sheets_of
 
@@ -84,7 +84,7 @@ class Script:
 
 
 def script_for(known: Known, design: Design, asked: Asked) -> Script:
-    """The words and sheets of a procedure of :data:`~maskwell.procedures.realisation.OWN_WAY`."""
+    """The words and sheets of a procedure that is carried out without cards that tell what to say."""
     return SCRIPTS[known.family](known.parameters, design, asked)
 
 

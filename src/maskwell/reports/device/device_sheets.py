@@ -35,8 +35,8 @@ from maskwell.reports.device.device_words import (
 )
 from maskwell.reports.device.legend_sheets import explained, spinner_svg, throws_of
 from maskwell.reports.device.paper_cards import FULL, CardSheet, faces_of, instruction_height, sheets_of
-from maskwell.reports.pages.page_templates import environment
-from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS
+from maskwell.reports.pictures.canvas import MONO_FONTS, TEXT_FONTS
+from maskwell.reports.report import environment
 
 PAPERS = {"a4": "A4", "letter": "letter"}
 TRUTHFUL = ("warner", "kim-warde", "abul-ela", "mangat-singh", "bourke-dalenius")

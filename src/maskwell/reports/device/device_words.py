@@ -6,10 +6,11 @@ what to prepare, what to do with each person, and what to do when something goes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from maskwell.core.exact import to_decimal
 from maskwell.designs.design import Design
@@ -17,9 +18,12 @@ from maskwell.privacy.criteria import stands_for
 from maskwell.procedures.decks import Deck, report_labels, written_reports
 from maskwell.procedures.dice_spinner import DiceTable
 from maskwell.procedures.realisation import Device
-from maskwell.reports.device.paper_cards import faces_of, letters, place_word
-from maskwell.reports.pages.page_templates import Sentences
+from maskwell.reports.device.paper_cards import either, faces_of, if_right, letters, place_word, quoted
 from maskwell.reports.plain_words import concrete, promise, repetition
+from maskwell.reports.report import environment, template_environment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 SPOKEN = (Fraction(1, 10), Fraction(1, 2))
 """Beliefs for which respondents are told what they can become."""
@@ -174,3 +178,54 @@ def learned(design: Design) -> str:
 def once(design: Design) -> str:
     """Why the same person is asked once."""
     return repetition(stands_for(design))
+
+
+# ---- the sentences: each line of a file is one step or one rule
+
+
+_BREAK = "\ue000"  # stands for a line break of a label, which is no new line of a template
+
+
+class Sentences:
+    """The macros of one file of ``templates/device``, filled with facts.
+
+    >>> Sentences("promise").text("ruled_out", "no", ["never"], ["often"], 3)
+    'Who says “no” has the true answer “never” for sure.'
+    >>> Sentences("rules", {"thing": "card"}).lines("opening")
+    ('Let the person read the sheet “How to answer”, or read it aloud. Ask whether it is clear.',)
+    """
+
+    def __init__(self, name: str, facts: Mapping[str, Any] | None = None) -> None:
+        environment()
+        self._module = _for_sentences().get_template(f"device/{name}.txt").make_module(_whole(dict(facts or {})))
+
+    def lines(self, name: str, *values: Any) -> tuple[str, ...]:
+        """The lines of one macro that are not empty."""
+        macro: Callable[..., str] = getattr(self._module, name)
+        lines = macro(*map(_whole, values)).split("\n")
+        return tuple(line.replace(_BREAK, "\n") for line in lines if line)
+
+    def text(self, name: str, *values: Any) -> str:
+        """The one line of a macro."""
+        (line,) = self.lines(name, *values)
+        return line
+
+    def constant(self, name: str) -> Any:
+        """Something that the file sets."""
+        return getattr(self._module, name)
+
+
+@cache
+def _for_sentences() -> Environment:
+    made = template_environment(autoescape=False)  # sentences are escaped where a page holds them
+    made.globals.update(either=either, if_right=if_right, quoted=quoted)
+    return made
+
+
+def _whole(value: Any) -> Any:
+    """The same with line breaks of labels out of the way."""
+    if isinstance(value, str):
+        return value.replace("\n", _BREAK)
+    if isinstance(value, Mapping):
+        return {name: _whole(one) for name, one in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, Sequence) else value

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from maskwell.core.escapes import in_markdown, in_spreadsheet, one_line
+from maskwell.core.phrases import in_markdown, in_spreadsheet, one_line
 from maskwell.errors import ParameterError
 
 _LATEX = {

@@ -14,32 +14,34 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.phrases import Printed
-from maskwell.release.folder.matrix_disclosure import is_included, protection_of
+from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words, public_receipt
 from maskwell.release.kept_bounds import exempted
-from maskwell.release.release_result import Release
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.risk_utility import expected_change
 from maskwell.release.stages.stage import Stage, achieved, guessed
-from maskwell.reports.pages.page_templates import environment, page_style
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.pictures.transition_picture import plot_matrix
 from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variables, plot_associations, plot_inflation
 from maskwell.reports.plain_words import SPACE, counted, label, percent
-from maskwell.reports.report import Facts
-from maskwell.reports.text.release_words import bound_value, columns_of, made_by, promises, rule_in_words, stays_right
-from maskwell.reports.text.risk_figures import (
+from maskwell.reports.report import Facts, environment, page_style
+from maskwell.reports.text.release_words import (
     assumptions,
+    bound_value,
+    columns_of,
     headline,
     key_rows,
     label_rows,
+    made_by,
+    promises,
     regression_rows,
     rise_in_words,
     risk_notes,
     risk_rows,
     riskiest,
+    rule_in_words,
     split_by,
+    stays_right,
     utility_rows,
 )
 
@@ -103,7 +105,7 @@ def lead(release: Release) -> str:
                 assumptions(release.risk, release),
             ]
         )
-    return f"{said} {percent(expected_change(release))}{SPACE}% of the records are expected to change."
+    return f"{said} {percent(release.expected_change())}{SPACE}% of the records are expected to change."
 
 
 def _title(release: Release) -> str:
@@ -111,7 +113,7 @@ def _title(release: Release) -> str:
 
 
 def _subtitle(release: Release) -> str:
-    randomized = in_words([name for stage in release.stages for name in (*stage.variables, *stage.linked)])
+    randomized = in_words([name for stage in release.stages for name in stage.moved])
     return f"{counted(release.rows, 'record', 'records')}; {randomized} randomized"
 
 
@@ -149,13 +151,13 @@ def _key_figures(release: Release) -> list[tuple[str, str, str]]:
                 f"expected; {Printed(before.expected_matches):,.0f} before",
             ),
         ]
-    return [*figures, ("Records changed", f"{percent(expected_change(release))}{SPACE}%", "expected, in some column")]
+    return [*figures, ("Records changed", f"{percent(release.expected_change())}{SPACE}%", "expected, in some column")]
 
 
 def _facts(release: Release) -> list[tuple[str, str]]:
     """The plan in words."""
     plan = release.plan
-    protected = [f"{columns_of(stage)}: {made_by(protection_of(plan, stage))}" for stage in release.stages]
+    protected = [f"{columns_of(stage)}: {made_by(plan.protection_of(stage))}" for stage in release.stages]
     missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
     return [
         ("Keys an intruder may know", in_words(plan.keys) or "none named"),
@@ -318,10 +320,10 @@ def _caption(stage: Stage) -> str:
 
 
 def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
-    protection = protection_of(release.plan, stage)
+    protection = release.plan.protection_of(stage)
     cells = int(stage.cells.max(initial=-1)) + 1
     within = f" in {counted(cells, 'cell', 'cells')} of {in_words(stage.within)}" if stage.within else ""
-    included = is_included(release.plan, stage)
+    included = release.plan.publishes(stage)
     facts = [
         ("Method", made_by(protection)),
         ("What stays right", stays_right(release.stages, stage)),
@@ -400,7 +402,7 @@ def _commands(release: Release) -> list[tuple[str, str]]:
 
 
 def _secrets(release: Release) -> list[str]:
-    withheld = [columns_of(stage) for stage in release.stages if not is_included(release.plan, stage)]
+    withheld = [columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
     secrets = list(SECRETS)
     if withheld:
         secrets.append(

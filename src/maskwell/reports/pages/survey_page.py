@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.documents import version_text
 from maskwell.core.exact import to_text
 from maskwell.core.phrases import Printed, round_up
@@ -22,13 +22,12 @@ from maskwell.designs.design import Design
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.reports import plain_words
-from maskwell.reports.pages.page_templates import environment, page_style
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.estimate_picture import plot_learned
 from maskwell.reports.pictures.revelation import plot_revealed
 from maskwell.reports.pictures.transition_picture import plot_flows
 from maskwell.reports.plain_words import count
-from maskwell.reports.report import Facts
+from maskwell.reports.report import Facts, environment, page_style
 from maskwell.reports.text.design_report import count_of_reports
 
 GROWTH = (0.25, 1, 4, 16)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.exact import Parity
 from maskwell.core.phrases import Printed
 from maskwell.privacy.criteria import Demand, posterior_range
@@ -26,13 +26,13 @@ from maskwell.reports.pictures.canvas import (
     WIDE,
     Canvas,
     Note,
+    colour,
     line_mark,
     notes_height,
     open_point,
     point_mark,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import as_decimal, percent_bound
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.exact import Number, log_of
 from maskwell.core.phrases import Printed, shorten
 from maskwell.planning.candidates import Frontier, FrontierLine, frontier
@@ -34,6 +33,7 @@ from maskwell.reports.pictures.canvas import (
     Canvas,
     Note,
     Picture,
+    colour,
     notes_height,
     open_point,
     point_mark,
@@ -44,7 +44,6 @@ from maskwell.reports.pictures.canvas import (
     spread,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import SPACE, counted, percent
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind, list_of
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, as_list, check_kind, list_of
 from maskwell.core.exact import Number, log_of, safe_below, to_float
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
@@ -40,8 +39,7 @@ from maskwell.reports.pictures.belief_square import (
     square_heights,
     trace,
 )
-from maskwell.reports.pictures.canvas import SMALL, Canvas, Note, Picture, area_mark, line_mark
-from maskwell.reports.pictures.palette import LEVELS, colour, levels
+from maskwell.reports.pictures.canvas import LEVELS, SMALL, Canvas, Note, Picture, area_mark, colour, levels, line_mark
 from maskwell.reports.plain_words import PRIORS, SPACE, factor_up, range_in_words
 
 if TYPE_CHECKING:

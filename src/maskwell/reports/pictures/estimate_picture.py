@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_floats, check_kind, check_level
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real, RealNumber, as_floats, check_kind, check_level
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate
-from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture
-from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture, colour
 from maskwell.reports.plain_words import MINUS, SPACE, decimals_for, label, percent
 
 if TYPE_CHECKING:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, check_kind
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Flag, Real, check_kind
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import InputError
 from maskwell.estimation.regression.regression_result import Regression
-from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture
-from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture, colour
 
 SHOWN = 30
 HEAD, ROW, FOOT = 40, 34, 56

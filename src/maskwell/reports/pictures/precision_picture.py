@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind, pairs_of
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, as_list, check_kind, pairs_of
 from maskwell.core.exact import Number, to_float
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import ParameterError
@@ -31,6 +30,8 @@ from maskwell.reports.pictures.canvas import (
     Note,
     Picture,
     area_mark,
+    colour,
+    levels,
     line_mark,
     log_scale,
     notes_height,
@@ -42,7 +43,6 @@ from maskwell.reports.pictures.canvas import (
     spread,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour, levels
 from maskwell.reports.plain_words import factor_down, label
 
 if TYPE_CHECKING:

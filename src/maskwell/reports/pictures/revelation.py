@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import Flag, check_kind, shown_short
-from maskwell.core.arrays import Array
+from maskwell.core.arguments import Array, Flag, check_kind, shown_short
 from maskwell.core.exact import Parity
 from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError, WrongTypeError
@@ -29,8 +28,7 @@ from maskwell.reports.pictures.belief_square import (
     square_heights,
     trace,
 )
-from maskwell.reports.pictures.canvas import Canvas, Note, Picture, area_mark, bar_mark, line_mark, point_mark
-from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.canvas import Canvas, Note, Picture, area_mark, bar_mark, colour, line_mark, point_mark
 from maskwell.reports.plain_words import PRIORS, SPACE, factor_down, factor_up, range_in_words
 
 if TYPE_CHECKING:

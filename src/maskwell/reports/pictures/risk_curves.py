@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import InputError, ParameterError
-from maskwell.release.release_result import Release
+from maskwell.release.assessment import Release
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.pictures.canvas import (
@@ -28,13 +27,13 @@ from maskwell.reports.pictures.canvas import (
     Note,
     Picture,
     area_mark,
+    colour,
     line_mark,
     notes_height,
     round_numbers,
     scale_number,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import SPACE, as_decimal, count, counted, percent, percent_bound
 from maskwell.reports.text.release_words import columns_of
 

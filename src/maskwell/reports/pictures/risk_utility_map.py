@@ -20,6 +20,7 @@ from maskwell.reports.pictures.canvas import (
     Canvas,
     Note,
     Picture,
+    colour,
     line_mark,
     notes_height,
     open_point,
@@ -27,7 +28,6 @@ from maskwell.reports.pictures.canvas import (
     spread,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import SPACE, as_decimal, count, percent, percent_bound
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
@@ -29,13 +28,13 @@ from maskwell.reports.pictures.canvas import (
     Note,
     Picture,
     area_mark,
+    colour,
     notes_height,
     point_mark,
     round_numbers,
     scale_number,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import SPACE, count, counted, percent
 from maskwell.reports.text.release_words import PARTS, columns_of, name_of
 

@@ -28,14 +28,14 @@ from maskwell.reports.pictures.canvas import (
     Picture,
     area_mark,
     bar_mark,
+    colour,
     notes_height,
     point_mark,
     scale_number,
     write_notes,
 )
-from maskwell.reports.pictures.palette import colour
 from maskwell.reports.plain_words import count, label
-from maskwell.reports.text.risk_figures import factor_text
+from maskwell.reports.text.release_words import factor_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

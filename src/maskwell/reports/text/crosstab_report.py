@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError

@@ -7,12 +7,11 @@ import shlex
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.phrases import Printed, shorten
-from maskwell.estimation.intervals.interval_ends import Intervals
 from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.share_estimate import Estimate, Intervals
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import count, counted, decimals, digits_for, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line

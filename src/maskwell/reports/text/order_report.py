@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.exact import parity_text
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design

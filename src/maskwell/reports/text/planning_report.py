@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Iterable, Sequence
 
-from maskwell.core.arrays import Real
+from maskwell.core.arguments import Real
 from maskwell.core.exact import rounded
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design

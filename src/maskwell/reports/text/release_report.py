@@ -11,31 +11,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maskwell.core.cells import CellTable
-from maskwell.core.escapes import one_line
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, one_line, shorten
 from maskwell.errors import InfeasibleError
-from maskwell.release.analysis.kept_tables import kept_columns
+from maskwell.release.assessment import Release
 from maskwell.release.kept_bounds import check_kept, exempted
-from maskwell.release.release_result import Release
 from maskwell.release.risk.file_risk import VariableContribution
 from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.table_flow import kept_columns
 from maskwell.reports.plain_words import SPACE, count, counted, label, percent
 from maskwell.reports.report import GAP, Block, Grid, Notes, Paragraph, Report, sentence
-from maskwell.reports.text.release_words import KEPT, bound_value, promises
-from maskwell.reports.text.risk_figures import (
+from maskwell.reports.text.release_words import (
+    KEPT,
     NAME,
     NONE,
     ROUNDED,
     above_in_words,
     assumptions,
+    bound_value,
     easiest,
     factor_text,
     found_for_sure,
     headline,
     is_sure,
     names_in_short,
+    promises,
     risk_notes,
     risk_rows,
     utility_rows,

@@ -1,28 +1,42 @@
-"""What was asked of a release and what came of it, in words: what stays right, which rules hold, which bounds are kept.
+"""A release in words and numbers as people read them: what was asked and what came of it, its risk and its utility.
 
+What stays right, which rules hold, which bounds are kept; risk and utility as rows, the risk of a match in sentences.
 States are named by the labels of their values, where the file has such labels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
-from maskwell.core.escapes import one_line
+import numpy as np
+
 from maskwell.core.exact import rounded, to_decimal
+from maskwell.core.phrases import Printed, listed, one_line, shorten
 from maskwell.engines.labelled_columns import Labels
-from maskwell.release.analysis.kept_tables import kept_columns
+from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import BoundKept, bounds_kept
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import Protection
-from maskwell.release.release_result import Release
-from maskwell.release.risk.risk_report import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
-from maskwell.release.stages.stage import AT_LEAST, Stage, bound_is_kept, moved_by
-from maskwell.reports.plain_words import SPACE, as_decimal, percent_bound
+from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, variable_contributions
+from maskwell.release.risk.risk_report import (
+    ANY_LOOK,
+    OWN_KEY,
+    OWN_KEY_95,
+    RELEASED_COUNTS,
+    SLACK,
+    FileRisk,
+    RiskReport,
+    level_contributions,
+)
+from maskwell.release.stages.stage import AT_LEAST, Randomization, Stage, bound_is_kept
+from maskwell.release.stages.table_flow import kept_columns
+from maskwell.release.utility.utility_measures import RegressionComparison
+from maskwell.release.utility.utility_report import VariableUtility
+from maskwell.reports.plain_words import SPACE, as_decimal, count, counted, percent, percent_bound
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}
 NOT_KEPT = {
@@ -85,7 +99,7 @@ def stays_right(stages: Sequence[Stage], stage: Stage) -> str:
     kept = kept_columns(stages, stage)
     if kept:
         return f"{KEPT[stage.invariance]} of {in_words(kept)} stay right on average"
-    before = [name for other in stages[: stages.index(stage)] for name in moved_by(other)]
+    before = [name for other in stages[: stages.index(stage)] for name in other.moved]
     moved = [name for name in stage.within if name in before]
     return (
         f"counts do not stay right: {in_words(moved) or 'a column of these'} was randomized before, apart from"
@@ -175,18 +189,6 @@ def made_by(protection: Protection) -> str:
 PARTS = " · "
 
 
-class Randomized(Protocol):
-    """What is randomized, within what."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Columns that are randomized together."""
-
-    @property
-    def within(self) -> tuple[str, ...]:
-        """Columns within whose cells they are."""
-
-
 def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labels | None = None) -> str:
     """The labels of a state; a missing value is told.
 
@@ -208,7 +210,7 @@ def label_of(value: Hashable, column: str, labels: Labels | None) -> str:
     return one_line(str(value) if known is None else known.label_of(value))
 
 
-def columns_of(stage: Randomized) -> str:
+def columns_of(stage: Randomization) -> str:
     """What is randomized, within what.
 
     >>> from types import SimpleNamespace
@@ -217,3 +219,318 @@ def columns_of(stage: Randomized) -> str:
     """
     within = f" within {', '.join(stage.within)}" if stage.within else ""
     return one_line(", ".join(stage.variables) + within)
+
+
+# ---- risk and utility as rows
+
+MOST_ROWS = 10
+NONE = "–"
+LARGE = 100
+ROUNDED = " (chances rounded up)"
+"""Said where chances are listed: one third is 33.4 %, which no record exceeds."""
+
+
+def _chance(name: str) -> Callable[[FileRisk], str]:
+    return lambda file: bound_value("match", getattr(file, name))
+
+
+def _number(name: str) -> Callable[[FileRisk], str]:
+    def read(file: FileRisk) -> str:
+        value = getattr(file, name)
+        if value is None:
+            return NONE
+        return count(value) if isinstance(value, int) else f"{Printed(value):,.1f}"
+
+    return read
+
+
+def _fewer_than(size: int) -> Callable[[FileRisk], str]:
+    return lambda file: NONE if file.violations is None else count(file.violations[size])
+
+
+def _realised(file: FileRisk) -> str:
+    chance = file.max_risk_released_counts
+    return NONE if chance is None else bound_value("match", chance)
+
+
+Read = Callable[[FileRisk], str]
+MEASURES: tuple[tuple[str, Read], ...] = (
+    ("Highest chance of a correct match", _chance("max_risk_any_release")),
+    ("… comparing all released counts", _realised),
+    ("… looking only at the person's own keys", _chance("max_risk_strict")),
+    ("… the same, in 95 % of releases", _chance("max_risk_in_range")),
+    ("Not exceeded by 95 % of the records", _chance("percentile_95")),
+    ("Records above the limit", _number("records_above")),
+    ("Correct matches if all are looked for", _number("expected_matches")),
+    ("… not knowing who is in the sample", _number("expected_reidentifications")),
+    ("Best guess of a record's keys is right", _chance("guess_probability")),
+    ("Records alone with their keys, expected", _number("expected_uniques")),
+    ("… that are whom they seem to be", _number("expected_true_uniques")),
+    ("Records alone, as it came out", _number("uniques")),
+    ("Fewest records with the same keys", _number("smallest")),
+    ("Records with fewer than 3 alike", _fewer_than(3)),
+    ("Records with fewer than 5 alike", _fewer_than(5)),
+)
+
+
+def risk_rows(risk: RiskReport) -> list[tuple[str, str, str]]:
+    """What is measured, before and after; a row that says nothing is left out."""
+    rows = [(name, _read(read, risk.before), _read(read, risk.after)) for name, read in MEASURES]
+    return [row for row in rows if row[1:] != (NONE, NONE)]
+
+
+def _read(read: Read, file: FileRisk | None) -> str:
+    return NONE if file is None else read(file)
+
+
+def riskiest(release: Release) -> list[list[str]]:
+    """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after.
+
+    Where records with the same keys are randomized differently, the labels that tell them apart come second, and the
+    number of all records with the same keys after that of the cell.
+    """
+    risk = release.risk
+    if risk is None or risk.after is None:
+        return []
+    cells = np.argsort(-risk.per_cell["after"], kind="stable")[:MOST_ROWS].tolist()
+    return [_risky_row(risk, cell, release.labels) for cell in cells]
+
+
+def _risky_row(risk: RiskReport, cell: int, labels: Labels | None) -> list[str]:
+    table, label = risk.table, risk.table.label(cell)
+    before, after = (float(risk.per_cell[when][cell]) for when in ("before", "after"))
+    named, others = (
+        name_of([label[table.place(name)] for name in columns], columns, labels)
+        for columns in (risk.keys, split_by(risk))
+    )
+    alike, chances = count(int(table.counts[cell])), [bound_value("match", before), bound_value("match", after)]
+    return [named, others, alike, f"{Printed(1 / before):,.0f}", *chances] if others else [named, alike, *chances]
+
+
+def split_by(risk: RiskReport) -> list[str]:
+    """Columns that are not keys, and on which it depends how a record is randomized."""
+    return [name for name in risk.table.columns if name not in risk.keys]
+
+
+def key_rows(risk: RiskReport) -> list[list[str]]:
+    """What somebody would find in the original file who does not know one of the keys."""
+    if len(risk.keys) == 1:
+        return []
+    return [
+        [
+            one.variable,
+            f"{Printed(one.matches_without):,.0f}",
+            f"{Printed(100 * one.share):.0f}{SPACE}%",
+            f"{Printed(one.uniques_without):,.0f}",
+        ]
+        for one in variable_contributions(risk.table, risk.keys)
+    ]
+
+
+def label_rows(risk: RiskReport, labels: Labels | None = None) -> list[list[str]]:
+    """The labels of keys whose records are found most easily."""
+    return [
+        [
+            f"{one.variable} = {label_of(one.level, one.variable, labels)}",
+            count(one.records),
+            bound_value("match", one.mean_risk),
+            bound_value("match", one.max_risk),
+        ]
+        for one in level_contributions(risk)[:MOST_ROWS]
+    ]
+
+
+@dataclass(frozen=True)
+class UtilityRow:
+    """What a release does to one column, as people read it."""
+
+    name: str
+    expected: str
+    realised: str
+    distance: str
+    inflation: str
+    worth: str
+
+
+def utility_rows(release: Release) -> list[UtilityRow]:
+    """A row for each randomized column, and for those that follow."""
+    return [] if release.utility is None else [_utility_row(one) for one in release.utility.variables.values()]
+
+
+def _utility_row(one: VariableUtility) -> UtilityRow:
+    inflation = one.inflation
+    return UtilityRow(
+        name=one.name,
+        expected=_percent(one.expected_changed),
+        realised=_percent(one.realised_changed),
+        distance=NONE if one.distance is None else f"{percent(one.distance.total_variation, 2)}{SPACE}%",
+        inflation=NONE if inflation is None else factor_text(inflation.worst),
+        worth=NONE if inflation is None else count(int(inflation.n / inflation.worst)),
+    )
+
+
+def factor_text(factor: float) -> str:
+    """A factor with two decimals, or three digits where it is large.
+
+    >>> factor_text(1.0), factor_text(1.386), factor_text(1234.5)
+    ('1.00', '1.39', '1,235')
+    """
+    return f"{Printed(factor):.2f}" if factor < LARGE else f"{Printed(factor):,.0f}"
+
+
+def _percent(share: float | None) -> str:
+    return NONE if share is None else f"{percent(share)}{SPACE}%"
+
+
+def regression_rows(compared: RegressionComparison) -> list[list[str]]:
+    """The coefficients of both files with their standard errors, and how much their intervals coincide."""
+    return [
+        [
+            term.term,
+            f"{Printed(term.original):.3g} ({Printed(term.original_error):.2g})",
+            f"{Printed(term.released):.3g} ({Printed(term.released_error):.2g})",
+            NONE if term.overlap is None else f"{Printed(term.overlap):.2f}",
+        ]
+        for term in compared.terms
+    ]
+
+
+SURE = 1 - 1e-8
+"""Chances from here on are certain but for rounding of floats."""
+
+NAME, NAMES, LABEL = 24, 60, 24
+"""Letters of one name of a column, of several, and of a label; what is longer is cut, numbers never are."""
+
+
+def names_in_short(columns: Sequence[str], width: int = NAMES) -> str:
+    r"""Names of columns on one line, as many as fit.
+
+    >>> names_in_short(["town", "job\nnow"]), names_in_short([f"column {i}" for i in range(20)], 34)
+    ('town, job now', 'column 0, ... (20 in all)')
+    """
+    return listed((shorten(one_line(name), NAME) for name in columns), len(columns), width)
+
+
+def is_sure(chance: float) -> bool:
+    """Whether a chance of a match is one, but for rounding."""
+    return chance > SURE
+
+
+def found_for_sure(risk: RiskReport) -> int:
+    """Records that are found with certainty: of the release where there is one."""
+    return risk.count_above(SURE)
+
+
+def headline(risk: RiskReport) -> str:
+    """The worst chance that somebody is found, who finds them and what was allowed: what stands above everything.
+
+    It speaks of the intruder of the report; where another one finds more, that is said in the same sentence.
+    """
+    now = risk.before if risk.after is None else risk.after
+    who = f"someone who knows {keys_in_words(risk.keys)}{INTRUDER_WORDS[risk.intruder]}"
+    limit = "" if risk.threshold is None else f" (limit {bound_value('match', risk.threshold)})"
+    if is_sure(now.max_risk) and EXCHANGED not in risk.flags:  # whose figures are bounds
+        records = counted(found_for_sure(risk), "record", "records")
+        return f"{records} can be found with certainty by {who}{limit}."
+    highest = f"Highest chance that {who} finds the right record: {bound_value('match', now.max_risk)}{limit}"
+    return "; ".join([highest, *_who_finds_more(risk)]) + "."
+
+
+def _who_finds_more(risk: RiskReport) -> Iterator[str]:
+    now = risk.before if risk.after is None else risk.after
+    if now.max_risk_any_release > now.max_risk + SLACK:
+        yield f"{bound_value('match', now.max_risk_any_release)} for someone who looks where it is easiest"
+    counts = now.max_risk_released_counts
+    if counts is not None and counts > max(now.max_risk, now.max_risk_any_release) + SLACK:
+        yield f"{bound_value('match', counts)} for someone who also compares all released counts with the true ones"
+
+
+def assumptions(risk: RiskReport, release: Release | None = None) -> str:
+    """What an intruder is taken to know besides the keys, and what is not counted; empty without a release."""
+    after = risk.after
+    if after is None:
+        return ""
+    assumed = "Assumed known: that the person is in the file, the matrices, and the true counts."
+    if left := [] if release is None else _not_counted(release):
+        assumed += f" Not counted: {'; '.join(left)}."
+    if after.max_risk_released_counts is not None:
+        return assumed
+    if after.smallest is None:
+        return f"{assumed} What comparing all released counts adds is known once the file is drawn."
+    return f"{assumed} Not covered: someone who compares all released counts with the true ones."
+
+
+def _not_counted(release: Release) -> list[str]:
+    """What else a released file shows that may help to find a record."""
+    others = [name for name in release.randomized if name not in release.plan.keys]
+    columns = [f"what {keys_in_words(others)}, randomized too, may tell of the keys"] if others else []
+    return columns + (["what the order of the records tells, which is kept"] if not release.shuffled else [])
+
+
+def keys_in_words(keys: Sequence[str]) -> str:
+    """The keys as a sentence has them, or as many as fit a line.
+
+    >>> keys_in_words(["sex", "region", "age"])
+    'sex, region and age'
+    """
+    said = in_words([one_line(key) for key in keys])
+    return said if len(said) <= NAMES else names_in_short(keys)
+
+
+def above_in_words(above: int, records: int, most: float, bound: float) -> str:
+    r"""Records above a bound, as part of a sentence.
+
+    >>> above_in_words(1, 30162, 1.0, 0.5).replace("\xa0", " ")
+    '1 of 30,162 records keeps a chance of 100 %, the limit is 50 %'
+    >>> above_in_words(7, 900, 0.8, 0.5).replace("\xa0", " ")
+    '7 of 900 records keep a chance of up to 80 %, the limit is 50 %'
+    """
+    keep = "keeps a chance of" if above == 1 else "keep a chance of up to"
+    of = f"{count(above)} of {counted(records, 'record', 'records')}"
+    return f"{of} {keep} {bound_value('match', most)}, the limit is {bound_value('match', bound)}"
+
+
+def easiest(risk: RiskReport, labels: Labels | None = None) -> str:
+    """The combination whose records are found most easily, with how many they are and their chance."""
+    table, cell = risk.table, int(risk.risk.argmax())
+    label = dict(zip(table.columns, table.label(cell), strict=True))
+    keys = [name for name in risk.keys if name in label]
+    named = _cell_in_words(keys, label, labels)
+    others = split_by(risk)
+    within = f", with {_cell_in_words(others, label, labels)}" if others else ""
+    records = counted(int(table.counts[cell]), "record", "records")
+    return f"Found most easily: {named}{within} ({records}, {bound_value('match', float(risk.risk[cell]))})"
+
+
+def _cell_in_words(columns: Sequence[str], label: dict[str, object], labels: Labels | None) -> str:
+    def parts() -> Iterator[str]:
+        for name in columns:
+            value = one_line(label_of(label[name], name, labels))
+            yield f"{shorten(one_line(name), NAME)} = {shorten(value, LABEL)}"
+
+    return ", ".join(parts())
+
+
+def risk_notes(risk: RiskReport) -> list[str]:
+    """What a reader should know of the risk; of k-anonymity only where that of a released file is shown."""
+    counted_after = risk.after is not None and risk.after.smallest is not None
+    said = {NOT_COVERED} if counted_after else {UNUSUAL}  # of who is not covered the first lines tell
+    return [flag for flag in risk.flags if flag not in said and not flag.startswith(FINDS_MORE)]
+
+
+def rise_in_words(risk: RiskReport) -> str:
+    """Why a chance can rise: records with the same keys are randomized differently. Empty where they are not."""
+    others = split_by(risk)
+    if risk.after is None or not others:
+        return ""
+    why = (
+        f"Records with the same keys are randomized differently, depending on {in_words(others)}. Whoever knows the"
+        " keys sees them together: where others with the same keys leave more often than a person's own record, it is"
+        " found more easily among those that stay"
+    )
+    more = risk.per_cell["after"] - risk.per_cell["before"]
+    rises = int(risk.table.counts[more > SLACK].sum())
+    if not rises:
+        return f"{why}."
+    by = f"by up to {percent(float(more.max()))} percentage points"
+    return f"{why}: {counted(rises, 'record has', 'records have')} a greater chance than before, {by}."

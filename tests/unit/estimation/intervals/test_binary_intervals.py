@@ -12,7 +12,7 @@ from maskwell.core import Categories
 from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation import Sample, estimate_by_moments
-from maskwell.estimation.intervals.binary_intervals import clopper_pearson, wilson
+from maskwell.estimation.share_intervals import clopper_pearson, wilson
 
 FORCED = make_design("forced", truth="3/4", yes="1/6", no="1/12")
 WARNER = make_design("warner", p="0.7")

@@ -13,7 +13,7 @@ from maskwell import Categories, Counts, Design, Estimate, make_design
 from maskwell.designs import Subset, Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation import Sample, SamplingPlan, estimate_by_moments, estimate_samples, estimate_survey
-from maskwell.estimation.intervals import METHODS
+from maskwell.estimation.share_intervals import METHODS
 
 KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
 WARNER = make_design("warner", p="0.7")

@@ -11,7 +11,7 @@ from tests.support.arrays import Real
 
 from maskwell import Categories, SamplingPlan, SeededRandom, make_design
 from maskwell.core import Cells, Reports
-from maskwell.core.factors import Factor
+from maskwell.core.groups import Factor
 from maskwell.designs import Dense, Kronecker, Unary, Uniform
 from maskwell.errors import InputError, NotIdentifiableError, ReportError
 from maskwell.estimation import Scheme, best_left_inverse, estimate_by_moments, estimate_cells, estimate_survey

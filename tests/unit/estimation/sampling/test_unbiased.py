@@ -5,6 +5,7 @@ Poisson samples may be empty; the estimate is then zero and is left out of the s
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,9 @@ def check(samples: Any, estimate: Estimator, columns: list[Real] = COLUMNS, tota
 
 
 def planned(**plan: Any) -> Any:
-    return lambda _, reports: estimate_survey(list(reports), DESIGN, SamplingPlan(**plan))
+    """Estimates that depend on the reports alone, whoever made them."""
+    estimate = cache(lambda reports: estimate_survey(list(reports), DESIGN, SamplingPlan(**plan)))
+    return lambda _, reports: estimate(reports)
 
 
 def test_simple_random_samples_without_replacement() -> None:
@@ -40,8 +43,8 @@ def test_simple_random_samples_without_replacement() -> None:
 
 def test_the_whole_population_leaves_the_randomization() -> None:
     check(simple(5, 5), planned(population=5))
-    found = estimate_survey(TRUTH, DESIGN, SamplingPlan(population=5))
-    assert np.abs(found.sampling_variance).max() < 1e-15
+    estimate = estimate_survey(TRUTH, DESIGN, SamplingPlan(population=5))
+    assert np.abs(estimate.sampling_variance).max() < 1e-15
 
 
 def test_forgetting_the_correction_is_found() -> None:
@@ -50,14 +53,15 @@ def test_forgetting_the_correction_is_found() -> None:
     from maskwell.estimation.sampling.recovery import Recovery, Scores, reading_of
     from maskwell.estimation.sampling.sample_stages import MultistageVariance
 
-    def open_alone(sample: Sample, reports: tuple[int, ...]) -> Any:
-        found = estimate_survey(list(reports), DESIGN, SamplingPlan(population=5))
+    @cache
+    def open_alone(reports: tuple[int, ...]) -> Any:
+        estimate = estimate_survey(list(reports), DESIGN, SamplingPlan(population=5))
         cells = Cells.of(list(reports), weight=[5 / 3] * 3, population=[5])
         scores = Scores(Recovery(cells, (reading_of(DESIGN),)), np.arange(len(cells)), np.zeros(3))
-        object.__setattr__(found, "total_covariance", MultistageVariance.of(cells).open(scores))
-        return found
+        object.__setattr__(estimate, "total_covariance", MultistageVariance.of(cells).open(scores))
+        return estimate
 
-    _, variance, guessed = moments_of(simple(5, 3), COLUMNS, open_alone)
+    _, variance, guessed = moments_of(simple(5, 3), COLUMNS, lambda _, reports: open_alone(reports))
     assert (np.diag(guessed) < 0.7 * np.diag(variance)).all()
 
 
@@ -124,10 +128,13 @@ def cluster_of(unit: int) -> int:
 
 
 def test_two_stages_without_replacement() -> None:
-    def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
-        drawn = [cluster_of(i) for i in sample]
-        plan = SamplingPlan(clusters=drawn, population=(3, [len(CLUSTERS[c]) for c in drawn]))
+    @cache
+    def estimate_of(drawn: tuple[int, ...], reports: tuple[int, ...]) -> Any:
+        plan = SamplingPlan(clusters=list(drawn), population=(3, [len(CLUSTERS[c]) for c in drawn]))
         return estimate_survey(list(reports), DESIGN, plan)
+
+    def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
+        return estimate_of(tuple(cluster_of(i) for i in sample), reports)
 
     columns = [P[:, t] for t in OF_SEVEN]
     check(two_stage(CLUSTERS, 2, 2), estimate, columns, np.bincount(OF_SEVEN, minlength=3))
@@ -160,11 +167,14 @@ def test_clusters_drawn_with_replacement() -> None:
         for second in pairs[b]
     ]
 
-    def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
+    @cache
+    def estimate_of(of: tuple[int, ...], reports: tuple[int, ...]) -> Any:
         labels = [warner.outputs.labels[z] for z in reports]
-        of = [cluster_of(i) for i in sample]
         weights = [len(CLUSTERS[c]) / 2 / (2 * chances[c]) for c in of]
         return estimate_survey(labels, warner, SamplingPlan(weights=weights, clusters=[1, 1, 2, 2]))
+
+    def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
+        return estimate_of(tuple(cluster_of(i) for i in sample), reports)
 
     columns = [warner.matrix()[:, t] for t in truth]
     check(iter(samples), estimate, columns, np.bincount(truth))
@@ -184,10 +194,12 @@ def test_every_unit_with_its_own_design() -> None:
 
 
 def test_totals_of_a_domain() -> None:
+    @cache
+    def estimate_of(inside: tuple[str, ...], reports: tuple[int, ...]) -> Any:
+        return estimate_survey(list(reports), DESIGN, SamplingPlan(population=5), domains=inside).domains["in"]
+
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
-        plan = SamplingPlan(population=5)
-        inside = ["in" if i % 2 == 0 else "out" for i in sample]
-        return estimate_survey(list(reports), DESIGN, plan, domains=inside).domains["in"]
+        return estimate_of(tuple("in" if i % 2 == 0 else "out" for i in sample), reports)
 
     total = np.bincount([TRUTH[0], TRUTH[2], TRUTH[4]], minlength=3)
     check(simple(5, 3), estimate, COLUMNS, total)

@@ -18,10 +18,9 @@ from maskwell.core import Categories
 from maskwell.designs import Design, Uniform
 from maskwell.errors import PublishError
 from maskwell.release import Release
-from maskwell.release.folder.receipt import numbered
-from maskwell.release.folder.receipt_contents import dumps, internal_receipt
+from maskwell.release.assessment import ReleasedColumn
+from maskwell.release.folder.receipt_contents import dumps, internal_receipt, numbered
 from maskwell.release.folder.release_folder import check_public, write_public
-from maskwell.release.release_result import ReleasedColumn
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 STAGES = [stage_within(ROWS, COLUMNS, ["roof"], ["region"]), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)]

@@ -16,13 +16,13 @@ import pytest
 from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within, write_csv, written
 
 from maskwell.core import CellTable
-from maskwell.core.escapes import visible
+from maskwell.core.phrases import visible
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.release import Release
+from maskwell.release.assessment import ReleasedColumn
 from maskwell.release.folder.receipt_contents import public_receipt
 from maskwell.release.folder.release_folder import readme, write_risks
 from maskwell.release.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
-from maskwell.release.release_result import ReleasedColumn
 from maskwell.release.risk import assess_risk
 
 SPITEFUL = "a<b>&\"'\x01\u2028]]>"

@@ -19,7 +19,7 @@ from maskwell.core import Categories
 from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.errors import DataFileError, ParameterError, PublishError
 from maskwell.release import load_receipt
-from maskwell.release.folder.receipt import receipt_from_dict, schema, stage_from_dict, stage_to_dict, stages_of
+from maskwell.release.folder.receipt import receipt_from_dict, stage_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import (
     dumps,
     internal_receipt,
@@ -27,6 +27,8 @@ from maskwell.release.folder.receipt_contents import (
     rounded_down,
     rounded_share,
     rounded_up,
+    schema,
+    stage_to_dict,
 )
 from maskwell.release.matrices import method1
 from maskwell.release.plans.given_methods import Fixed

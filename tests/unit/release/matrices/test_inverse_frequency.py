@@ -20,7 +20,7 @@ from maskwell.release.matrices import (
     theta_for_xi,
     thetas_for_blocks,
 )
-from maskwell.release.matrices.cell_blocks import GRID
+from maskwell.release.matrices.matrix_patterns import GRID
 from maskwell.release.risk import cell_risks
 
 

@@ -15,7 +15,7 @@ from maskwell.core import Categories
 from maskwell.designs import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices import Bounds, lower_until, method1_for_match, optimal_matrix
-from maskwell.release.matrices.amounts import read_amounts
+from maskwell.release.matrices.bounds import read_amounts
 from maskwell.release.matrices.match_caps import match_risks
 from maskwell.release.risk import cell_risks
 
@@ -94,9 +94,17 @@ def test_bad_input() -> None:
         lower_until([1, 2], 50)
 
 
-@pytest.mark.parametrize("by_risk", [False, True])
-@pytest.mark.parametrize("intruder", ["any-look", "own-key", "own-key-95"])
-@pytest.mark.parametrize("nu", ["0.2", "0.1", "1/102"])
+@pytest.mark.parametrize(
+    ("nu", "intruder", "by_risk"),
+    [
+        ("0.2", "any-look", False),
+        ("0.2", "own-key", True),
+        ("0.2", "own-key-95", False),
+        ("1/102", "any-look", True),
+        ("1/102", "own-key", False),
+        ("1/102", "own-key-95", True),
+    ],
+)
 def test_two_small_cells_do_not_only_swap(nu: str, intruder: str, by_risk: bool) -> None:
     v = [1, 1, 40, 60]
     measure = match_risks(read_amounts(v), np.arange(4), intruder=intruder)
@@ -105,7 +113,7 @@ def test_two_small_cells_do_not_only_swap(nu: str, intruder: str, by_risk: bool)
     assert found.design.apply(np.array(v) / 102).tolist() == pytest.approx([1 / 102, 1 / 102, 40 / 102, 60 / 102])
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 @given(
     v=st.lists(st.integers(0, 12), min_size=2, max_size=5).filter(lambda v: sum(v) > 1),
     intruder=st.sampled_from(["any-look", "own-key", "own-key-95"]),

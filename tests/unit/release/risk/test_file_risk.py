@@ -20,7 +20,7 @@ from maskwell.release.risk import (
 from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL
 from maskwell.release.risk.risk_report import percentile
 from maskwell.release.stages.stage import Stage
-from maskwell.reports.text.risk_figures import headline
+from maskwell.reports.text.release_words import headline
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
 TOWNS = CellTable.of(["town", "job"], CELLS)

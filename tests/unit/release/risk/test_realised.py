@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from maskwell.core import CellTable
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.release import ReleasePlan

@@ -9,8 +9,7 @@ import pytest
 from maskwell.core import CellTable
 from maskwell.release import Protection, Release, ReleasePlan
 from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.risk_utility import expected_change
-from maskwell.release.stages.stage_building import expected_share
+from maskwell.release.utility.utility_report import expected_share
 
 FILE = {("a", "x"): 1, ("b", "y"): 30, ("c", "z"): 9, (None, "x"): 10}
 
@@ -30,7 +29,7 @@ def test_stages_meet_the_same_records() -> None:
     away = {"a": Fraction(1), "b": Fraction(1, 30), "c": Fraction(1, 9), None: Fraction(0)}
     moved = {"x": Fraction(9, 11), "y": Fraction(9, 30), "z": Fraction(1)}
     exact = sum(n * (1 - (1 - away[u]) * (1 - moved[v])) for (u, v), n in FILE.items()) / 50
-    assert expected_change(release()) == pytest.approx(float(exact), abs=1e-14)
+    assert release().expected_change() == pytest.approx(float(exact), abs=1e-14)
 
 
 def test_records_without_a_value_count_among_all() -> None:

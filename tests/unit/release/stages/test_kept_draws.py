@@ -18,7 +18,8 @@ from maskwell.designs import Composed, Dense, Sparse, Uniform, save_design
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.release import ReleasePlan
 from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.folder.receipt import stage_from_dict, stage_to_dict
+from maskwell.release.folder.receipt import stage_from_dict
+from maskwell.release.folder.receipt_contents import stage_to_dict
 from maskwell.release.kept_bounds import check_kept
 from maskwell.release.matrices import is_invariant
 from maskwell.release.publication import draws_of

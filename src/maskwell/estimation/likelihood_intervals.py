@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arguments import Array, Real
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.estimation.intervals.interval_ends import Intervals, check_counted, is_of_categories
 from maskwell.estimation.maximisation.maximum import Maximum, maximise
+from maskwell.estimation.share_estimate import Intervals
 
 if TYPE_CHECKING:
     from maskwell.designs.design import Design
@@ -51,7 +51,7 @@ def profile(estimate: Estimate, level: float) -> Intervals:
     >>> intervals.to_array()[0].round(4).tolist()   # the moment estimate is -0.118; at most 5 percent is possible
     [0.0, 0.0463]
     """
-    samples = check_counted(estimate, "profile")
+    samples = estimate.counted_samples("profile")
     _check_size(estimate)
     from statistics import NormalDist
 
@@ -68,7 +68,7 @@ def profile(estimate: Estimate, level: float) -> Intervals:
 
 def _check_size(estimate: Estimate) -> None:
     k = len(estimate.categories)
-    if not is_of_categories(estimate):
+    if not estimate.is_of_categories:
         raise ParameterError(
             "no profile interval: these estimates are sums of the categories of the design",
             hint="ask for a wald interval",
@@ -212,7 +212,7 @@ def bootstrap(
     >>> intervals.to_array()[0].round(1).tolist()   # close to the score interval, 0.115 to 0.391
     [0.1, 0.4]
     """
-    samples = check_counted(estimate, "bootstrap")
+    samples = estimate.counted_samples("bootstrap")
     _check(estimate, seed, replicates, source, ends)
     drawn = _Draws(samples, _shares(samples, source), replicates, np.random.default_rng(seed))
     values = _estimates(estimate, drawn)
@@ -289,7 +289,7 @@ def _estimates(estimate: Estimate, drawn: _Draws) -> Real:
     if _linear(estimate):
         return np.concatenate([_by_moments(estimate, *batch) for batch in drawn.batches()])
     designs = [sample.design for sample in drawn.samples]
-    if estimate.method == "ml" and is_of_categories(estimate):
+    if estimate.method == "ml" and estimate.is_of_categories:
         from maskwell.estimation.maximisation.maximum import maximise
 
         return drawn.each(lambda counts: maximise(designs, counts, gap=1e-8).pi)

@@ -1,0 +1,67 @@
+"""How many files of the package a command crosses: those with a function that is called on its way.
+
+Everything is imported before, so that what runs at an import does not count. Run as
+``python -m tests.support.flows release people.csv --plan plan.toml -o released`` in the folder of the files: the names
+of the files it crosses, one a line. Several commands are divided by ``--and``, an empty line between their files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import pkgutil
+import sys
+import threading
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from types import CodeType, FrameType
+
+import maskwell
+
+AND = "--and"
+
+
+def import_all() -> None:
+    """Import every module of the package."""
+    for module in pkgutil.walk_packages(maskwell.__path__, "maskwell."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def crossed(arguments: Sequence[str]) -> set[str]:
+    """The Python files, seen from the package, with calls in one command; RuntimeError where it fails."""
+    from maskwell.cli.main import main
+
+    root = str(Path(maskwell.__file__).parent) + os.sep
+    called: set[CodeType] = set()
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            called.add(frame.f_code)
+
+    sys.argv = ["maskwell", *arguments]
+    code: object = 0
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        threading.setprofile(watch)
+        sys.setprofile(watch)
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)  # type: ignore[arg-type]
+    if code:
+        raise RuntimeError(f"maskwell {' '.join(arguments)} ends with {code}: {said.getvalue()}")
+    files = {one.co_filename for one in called if one.co_name != "<module>"}
+    own = (name.removeprefix(root) for name in files if name.startswith(root))
+    return {name.replace(os.sep, "/") for name in own if name.endswith(".py")}  # not the templates of pages
+
+
+if __name__ == "__main__":
+    import_all()
+    commands = [[*words] for is_and, words in groupby(sys.argv[1:], lambda word: word == AND) if not is_and]
+    sys.stdout.write("\n\n".join("\n".join(sorted(crossed(command))) for command in commands))
