@@ -233,8 +233,23 @@ class Store:
         return self._move(code, ("draft", "closed"), "open")
 
     def close_survey(self, code: str) -> StoredSurvey:
-        """Take no more reports."""
-        return self._move(code, ("open",), "closed")
+        """Take no more reports, and forget in which order and with which others they came."""
+        stored = self._move(code, ("open",), "closed")
+        if not self.is_sqlite:
+            self._write_anew(stored)
+        self.compact()
+        return stored
+
+    def _write_anew(self, stored: StoredSurvey) -> None:
+        """Write all reports in one transaction, by their random ids: PostgreSQL keeps the number of the last one."""
+        columns = "survey, id, content"
+        with self.engine.begin() as connection:
+            for statement in (
+                f"CREATE TEMP TABLE anew ON COMMIT DROP AS SELECT {columns} FROM reports WHERE survey = {stored.id}",
+                f"DELETE FROM reports WHERE survey = {stored.id}",
+                f"INSERT INTO reports ({columns}) SELECT {columns} FROM anew ORDER BY id",
+            ):
+                connection.exec_driver_sql(statement)
 
     def delete(self, code: str) -> None:
         """Remove a survey with its reports, counts and invitations, and overwrite where they stood."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened, submission
+from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, database, opened, submission
 
 from maskwell.collection.cells import Parts
 from maskwell.collection.store import NoSurveyError, StateError, Store, StoredSurvey, invitations, reports, token_hash
@@ -182,3 +182,32 @@ def test_the_same_report_from_two_processes_is_counted_once(store: Store) -> Non
     assert verdicts == ["accepted"] * 80
     assert store.size(stored) == 40
     check_counts(store, stored)
+
+
+def test_closing_forgets_which_transaction_brought_a_report(tmp_path: Path) -> None:
+    with database("postgresql", tmp_path) as url:
+        store = Store(url)
+        store.create()
+        stored = opened(store)
+        for _ in range(10):
+            store.accept([submission(stored)])
+        transactions = sa.text("SELECT count(DISTINCT xmin::text), count(*) FROM reports")
+        with store.engine.connect() as connection:
+            assert tuple(connection.execute(transactions).one()) == (10, 10)
+        store.close_survey(stored.code)
+        with store.engine.connect() as connection:
+            assert tuple(connection.execute(transactions).one()) == (1, 10)
+            places = connection.execute(sa.text("SELECT id FROM reports ORDER BY ctid")).scalars().all()
+        assert places == sorted(places)
+        check_counts(store, store.survey(stored.code))
+        store.close()
+
+
+def test_closing_empties_the_log_of_transactions(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
+    store.create()
+    stored = opened(store)
+    store.accept([submission(stored)])
+    assert (tmp_path / "surveys.db-wal").stat().st_size > 0
+    store.close_survey(stored.code)
+    assert (tmp_path / "surveys.db-wal").stat().st_size == 0
