@@ -1,0 +1,209 @@
+"""The client in JavaScript draws, names and judges designs as Python does, in Node and in a real browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.golden.make_draws import golden_designs
+
+import maskwell as mw
+from maskwell.core.draws import WordReader
+from maskwell.designs import Dense, Design, Mixture, Sparse, Subset, Unary, Uniform
+from maskwell.errors import MaskwellError
+
+ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "clients" / "javascript"
+RUNNER = """
+import { createInterface } from "node:readline";
+import { Words, readDesign, canonicalText } from "CLIENT";
+for await (const line of createInterface({ input: process.stdin })) {
+  const { design: content, rows } = JSON.parse(line);
+  try {
+    const design = await readDesign(content);
+    const draw = ([code, words, spill]) => design.draw(code, new Words(words, (i) => spill.slice(4 * i, 4 * i + 4)));
+    console.log(JSON.stringify({
+      parity: design.parity().map(String), words: design.wordsPerRow, reports: rows.map(draw),
+      chances: rows.map(([code], i) => design.chance(draw(rows[i]), code).map(String)),
+    }));
+  } catch (error) {
+    console.log(JSON.stringify({ error: error.message }));
+  }
+}
+"""
+
+
+def node() -> str:
+    """Node, or a skip."""
+    path = shutil.which("node")
+    if path is None:
+        pytest.skip("no Node here: the client is tried in a browser only")
+    return path
+
+
+class Client:
+    """A Node process that answers one line with one line."""
+
+    def __init__(self) -> None:
+        script = RUNNER.replace("CLIENT", (CLIENT / "maskwell.js").as_uri())
+        command = [node(), "--input-type=module", "--eval", script]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, content: Any, rows: list[Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"design": content, "rows": rows}) + "\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    started = Client()
+    yield started
+    started.close()
+
+
+def rows_for(design: Design, seed: int, count: int = 8) -> list[Any]:
+    chance = np.random.default_rng(seed)
+
+    def words(n: int) -> list[int]:
+        return [int(word) for word in chance.integers(0, 2**32, n, dtype=np.uint64)]
+
+    return [[int(chance.integers(design.k)), words(design.words_per_row), words(64)] for _ in range(count)]
+
+
+def drawn_in_python(design: Design, rows: list[Any]) -> list[Any]:
+    drawn = []
+    for code, words, spill in rows:
+        report = design.draw(code, WordReader(words, more=lambda i, spill=spill: spill[4 * i : 4 * i + 4]))
+        is_set = isinstance(report, frozenset)
+        drawn.append("".join("01"[j in report] for j in range(design.k)) if is_set else int(report))
+    return drawn
+
+
+def check_alike(client: Client, design: Design, seed: int = 1) -> None:
+    rows = rows_for(design, seed)
+    answer = client.ask(design.to_dict(), rows)
+    assert "error" not in answer, answer
+    assert answer["words"] == design.words_per_row
+    assert answer["reports"] == drawn_in_python(design, rows)
+    parity = design.parity_exact()
+    top, bottom = map(int, answer["parity"])
+    assert (Fraction(top, bottom) if bottom else float("inf")) == parity
+
+
+@pytest.mark.parametrize("name", list(golden_designs()))
+def test_every_kind_draws_and_promises_alike(client: Client, name: str) -> None:
+    check_alike(client, golden_designs()[name])
+
+
+probabilities = st.fractions(min_value=0, max_value=1, max_denominator=10**20)
+labels = st.lists(
+    st.one_of(
+        st.text(st.characters(codec="utf-8"), max_size=5),
+        st.integers(-(2**60), 2**60),
+        st.floats(allow_nan=False),
+        st.booleans(),
+    ),
+    min_size=2,
+    max_size=6,
+    unique_by=lambda label: (hash(label), label),
+)
+
+
+@st.composite
+def designs(draw: st.DrawFn, categories: mw.Categories) -> Design:
+    """Designs of six kinds with any probabilities."""
+    k = len(categories)
+    kind = draw(st.sampled_from(["uniform", "mixture", "dense", "sparse", "subset", "unary"]))
+    if kind == "uniform":
+        return Uniform.of(draw(probabilities), categories)
+    if kind == "mixture":
+        parts = draw(st.lists(st.integers(0, 10**12), min_size=k + 1, max_size=k + 1).filter(any))
+        return Mixture.of(Fraction(parts[0], sum(parts)), [Fraction(p, sum(parts)) for p in parts[1:]], categories)
+    if kind == "subset":
+        return Subset.of(draw(probabilities), draw(st.integers(1, k - 1)), categories)
+    if kind == "unary":
+        return Unary.of(draw(probabilities), draw(probabilities), categories)
+    columns = [draw(st.lists(st.integers(0, 10**15), min_size=k, max_size=k).filter(any)) for _ in range(k)]
+    matrix = [[Fraction(columns[j][i], sum(columns[j])) for j in range(k)] for i in range(k)]
+    return (Dense.of if kind == "dense" else Sparse.of_matrix)(matrix, categories, categories)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
+@given(labels, st.data())
+def test_random_designs_draw_alike(client: Client, labels: list[Any], data: st.DataObject) -> None:
+    """Labels of all types, probabilities with large denominators: one fingerprint, the same draws."""
+    try:
+        design = data.draw(designs(mw.Categories.of(labels)))
+    except MaskwellError:  # not every draw is a design: shares that cannot be estimated, labels that are equal
+        assume(False)
+    check_alike(client, design, seed=data.draw(st.integers(0, 2**32)))
+
+
+def test_a_changed_file_is_refused(client: Client) -> None:
+    content = golden_designs()["uniform k=3"].to_dict()
+    assert "changed" in client.ask({**content, "exact": {"denominator": "3", "truth": "1"}}, [])["error"]
+    assert "changed" in client.ask({**content, "inputs": ["a", "b", "d"], "outputs": ["a", "b", "d"]}, [])["error"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "nothing"},
+        {"kind": "__proto__"},
+        {"version": 2},
+        {"maskwell": "survey"},
+        {"inputs": ["a"]},
+        {"inputs": ["a", "a", "c"]},
+        {"exact": {"denominator": "0", "truth": "0"}},
+        {"exact": {"denominator": "2", "truth": "3"}},
+        {"exact": {"denominator": "2", "truth": "-1"}},
+        {"exact": {"denominator": 2, "truth": 1}},
+        {"exact": {}},
+    ],
+)
+def test_a_file_that_is_no_design_is_refused_in_words(client: Client, change: dict[str, Any]) -> None:
+    error = client.ask({**golden_designs()["uniform k=3"].to_dict(), **change}, [])["error"]
+    assert error
+    assert "undefined" not in error.split("(")[0]
+
+
+def test_the_tests_of_the_client_pass() -> None:
+    run = subprocess.run(
+        [node(), "--test", "test"], cwd=CLIENT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stdout[-2000:]
+
+
+def test_the_client_is_small_and_depends_on_nothing() -> None:
+    text = (CLIENT / "maskwell.js").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 500
+    assert "import " not in text.replace("import { readDesign", "")
+    for word in ("fetch(", "XMLHttpRequest", "localStorage", "Date", "Math.random", "eval", "document."):
+        assert word not in text.replace('await (await fetch("design.json")).json()', ""), word
+
+
+def test_the_service_hands_out_this_client() -> None:
+    from importlib.resources import files
+
+    served = files("maskwell.collection").joinpath("static", "maskwell.js").read_bytes()
+    assert served == (CLIENT / "maskwell.js").read_bytes()
