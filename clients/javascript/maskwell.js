@@ -25,6 +25,7 @@ function demand(condition, message) {
 /** Words handed out one by one; `more(0), more(1), …` give further ones when the row's words are used up. */
 export class Words {
   #row;
+  #used = 0;
   #more;
 
   constructor(row, more) {
@@ -33,7 +34,7 @@ export class Words {
   }
 
   next() {
-    if (this.#row.length) return this.#row.shift();
+    if (this.#used < this.#row.length) return this.#row[this.#used++];
     const more = this.#more;
     if (!more.left.length) more.left = Array.from(more.next(more.refill++));
     demand(more.left.length, "no random words left");
@@ -48,7 +49,9 @@ export class Words {
 
   /** A reader over the next words of the row, for one of several draws; further words are shared. */
   part(count) {
-    return new Words(this.#row.splice(0, count), this.#more);
+    const from = this.#used;
+    this.#used = Math.min(from + count, this.#row.length);
+    return new Words(this.#row.slice(from, this.#used), this.#more);
   }
 }
 
@@ -116,7 +119,7 @@ function runningSums(numbers) {
 const choices = (n, r) => (r < 0 || r > n ? 0n : r === 0 ? 1n : (choices(n - 1, r - 1) * BigInt(n)) / BigInt(r));
 const maskOf = (k, has) => Array.from({ length: k }, (_, j) => (has(j) ? "1" : "0")).join("");
 const times = ([a, b], [c, d]) => [a * c, b * d];
-const plus = ([a, b], [c, d]) => [a * d + c * b, b * d];
+const plus = ([a, b], [c, d]) => (b === d ? [a + c, b] : [a * d + c * b, b * d]);
 const isLess = ([a, b], [c, d]) => a * d < c * b;
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 
@@ -152,7 +155,8 @@ function byColumns(columns, m) {
   const sums = columns.map(({ parts }) => runningSums(parts).slice(0, -1));
   for (const { rows, parts, bottom } of columns) {
     demand(bottom > 0n && sum(parts) === bottom, "the probabilities of an answer do not sum to 1");
-    demand(rows.length === parts.length && rows.every((row) => row >= 0 && row < m), "the design has reports it does not list");
+    demand(rows.length === parts.length && rows.every((row) => Number.isInteger(row) && row >= 0 && row < m), "the design has reports it does not list");
+    demand(rows.every((row, i) => i === 0 || rows[i - 1] < row), "a report of the design is listed twice"); // its chance would be told too small
   }
   return {
     k: columns.length,
@@ -334,21 +338,33 @@ function mechanism(content) {
   demand(Object.hasOwn(KINDS, content?.kind), `unknown kind of design: ${content?.kind}`);
   const [inputs, outputs] = [labelsOf(content, "inputs"), labelsOf(content, "outputs")];
   const made = KINDS[content.kind](content, inputs?.length, outputs?.length);
-  demand(inputs.length === made.k && (made.m ?? outputs?.length) === outputs?.length, "the labels of the design do not fit its numbers");
+  demand(inputs.length === made.k && made.m === outputs?.length, "the labels of the design do not fit its numbers");
   return made;
 }
 
 // ---- labels in their JSON form: texts, whole numbers and booleans as they are, others as an object with one tag
 
+const MOST_LABELS = 1_000_000; // each is held in memory
+
 /** The labels of one side; undefined where reports are sets. */
 function labelsOf(content, side) {
   const form = content[side];
   if (Array.isArray(form)) return form;
-  if (Number.isInteger(form?.count)) return Array.from({ length: form.count }, (_, i) => i);
+  if (Number.isInteger(form?.count)) return range(bounded(form.count));
   if (form?.sets) return undefined;
-  if (form?.product) return content.exact.factors.map((part) => labelsOf(part, side)).reduce((rows, labels) => rows.flatMap((row) => labels.map((label) => [...row, label])), [[]]).map((tuple) => ({ tuple }));
+  if (form?.product) return content.exact.factors.map((part) => labelsOf(part, side)).reduce(pairs, [[]]).map((tuple) => ({ tuple }));
   if (form?.cells) return content.exact.parts.flatMap((part, i) => labelsOf(part, side).map((label) => ({ tuple: [form.cells[i], label] })));
   throw new MaskwellError(`the design has no ${side}`);
+}
+
+function pairs(rows, labels) {
+  bounded(rows.length * labels.length);
+  return rows.flatMap((row) => labels.map((label) => [...row, label]));
+}
+
+function bounded(count) {
+  demand(count >= 0 && count <= MOST_LABELS, `the design has more than ${MOST_LABELS} answers or reports`);
+  return count;
 }
 
 /** A label as people read it. */
@@ -360,11 +376,18 @@ export function textOf(label) {
 
 // ---- the fingerprint: SHA-256 of the file's JSON without spaces, keys sorted, only ASCII; without its provenance
 
+/** The order of texts in Python; that of JavaScript puts the parts of rare characters before some common ones. */
+function byCodePoints(one, other) {
+  const [a, b] = [one, other].map((text) => Array.from(text, (character) => character.codePointAt(0)));
+  const at = a.findIndex((point, i) => point !== b[i]);
+  return at < 0 ? a.length - b.length : a[at] - (b[at] ?? -1);
+}
+
 /** JSON that is the same text in every language. */
 export function canonicalText(value) {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
   if (value !== null && typeof value === "object")
-    return `{${Object.keys(value).sort().map((key) => `${canonicalText(key)}:${canonicalText(value[key])}`).join(",")}}`;
+    return `{${Object.keys(value).sort(byCodePoints).map((key) => `${canonicalText(key)}:${canonicalText(value[key])}`).join(",")}}`;
   demand(typeof value !== "number" || Number.isSafeInteger(value), "the file has a number that languages write differently: make it again");
   return JSON.stringify(value).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.golden.make_draws import golden_designs
 
 import maskwell as mw
+from maskwell.core.documents import fingerprint_of
 from maskwell.core.draws import WordReader
 from maskwell.designs import Dense, Design, Mixture, Sparse, Subset, Unary, Uniform
 from maskwell.errors import MaskwellError
@@ -185,6 +186,41 @@ def test_a_file_that_is_no_design_is_refused_in_words(client: Client, change: di
     error = client.ask({**golden_designs()["uniform k=3"].to_dict(), **change}, [])["error"]
     assert error
     assert "undefined" not in error.split("(")[0]
+
+
+def hostile(kind: str, exact: dict[str, Any], inputs: Any, outputs: Any) -> dict[str, Any]:
+    """A file whose fingerprint is right, as whoever made it can make it."""
+    covered = {"maskwell": "design", "version": 1, "kind": kind, "inputs": inputs, "outputs": outputs, "exact": exact}
+    return {**covered, "provenance": {}, "fingerprint": fingerprint_of(covered)}
+
+
+@pytest.mark.parametrize("rows", [[[0, 0, 1], [0, 1, 1]], [["0", 0, 1], [0, 1, 1]], [[1, 0, 0], [0, 1, 1]]])
+def test_a_report_that_is_listed_twice_does_not_hide_what_it_reveals(client: Client, rows: list[list[Any]]) -> None:
+    """Report 0 comes 99 times as often from the first truth, and its chance was read from its first place only."""
+    exact = {"denominators": ["100", "100"], "rows": rows, "columns": [["1", "98", "1"], ["1", "1", "98"]]}
+    assert "error" in client.ask(hostile("sparse", exact, ["a", "b"], ["x", "y"]), [])
+
+
+def test_reports_that_are_sets_have_no_labels(client: Client) -> None:
+    exact = {"denominator": "2", "include": "1", "size": 1}
+    assert "labels" in client.ask(hostile("subset", exact, ["a", "b", "c"], ["x"]), [])["error"]
+
+
+def test_a_file_that_would_fill_the_memory_is_refused_at_once(client: Client) -> None:
+    exact = {"denominator": "2", "truth": "1"}
+    assert "more than" in client.ask(hostile("uniform", exact, {"count": 10**9}, {"count": 10**9}), [])["error"]
+    parts = [hostile("uniform", exact, {"count": 900}, {"count": 900}) for _ in range(4)]
+    product = hostile("kronecker", {"factors": parts}, {"product": True}, {"product": True})
+    assert "more than" in client.ask(product, [])["error"]
+
+
+def test_keys_are_sorted_as_in_python(client: Client) -> None:
+    """A rare character is two parts in JavaScript, which come before some characters that Python puts first."""
+    content = hostile("uniform", {"denominator": "2", "truth": "1"}, ["a", "b"], ["a", "b"])
+    covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
+    covered["exact"] = {**covered["exact"], "\uff5e": "x", "\U0001f600": "y", "\uff5e\uff5e": "z"}
+    answer = client.ask({**covered, "fingerprint": fingerprint_of(covered)}, [])
+    assert "error" not in answer
 
 
 def test_the_tests_of_the_client_pass() -> None:
