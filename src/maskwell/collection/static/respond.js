@@ -69,28 +69,45 @@ const asNumber = ([top, bottom]) => (bottom === 0n ? Infinity : Number((top * 10
 
 // ---- what is kept on this device
 
+/** The reports have no prototype: a question may have any name, such as "constructor". */
 function readKept() {
-  return JSON.parse(localStorage.getItem(storageKey) ?? "null") ?? { reports: {} };
+  const kept = JSON.parse(localStorage.getItem(storageKey) ?? "null");
+  return { ...kept, reports: Object.assign(Object.create(null), kept?.reports) };
 }
 
-/** Change what is kept, with no other tab in between; the changed state comes back. */
+/** Change what is kept, with no other tab in between; the changed state comes back. Nothing changes once it was sent. */
 async function keep(change) {
   return navigator.locks.request(storageKey, () => {
     const kept = readKept();
+    if (kept.sent) return kept;
     change(kept);
     localStorage.setItem(storageKey, JSON.stringify(kept));
     return kept;
   });
 }
 
+/** Keep, or say that this browser does not: what was drawn is then neither shown nor sent. */
+async function tryToKeep(change, message) {
+  try {
+    return await keep(change);
+  } catch {
+    message.replaceChildren(make("span", { class: "error" }, say("no_storage")));
+    return undefined;
+  }
+}
+
 function newId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The questions that are asked after the open answers so far. */
+/** The questions that are asked after the open answers so far; what was answered before it was hidden does not count. */
 function asked(reports) {
-  const labelOf = (name) => survey.questions.find((question) => question.name === name)?.answers[reports[name]]?.label;
-  return survey.questions.filter((question) => Object.entries(question.show_if).every(([name, after]) => after.includes(labelOf(name))));
+  const labels = new Map();
+  return survey.questions.filter((question) => {
+    const isAsked = Object.entries(question.show_if).every(([name, after]) => after.includes(labels.get(name)));
+    if (isAsked && !question.design) labels.set(question.name, question.answers[reports[question.name]]?.label);
+    return isAsked;
+  });
 }
 
 // ---- the page
@@ -215,8 +232,8 @@ function renderOpen(question, total) {
   const answer = async () => {
     const ticked = tickedCode();
     if (ticked === undefined) return message.replaceChildren(say("choose"));
-    await keep((kept) => { kept.reports[question.name] = ticked; });
-    return go(at + 1);
+    const kept = await tryToKeep((state) => { state.reports[question.name] = ticked; }, message);
+    return kept && go(at + 1);
   };
   show(
     stepLine(total),
@@ -235,10 +252,10 @@ function renderSensitive(question, total) {
   const draw = async () => {
     const ticked = tickedCode();
     if (ticked === undefined) return message.replaceChildren(say("choose"));
-    await keep((state) => { // drawn here, and only if no other tab has drawn before
+    const drawn = await tryToKeep((state) => { // drawn here, and only if no other tab has drawn before
       state.reports[question.name] ??= designs.get(question.name).draw(ticked);
-    });
-    return render();
+    }, message);
+    return drawn && render();
   };
   return show(
     stepLine(total),
@@ -287,7 +304,7 @@ function renderReview(questions) {
   const send = button(say("send"), async () => {
     send.disabled = true;
     message.replaceChildren(say("sending"));
-    const outcome = await deliver(questions);
+    const outcome = await deliver(questions, kept.reports);
     if (outcome === true) return render();
     send.disabled = false;
     send.replaceChildren(say("again"));
@@ -304,10 +321,16 @@ function renderReview(questions) {
   );
 }
 
-/** True once the reports are stored; else what to tell. The same id goes with every try. */
-async function deliver(questions) {
-  const kept = await keep((state) => { state.id ??= newId(); });
-  const reports = Object.fromEntries(questions.map((question) => [question.name, kept.reports[question.name]]));
+/** True once the reports are stored, or other ones than those on the screen are kept; else what to tell. */
+async function deliver(questions, seen) {
+  let kept;
+  try {
+    kept = await keep((state) => { state.id ??= newId(); }); // the same id goes with every try
+  } catch {
+    return say("no_storage");
+  }
+  if (kept.sent || survey.questions.some(({ name }) => kept.reports[name] !== seen[name])) return true; // from another tab
+  const reports = Object.fromEntries(questions.map((question) => [question.name, seen[question.name]]));
   const body = { id: kept.id, survey: survey.fingerprint, reports, ...(survey.access === "invitations" ? { invitation } : {}) };
   let answer;
   try {
@@ -315,13 +338,22 @@ async function deliver(questions) {
   } catch {
     return undefined;
   }
-  if (answer.ok) {
-    await keep((state) => { state.sent = true; });
+  if (answer.ok || (await isConflict(answer))) {
+    await keep((state) => { // who has this device next shall not read the answers
+      state.sent = true;
+      state.reports = {};
+      delete state.id;
+    });
     return true;
   }
   if (answer.status === 403) return say("used");
   if (answer.status === 409) return say("closed");
   return undefined;
+}
+
+/** Whether an earlier try has arrived after all, before an open answer was changed: that one stands. */
+async function isConflict(answer) {
+  return answer.status === 409 && (await answer.json()).error?.code === "conflict";
 }
 
 function renderThanks() {
@@ -396,6 +428,6 @@ window.addEventListener("popstate", (event) => {
   if (survey) render();
 });
 window.addEventListener("storage", (event) => {
-  if (survey && event.key === storageKey) render(); // another tab has drawn or sent
+  if (survey && (event.key === storageKey || event.key === null)) render(); // another tab has drawn or sent
 });
 begin();

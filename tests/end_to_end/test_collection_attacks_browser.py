@@ -1,0 +1,245 @@
+"""Attacks on the respondent's page in a real browser: no second draw, no truth left, what is seen is what is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
+
+from tests.support.collecting import opened
+from tests.support.running_service import RunningService, chromium, running
+
+from maskwell.collection.store import Store
+
+CHAIN = """
+[survey]
+title = "<img src=x onerror=document.title='broken'>"
+demand = { gamma = 9 }
+
+[[question]]
+name = "__proto__"
+ask = "Do you work?"
+answers = ["yes", "no"]
+open = true
+
+[[question]]
+name = "constructor"
+ask = "Since when? <script>document.title='broken'</script>"
+answers = ["long ago", "recently"]
+open = true
+show_if = { __proto__ = "yes" }
+
+[[question]]
+name = "toString"
+ask = "Paid in cash?"
+answers = ["cash-yes", "cash-no"]
+design = { gamma = 3 }
+show_if = { constructor = "recently" }
+
+[[question]]
+name = "tax"
+ask = "Declared?"
+answers = ["tax-yes", "tax-no"]
+design = { gamma = 3 }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("service")
+
+
+@pytest.fixture(scope="module")
+def store(folder: Path) -> Iterator[Store]:
+    made = Store(f"sqlite:///{folder / 'surveys.db'}")
+    made.create()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def service(store: Store, folder: Path) -> Iterator[RunningService]:
+    with running(store.url, folder) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Any, service: RunningService, store: Store) -> Iterator[Any]:
+    stored = opened(store, CHAIN)
+    context = browser.new_context(locale="en-GB")
+    made = context.new_page()
+    made.set_default_timeout(10_000)
+    made.goto(f"{service.address}/s/{stored.code}")
+    made.get_by_role("button", name="Begin").click()
+    yield made
+    context.close()
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def answer(page: Any, label: str, button: str = "Next") -> None:
+    page.get_by_label(label, exact=True).check()
+    press(page, button)
+
+
+def to_review(page: Any) -> None:
+    """Everything is asked and answered."""
+    answer(page, "yes")
+    answer(page, "recently")
+    for label in ("cash-yes", "tax-no"):
+        answer(page, label, "Draw my report")
+        page.locator(".report").wait_for()
+        press(page, "Next")
+    page.get_by_role("button", name="Send").wait_for()
+
+
+def code_of(page: Any) -> str:
+    return str(page.url.rsplit("/", 1)[1])
+
+
+def test_names_and_texts_of_a_survey_do_no_harm(page: Any, store: Store) -> None:
+    to_review(page)
+    with page.expect_request("**/reports") as sent:
+        press(page, "Send")
+    page.get_by_text("Thank you").wait_for()
+    assert set(json.loads(sent.value.post_data)["reports"]) == {"__proto__", "constructor", "toString", "tax"}
+    assert page.title() != "broken"
+    assert page.locator("img, main script").count() == 0
+    assert store.size(store.survey(code_of(page))) == 1
+
+
+def test_an_answer_that_was_hidden_later_does_not_count(page: Any, store: Store) -> None:
+    """Two open questions in a chain: what follows from the second is not asked once the first hides it."""
+    answer(page, "yes")
+    answer(page, "recently")
+    answer(page, "cash-yes", "Draw my report")
+    for _ in range(2):
+        press(page, "Back")
+    answer(page, "no")
+    answer(page, "tax-no", "Draw my report")
+    press(page, "Next")
+    press(page, "Send")
+    page.get_by_text("Thank you").wait_for()
+    assert store.size(store.survey(code_of(page))) == 1
+
+
+def test_a_report_that_cannot_be_kept_is_not_shown(page: Any) -> None:
+    answer(page, "no")
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }; }")
+    answer(page, "tax-no", "Draw my report")
+    page.get_by_text("does not let the page keep your report").wait_for()
+    assert page.locator(".report").count() == 0
+
+
+def test_nothing_of_the_answers_stays_on_the_device_once_they_are_sent(page: Any) -> None:
+    to_review(page)
+    press(page, "Send")
+    page.get_by_text("Thank you").wait_for()
+    (kept,) = page.evaluate("Object.values({...localStorage})")
+    assert json.loads(kept) == {"reports": {}, "sent": True}
+    page.reload()
+    page.get_by_text("Thank you").wait_for()
+    assert page.evaluate("history.state") in (None, {"step": "start"}) or "step" in page.evaluate("history.state")
+
+
+def test_a_tab_left_open_draws_and_sends_nothing_after_another_has_sent(page: Any, store: Store) -> None:
+    other = page.context.new_page()
+    other.goto(page.url)
+    press(other, "Begin")
+    other.evaluate("window.addEventListener('storage', (event) => event.stopImmediatePropagation(), true)")
+    answer(page, "no")
+    other.get_by_label("no", exact=True).check()
+    answer(page, "tax-no", "Draw my report")
+    press(page, "Next")
+    press(page, "Send")
+    page.get_by_text("Thank you").wait_for()
+    bodies: list[Any] = []
+    other.on("request", lambda request: bodies.append(request.post_data))
+    if other.get_by_role("button", name="Next").count():
+        press(other, "Next")
+    other.get_by_text("Thank you").wait_for()
+    assert not bodies
+    assert json.loads(page.evaluate("Object.values({...localStorage})[0]"))["reports"] == {}
+
+
+def test_what_another_tab_has_changed_is_seen_before_it_is_sent(page: Any) -> None:
+    to_review(page)
+    bodies: list[Any] = []
+    page.on("request", lambda request: bodies.append(request.post_data) if request.post_data else None)
+    page.evaluate("""() => {
+      const [key] = Object.keys({...localStorage});
+      const kept = JSON.parse(localStorage.getItem(key));
+      kept.reports.constructor = 0;
+      localStorage.setItem(key, JSON.stringify(kept));
+    }""")
+    press(page, "Send")
+    page.get_by_text("tax").first.wait_for()
+    page.wait_for_timeout(300)
+    assert not bodies
+    assert "recently" not in page.locator("main").inner_text()
+
+
+def test_a_changed_answer_after_a_lost_acknowledgement_does_not_claim_that_the_survey_is_closed(
+    page: Any, store: Store
+) -> None:
+    answer(page, "no")
+    answer(page, "tax-no", "Draw my report")
+    press(page, "Next")
+
+    def lose(route: Any) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/reports", lose)
+    press(page, "Send")
+    page.get_by_text("did not arrive").wait_for()
+    page.unroute("**/reports")
+    for _ in range(2):
+        press(page, "Back")
+    answer(page, "yes")
+    answer(page, "long ago")
+    press(page, "Next")
+    press(page, "Send")
+    page.get_by_text("Thank you").wait_for()
+    assert store.size(store.survey(code_of(page))) == 1
+
+
+def test_no_ticked_answer_comes_back_with_the_page(page: Any) -> None:
+    """Neither the browser's own restoring of forms nor its cache of whole pages brings a drawn truth back."""
+    answer(page, "no")
+    page.get_by_label("tax-no", exact=True).check()
+    page.reload()
+    press(page, "Begin")
+    press(page, "Next")
+    assert page.locator("input:checked").count() == 0
+    answer(page, "tax-no", "Draw my report")
+    page.locator(".report").wait_for()
+    page.goto("about:blank")
+    page.go_back()
+    page.locator("h1").wait_for()
+    assert page.locator("input:checked").count() == 0
+    traces = page.evaluate(
+        "JSON.stringify([history.state, performance.getEntries(), {...sessionStorage}, document.cookie])"
+    )
+    assert "tax-no" not in traces
+
+
+@pytest.mark.parametrize("forged", ['"practice"', "99", "-1", '"constructor"', "{}", "1.5"])
+def test_a_forged_step_draws_nothing(page: Any, forged: str) -> None:
+    answer(page, "no")
+    page.evaluate(f"dispatchEvent(new PopStateEvent('popstate', {{ state: {{ step: {forged} }} }}))")
+    kept = json.loads(page.evaluate("Object.values({...localStorage})[0]"))["reports"]
+    assert "tax" not in kept
