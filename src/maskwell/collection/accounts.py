@@ -30,7 +30,8 @@ from maskwell.collection.store import (
 from maskwell.errors import InputError
 
 Role: TypeAlias = Literal["owner", "analyst"]
-SHORTEST_PASSWORD = 10
+SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
+LONGEST_NAME = 200
 TRIES, MINUTES = 10, 15
 """Wrong passwords for one name that are allowed within these minutes."""
 
@@ -69,8 +70,9 @@ class Accounts:
             return _new_link(connection, None)
 
     def entry_link(self, account: int) -> str:
-        """A token that signs its bearer in, once: for the screen of whoever starts the service."""
+        """A token that signs its bearer in, once: for the screen of whoever starts the service. Earlier ones end."""
         with self._store.engine.begin() as connection:
+            connection.execute(sa.delete(links).where(links.c.account == account))
             return _new_link(connection, account)
 
     def enter(self, token: str) -> str:
@@ -99,11 +101,12 @@ class Accounts:
 
     def _add(self, connection: sa.Connection, name: str, password: str) -> int:
         name = name.strip()
-        if not 1 <= len(name) <= 200:
-            raise AccessError("a name has 1 to 200 characters", hint="choose another name")
-        if len(password) < SHORTEST_PASSWORD or len(password) > 1000:
+        if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+            raise AccessError(f"a name has 1 to {LONGEST_NAME} visible characters", hint="choose another name")
+        if len(password) < SHORTEST_PASSWORD or len(password) > LONGEST_PASSWORD:
             raise AccessError(
-                f"a password has {SHORTEST_PASSWORD} to 1000 characters", hint="take a sentence you can remember"
+                f"a password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters",
+                hint="take a sentence you can remember",
             )
         if connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name)).first() is not None:
             raise AccessError("this name is taken", hint="choose another name")
@@ -120,15 +123,18 @@ class Accounts:
 
     def sign_in(self, name: str, password: str) -> str:
         """The token of a new session; AccessError for a wrong name or password, and after too many of them."""
-        if not self._limit.allows(name):
+        name = name.strip()  # as names are kept: else every blank more would be a further set of tries
+        if len(name) > LONGEST_NAME or not name.isprintable() or len(password) > LONGEST_PASSWORD:
+            raise AccessError("name or password is wrong", hint="try again", status=403)
+        if not self._limit.take(name):
             raise AccessError(
                 "there were too many wrong passwords for this name", hint=f"wait {MINUTES} minutes", status=429
             )
-        with self._store.engine.connect() as connection:
-            row = connection.execute(sa.select(accounts).where(accounts.c.name == name.strip())).one_or_none()
+        with self._store.reader.connect() as connection:
+            row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).one_or_none()
         if not self._is_right(row.password if row is not None else self._absent, password) or row is None:
-            self._limit.count(name)
             raise AccessError("name or password is wrong", hint="try again", status=403)
+        self._limit.give_back(name)
         return self.begin_session(row.id)
 
     def _is_right(self, kept: str, password: str) -> bool:
@@ -187,7 +193,8 @@ class Accounts:
     def share(self, stored: StoredSurvey, name: str, role: Role) -> None:
         """Let somebody see a survey, as its owner or as an analyst."""
         with self._store.engine.begin() as connection:
-            account = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name.strip())).scalar()
+            known = accounts.c.name == name.strip() if name.isprintable() else sa.false()
+            account = connection.execute(sa.select(accounts.c.id).where(known)).scalar()
             if account is None:
                 raise AccessError(
                     "there is no account of this name", hint="ask for the name as it is written at sign-in"
@@ -223,17 +230,21 @@ class _Limit:
         self._events: dict[str, list[float]] = {}
         self._lock = threading.Lock()
 
-    def allows(self, name: str) -> bool:
-        """Whether one more is allowed now."""
+    def take(self, name: str) -> bool:
+        """Count one more before it happens, so that many at once are no way around; False where it is not allowed."""
         with self._lock:
-            return len(self._recent(name)) < self._most
-
-    def count(self, name: str) -> None:
-        """One more."""
-        with self._lock:
-            self._events[name] = [*self._recent(name), time.monotonic()]
+            recent = self._recent(name)
+            if len(recent) >= self._most:
+                return False
+            self._events[name] = [*recent, time.monotonic()]
             if len(self._events) > 10_000:
-                self._events = {key: self._recent(key) for key in self._events if self._recent(key)}
+                self._events = {key: left for key in self._events if (left := self._recent(key))}
+            return True
+
+    def give_back(self, name: str) -> None:
+        """The last one was none."""
+        with self._lock:
+            self._events[name] = self._recent(name)[:-1]
 
     def _recent(self, name: str) -> list[float]:
         now = time.monotonic()

@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from maskwell.collection.assets import Asset, load_assets
-from maskwell.collection.intake import Intake, read_submission
+from maskwell.collection.intake import TOKEN, Intake, read_submission
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import NoSurveyError, Store, StoredSurvey, Verdict
 from maskwell.core.documents import from_json
@@ -189,8 +189,8 @@ async def _invitation(request: Request) -> Response:
     service = service_of(request)
     body = await read_body(request)
     token = body.get("invitation") if isinstance(body, Mapping) else None
-    if not isinstance(token, str):
-        raise ReportError("invitation is not a text", hint="send what the respondent's page sends")
+    if not isinstance(token, str) or not TOKEN.fullmatch(token):
+        raise ReportError("the invitation is no token of this service", hint="use the link as it was sent to you")
     stored = await run_in_threadpool(service.open_survey, request.path_params["code"])
     return JSONResponse({"usable": await run_in_threadpool(service.store.is_invited, stored, token)})
 

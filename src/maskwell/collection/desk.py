@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.collection.cells import content_of
-from maskwell.collection.exports import export_folder
+from maskwell.collection.exports import estimate_command, export_folder
 from maskwell.collection.results import question_result, report_label
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission
@@ -100,10 +100,8 @@ class Desk:
             made.mkdir()
             files = export_folder(self.store, stored, kind, made)
             made.rename(folder)
-        commands = [
-            f"next: maskwell estimate {folder / f'reports.{kind}'} --design {q.name}={folder / f'design-{q.name}.json'}"
-            for q in stored.survey.sensitive
-        ]
+        data = folder / f"reports.{kind}"
+        commands = [f"next: {estimate_command(q, data)}" for q in stored.survey.sensitive]
         return {**self._about(stored), "rows": self.store.size(stored), "files": files, "next": commands}
 
     def delete(self, code: str, *, sure: bool) -> dict[str, Any]:

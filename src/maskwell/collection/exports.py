@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from maskwell.collection.results import report_label
@@ -93,5 +94,11 @@ def _readme(stored: StoredSurvey, data: str) -> str:
         "",
         "Shares of true answers:",
     ]
-    lines += [f"  maskwell estimate {data} --design {q.name}=design-{q.name}.json" for q in survey.sensitive]
+    lines += [f"  {estimate_command(q, Path(data))}" for q in survey.sensitive]
     return "\n".join(lines) + "\n"
+
+
+def estimate_command(question: Question, data: Path) -> str:
+    """What to type for the shares of a question; names are quoted, so that a shell takes them as names."""
+    design = data.with_name(f"design-{question.name}.json")
+    return f"maskwell estimate {quote(str(data))} --design {quote(f'{question.name}={design}')}"

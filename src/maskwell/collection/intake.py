@@ -20,7 +20,7 @@ from maskwell.errors import ReportError
 
 MOST_AT_ONCE = 500
 _ID = re.compile(r"[0-9a-f]{32}")
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEYS = {"id", "survey", "reports", "invitation"}
 
 
@@ -33,7 +33,7 @@ def read_submission(stored: StoredSurvey, body: Any) -> Submission:
     if not isinstance(body["id"], str) or not _ID.fullmatch(body["id"]):
         raise _refused(f"id is not {2 * ID_BYTES} hexadecimal digits")
     token = body.get("invitation")
-    if token is not None and not (isinstance(token, str) and _TOKEN.fullmatch(token)):
+    if token is not None and not (isinstance(token, str) and TOKEN.fullmatch(token)):
         raise _refused("the invitation is no token of this service", "use the link as it was sent to you")
     content = content_of(stored.survey, _checked_reports(stored, body["reports"]))
     return Submission(stored.id, bytes.fromhex(body["id"]), content, None if token is None else token_hash(token))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,6 +70,7 @@ surveys = sa.Table(
     sa.Column("document", sa.Text, nullable=False),
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("made", sa.Date, nullable=False),
+    sqlite_autoincrement=True,
 )
 members = sa.Table(
     "members",
@@ -182,6 +184,10 @@ class Store:
         """Make the tables, or bring those of an earlier version up to date."""
         from maskwell.collection.migrations import upgrade
 
+        path = self.engine.url.database if self.is_sqlite else None
+        with suppress(FileExistsError):
+            if path and path != ":memory:":  # other users of the machine have no business with it
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         upgrade(self.engine)
 
     def close(self) -> None:
@@ -284,7 +290,8 @@ class Store:
             return self._read(connection, code)
 
     def _read(self, connection: sa.Connection, code: str) -> StoredSurvey:
-        row = connection.execute(sa.select(surveys).where(surveys.c.code == code)).one_or_none()
+        known = code.isascii() and code.isalnum()  # PostgreSQL fails on some other characters
+        row = connection.execute(sa.select(surveys).where(surveys.c.code == code)).one_or_none() if known else None
         if row is None:
             raise NoSurveyError("there is no survey of this code", hint="see: maskwell survey list", code=code)
         return self._stored(row)
@@ -461,9 +468,10 @@ def _need(stored: StoredSurvey, *states: State) -> None:
 
 
 def _engine_options(url: str) -> dict[str, Any]:
+    common = {"pool_size": 8, "hide_parameters": True}  # an error goes to the log: it must hold no report
     if url.startswith("sqlite"):
-        return {"connect_args": {"timeout": 30, "check_same_thread": False}, "pool_size": 8}
-    return {"pool_size": 8, "pool_pre_ping": True}
+        return {**common, "connect_args": {"timeout": 30, "check_same_thread": False}}
+    return {**common, "pool_pre_ping": True}
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

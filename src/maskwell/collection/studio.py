@@ -9,7 +9,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import parse_qsl
 
+from anyio import CapacityLimiter, to_thread
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -17,13 +19,13 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import BaseRoute, Route
 
 from maskwell.collection.accounts import AccessError, Accounts, Role, Session
-from maskwell.collection.application import Service, read_body, status_of
+from maskwell.collection.application import LARGEST_BODY, Service, read_body, status_of
 from maskwell.collection.drafts import consequences, survey_text
 from maskwell.collection.exports import EXPORTS, export_bytes
 from maskwell.collection.programs import Programs
 from maskwell.collection.results import question_result, table_result
 from maskwell.collection.store import NoSurveyError, StoredSurvey
-from maskwell.collection.survey import Survey
+from maskwell.collection.survey import LARGEST, Survey
 from maskwell.core.documents import json_form, version_text
 from maskwell.core.phrases import Printed
 from maskwell.errors import MaskwellError
@@ -38,6 +40,10 @@ SHEET_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 MOST_INVITATIONS = 100_000
+LARGEST_FORM = 3 * LARGEST + LARGEST_BODY
+"""Bytes: a survey file, each of whose bytes may be written as three."""
+
+PASSWORDS_AT_ONCE = 2
 KEY_HOURS = 24 * 365
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -48,6 +54,7 @@ class Studio:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.accounts = Accounts(service.store, hours=service.settings.session_hours)
+        self._passwords: CapacityLimiter | None = None
         self._pages = Environment(
             loader=PackageLoader("maskwell.collection", "templates"),
             autoescape=True,
@@ -107,14 +114,33 @@ class Studio:
 
         return guarded
 
-    def _token(self, request: Request) -> str | None:
+    def _bearer(self, request: Request) -> str | None:
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        return bearer if scheme.lower() == "bearer" else request.cookies.get(self._cookie)
+        return bearer if scheme.lower() == "bearer" else None
+
+    def _token(self, request: Request) -> str | None:
+        bearer = self._bearer(request)
+        return request.cookies.get(self._cookie) if bearer is None else bearer
+
+    async def _form(self, request: Request, largest: int = LARGEST_FORM) -> dict[str, str]:
+        """The fields of a form, no larger than allowed; one that a page of another site sends is refused."""
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise AccessError("this form is from another site", hint="load the page again", status=403)
+        if not hasattr(request.state, "form"):
+            request.state.form = await _read_form(request, largest)
+        fields: dict[str, str] = request.state.form
+        return fields
+
+    async def _with_password(self, work: Callable[..., Any], *words: str) -> Any:
+        """Work that hashes a password: few at once, for each takes 64 MB, and not in the threads of respondents."""
+        if self._passwords is None:
+            self._passwords = CapacityLimiter(PASSWORDS_AT_ONCE)
+        return await to_thread.run_sync(work, *words, limiter=self._passwords)
 
     async def _check_form(self, request: Request, session: Session) -> None:
-        if request.headers.get("authorization"):
-            return  # a program with a key of its own: no browser sends that header by itself
-        sent = request.headers.get("x-csrf-token") or str((await request.form()).get("csrf", ""))
+        if self._bearer(request) is not None:
+            return  # a program with a key of its own: no browser sends that by itself (it does send user and password)
+        sent = request.headers.get("x-csrf-token") or (await self._form(request)).get("csrf", "")
         if not secrets.compare_digest(sent.encode(), session.csrf.encode()):
             raise AccessError("this form is not from your session", hint="load the page again", status=403)
 
@@ -138,12 +164,13 @@ class Studio:
 
     async def set_up(self, request: Request) -> Response:
         """The first account, with the link that the service printed when it started."""
-        form = await request.form() if request.method == "POST" else request.query_params
-        token, error = str(form.get("token", "")), None
-        if request.method == "POST":
+        is_sent = request.method == "POST"
+        form = await self._form(request, LARGEST_BODY) if is_sent else dict(request.query_params)
+        token, error = form.get("token", ""), None
+        if is_sent:
             try:
-                name, password = str(form.get("name", "")), str(form.get("password", ""))
-                account = await run_in_threadpool(self.accounts.set_up, token, name, password)
+                name, password = form.get("name", ""), form.get("password", "")
+                account = await self._with_password(self.accounts.set_up, token, name, password)
                 return self._entered(await run_in_threadpool(self.accounts.begin_session, account))
             except AccessError as refused:
                 error = refused
@@ -160,10 +187,10 @@ class Studio:
         """Sign in, by name and password, or by a link that the service printed on this machine."""
         error = None
         if request.method == "POST":
-            form = await request.form()
             try:
-                sign_in = self.accounts.sign_in
-                token = await run_in_threadpool(sign_in, str(form.get("name", "")), str(form.get("password", "")))
+                form = await self._form(request, LARGEST_BODY)
+                name, password = form.get("name", ""), form.get("password", "")
+                token = await self._with_password(self.accounts.sign_in, name, password)
                 return self._entered(token)
             except AccessError as refused:
                 error = refused
@@ -217,7 +244,7 @@ class Studio:
         if request.method == "GET":
             text = stored.source if stored is not None else ""
             return self.page("edit.html", session, code=code, text=text, error=None)
-        text = str((await request.form()).get("text", "")).replace("\r\n", "\n")
+        text = (await self._form(request)).get("text", "").replace("\r\n", "\n")
         try:
             survey = await run_in_threadpool(Survey.from_toml, text)
             store = self.service.store
@@ -245,7 +272,7 @@ class Studio:
 
     async def change(self, request: Request, session: Session) -> Response:
         """Open, close, delete, invite, share."""
-        form, name = await request.form(), request.path_params["change"]
+        form, name = await self._form(request), request.path_params["change"]
         stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
         store, code = self.service.store, stored.code
         if name == "open":
@@ -253,7 +280,7 @@ class Studio:
         elif name == "close":
             await run_in_threadpool(store.close_survey, code)
         elif name == "delete":
-            if str(form.get("title", "")).strip() != stored.survey.title[stored.survey.languages[0]].strip():
+            if form.get("title", "").strip() != stored.survey.title[stored.survey.languages[0]].strip():
                 raise AccessError("the title does not match", hint="type the title of the survey to delete it")
             await run_in_threadpool(store.delete, code)
             self.service.forget(code)
@@ -262,14 +289,14 @@ class Studio:
             return await self._invite(form, stored)
         elif name == "share":
             role: Role = "owner" if form.get("role") == "owner" else "analyst"
-            await run_in_threadpool(self.accounts.share, stored, str(form.get("name", "")), role)
+            await run_in_threadpool(self.accounts.share, stored, form.get("name", ""), role)
         else:
             raise NoSurveyError("there is nothing here", hint="check the address")
         return RedirectResponse(f"/studio/s/{code}", 303)
 
-    async def _invite(self, form: Any, stored: StoredSurvey) -> Response:
+    async def _invite(self, form: dict[str, str], stored: StoredSurvey) -> Response:
         try:
-            count = int(str(form.get("count", "")))
+            count = int(form.get("count", "")[:10])
         except ValueError:
             count = 0
         if not 1 <= count <= MOST_INVITATIONS:
@@ -339,6 +366,15 @@ class Studio:
         stored = await run_in_threadpool(self.service.open_survey, request.path_params["code"])
         files = [self.service.assets[name] for name in ("respond.html", "respond.js", "maskwell.js")]
         return self.page("check.html", None, stored=stored, files=files, address=self.service.settings.address)
+
+
+async def _read_form(request: Request, largest: int) -> dict[str, str]:
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > largest:
+            raise AccessError(f"the form has more than {largest >> 10} kB", hint="send a shorter text", status=413)
+    return dict(parse_qsl(content.decode(errors="replace"), keep_blank_values=True))
 
 
 def studio_routes(service: Service) -> list[BaseRoute]:

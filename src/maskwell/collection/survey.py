@@ -10,6 +10,7 @@ There is no type here for a true answer: the page randomizes, and only reports t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -41,6 +42,11 @@ LARGEST = 4 << 20
 
 DECLINED = "prefer not to say"
 """The label of the category for those who do not want to answer; it is randomized like every other."""
+
+LONGEST_NAME = 80
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_FROM_FILES = ("kronecker", "repeated", "shared")
+"""Families that are made of design files."""
 
 _HEAD = ("title", "introduction", "thanks", "contact", "languages", "access", "demand", "practice")
 _QUESTION = ("name", "ask", "help", "answers", "open", "design", "prefer_not_to_say", "show_if")
@@ -139,8 +145,11 @@ class Survey:
         return cls.from_toml(content, folder=Path(path).parent)
 
     @classmethod
-    def from_toml(cls, content: str, *, folder: Path = Path()) -> Survey:
-        """A survey from the text of its file, or an error that names the table and the key."""
+    def from_toml(cls, content: str, *, folder: Path | None = None) -> Survey:
+        """A survey from the text of its file, or an error that names the table and the key.
+
+        Without a folder the text came from elsewhere, such as over a network: it can name no file of this machine.
+        """
         try:
             given = from_toml(content)
         except ValueError as error:
@@ -247,12 +256,15 @@ def _from_document(content: Mapping[str, Any]) -> Survey:
 # ---- reading the file
 
 
-def _read_survey(given: Mapping[str, Any], folder: Path) -> Survey:
+def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
     for key in given:
         if key not in ("survey", "question", "wording"):
             raise unknown(key, "there is no table", ["survey", "question", "wording"])
     head = _entries(given.get("survey", {}), "[survey]", _HEAD)
-    languages = head.take("languages", names, ("en",))
+    languages = head.take("languages", _languages, ("en",))
+    demand = given.get("survey", {}).get("demand")
+    if folder is None and isinstance(demand, Mapping):
+        _refuse_files(demand, "[survey]: demand")
     words = _Wording(table(given.get("wording", {}), "wording"), languages)
     listed = tables(given.get("question", []), "question")
     if not 1 <= len(listed) <= MOST_QUESTIONS:
@@ -338,8 +350,8 @@ def _rounded(parity: Parity) -> str:
     return f"{Printed(parity):.4g}"
 
 
-def _read_question(entries: Entries, before: Sequence[Question], words: _Wording, folder: Path) -> Question:
-    name = entries.need("name", text, "name the column of its reports")
+def _read_question(entries: Entries, before: Sequence[Question], words: _Wording, folder: Path | None) -> Question:
+    name = entries.need("name", _column, "name the column of its reports")
     where = f"question {name!r}"
     if name in {question.name for question in before}:
         raise PlanError(f"{where} stands twice", hint="give each question a name of its own")
@@ -354,10 +366,12 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
             hint="give a sensitive question a design = { ... }; write open = true for one that is sent as it is",
         )
     labels = (*labels, DECLINED) if declined and labels else labels
+    _check_size(len(labels) or 2, where)
     design = None if is_open else _make_design(asked, labels, folder, where)
+    _check_size(len(labels) if design is None else design.k, where)
     labels = labels if design is None else tuple(texts(one)[0] for one in design.inputs.labels)
-    if not 2 <= len(labels) <= MOST_ANSWERS:
-        raise PlanError(f"{where} has {len(labels)} answers", hint=f"write 2 to {MOST_ANSWERS} in answers = [...]")
+    if len(set(labels)) < len(labels):
+        raise PlanError(f"{where}: two answers of the design are written alike", hint="give them different labels")
     question = Question(
         name=name,
         ask=words.question(name, "ask", ask),
@@ -368,6 +382,33 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
     )
     _check_condition(question, before)
     return question
+
+
+def _check_size(k: int, where: str) -> None:
+    if not 2 <= k <= MOST_ANSWERS:
+        raise PlanError(f"{where} has {k} answers", hint=f"write 2 to {MOST_ANSWERS} in answers = [...]")
+
+
+def _column(value: Any, name: str) -> str:
+    """The name of a question: a column, a part of the name of a file, and a part of an address."""
+    column = text(value, name)
+    if len(column) > LONGEST_NAME or not column.isprintable() or set(column) & set("/\\") or column.startswith("."):
+        raise PlanError(
+            f"{name} has more than {LONGEST_NAME} characters, begins with a dot, or has a slash or an invisible character",
+            hint="write a short name such as paid_in_cash",
+        )
+    return column
+
+
+def _languages(value: Any, name: str) -> tuple[str, ...]:
+    """Languages by their codes: a browser refuses to write numbers in any other."""
+    languages = names(value, name)
+    for one in languages:
+        if not _LANGUAGE.fullmatch(one):
+            raise PlanError(
+                f"{name}: {shorten(one, 20)!r} is no code of a language", hint='write codes: ["en", "pt-BR"]'
+            )
+    return languages
 
 
 def _labels(value: Any, name: str) -> tuple[str, ...]:
@@ -387,10 +428,24 @@ def _design_words(value: Any, name: str) -> Mapping[str, Any]:
     return table(value, name)
 
 
-def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path, where: str) -> Design:
+def _refuse_files(words: Mapping[str, Any], where: str) -> None:
+    """A text from elsewhere must not make this machine read its files, nor tell whether there are any."""
+    family, matrix = words.get("family"), words.get("matrix", ())
+    if {"file", "curves"} & set(words) or family in _FROM_FILES or not isinstance(matrix, list | tuple):
+        raise PlanError(
+            f"{where} names a file, and this text was sent without one",
+            hint="state a demand or a family here; add surveys with files by: maskwell survey add",
+        )
+
+
+def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path | None, where: str) -> Design:
     """From a file, from a family and its parameters, or the best for a demand."""
+    if folder is None:
+        _refuse_files(asked, where)
+    if isinstance(k := asked.get("k", 2), int):
+        _check_size(k, where)
     try:
-        if "file" in asked:
+        if folder is not None and "file" in asked:
             return _matching(read_design(folder / str(asked["file"])), labels, where)
         words: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()

@@ -1,0 +1,268 @@
+"""Attacks on the service: on what it keeps and logs, on those who are signed in, and by the texts of surveys."""
+
+from __future__ import annotations
+
+import json
+import stat
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from tests.support.collecting import BY_INVITATION, SURVEY, opened, submission
+
+from maskwell.collection.accounts import TRIES, AccessError, Accounts
+from maskwell.collection.application import LARGEST_BODY, create_app
+from maskwell.collection.drafts import consequences
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import NoSurveyError, Store, token_hash
+from maskwell.collection.studio import studio_routes
+from maskwell.collection.survey import LONGEST_NAME, Survey
+from maskwell.errors import PlanError
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[TestClient]:
+    """A service with one account, Ada's."""
+    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'surveys.db'}"), more=studio_routes)
+    with TestClient(app, follow_redirects=False, raise_server_exceptions=False) as made:
+        Accounts(app.state.service.store).add("ada", PASSWORD)
+        yield made
+
+
+def store_of(client: TestClient) -> Store:
+    store: Store = client.app.state.service.store  # type: ignore[attr-defined]
+    return store
+
+
+def sign_in(client: TestClient, name: str = "ada", password: str = PASSWORD, **headers: str) -> Any:
+    return client.post("/studio/login", data={"name": name, "password": password}, headers=headers)
+
+
+# ---- the text of a survey
+
+
+def survey_with(design: str, demand: str = "epsilon = 1", answers: str = 'answers = ["yes", "no"]') -> str:
+    return (
+        f'[survey]\ntitle = "x"\ndemand = {{ {demand} }}\n[[question]]\nname = "q"\nask = "?"\n{answers}\n'
+        f"design = {design}\n"
+    )
+
+
+@pytest.mark.parametrize("answers", ['answers = ["yes", "no"]', ""])
+@pytest.mark.parametrize(
+    "design",
+    [
+        '"PATH"',
+        '{ file = "PATH" }',
+        '{ file = "../PATH" }',
+        '{ curves = "PATH" }',
+        '{ family = "matrix", matrix = "PATH" }',
+        '{ family = "k-ary", curves = "PATH" }',
+        '{ family = "kronecker", designs = ["PATH"] }',
+        '{ family = "repeated", designs = ["PATH", "PATH"] }',
+        '{ family = "shared", outcomes = [["1", ["PATH"]]] }',
+    ],
+)
+def test_a_survey_from_elsewhere_reads_no_file(tmp_path: Path, design: str, answers: str) -> None:
+    """Not even whether a file is there is told: both texts are answered alike."""
+    there = tmp_path / "secret.csv"
+    there.write_text("password,hunter2\n")
+    told = [
+        consequences(survey_with(design.replace("PATH", str(path)), answers=answers))["error"]
+        for path in (there, tmp_path / "absent.csv")
+    ]
+    assert told[0] == told[1]
+    assert "names a file" in told[0]["message"]
+
+
+def test_a_demand_from_elsewhere_reads_no_file(tmp_path: Path) -> None:
+    text = survey_with("{ gamma = 2 }", demand=f'curves = "{tmp_path / "absent.csv"}"')
+    assert "names a file" in consequences(text)["error"]["message"]
+
+
+@pytest.mark.parametrize("design", ["{ family = 'k-ary', k = 1000000000, gamma = 2 }", "{ gamma = 2 }"])
+def test_too_many_answers_are_refused_before_a_design_is_made(design: str) -> None:
+    many = "" if "family" in design else f"answers = {json.dumps([f'a{i}' for i in range(30_000)])}"
+    with pytest.raises(PlanError, match="answers"):
+        Survey.from_toml(survey_with(design, answers=many))
+
+
+@pytest.mark.parametrize("name", ["a/b", "../../x", "a\\b", ".hidden", "x" * (LONGEST_NAME + 1), "a\u202eb", "a\nb"])
+def test_a_name_that_is_no_name_of_a_file_is_refused(name: str) -> None:
+    text = survey_with("{ gamma = 2 }").replace('name = "q"', f"name = {json.dumps(name)}")
+    with pytest.raises(PlanError, match="name"):
+        Survey.from_toml(text)
+
+
+@pytest.mark.parametrize("language", ["", "e", "english!", "__proto__", "constructor", "en_GB"])
+def test_a_language_that_a_browser_refuses_is_refused(language: str) -> None:
+    with pytest.raises(PlanError):
+        Survey.from_toml(survey_with("{ gamma = 2 }").replace("[survey]", f'[survey]\nlanguages = ["{language}"]'))
+
+
+def test_commands_in_an_export_are_safe_to_paste(client: TestClient) -> None:
+    store = store_of(client)
+    name = "q; touch pwned $(id)"
+    stored = opened(store, survey_with("{ gamma = 2 }").replace('name = "q"', f'name = "{name}"'))
+    account = Accounts(store).add("eve", PASSWORD)
+    Accounts(store).share(stored, "eve", "analyst")
+    key = {"Authorization": f"Bearer {Accounts(store).begin_session(account)}"}
+    store.accept([submission(stored, {name: 0})])
+    answer = client.get(f"/api/admin/surveys/{stored.code}/export", headers=key)
+    readme = zipfile.ZipFile(BytesIO(answer.content)).read("README.txt").decode()
+    assert f"--design '{name}=design-{name}.json'" in readme
+
+
+# ---- what is kept, and what is logged
+
+
+def test_the_database_is_for_its_user_only(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
+    store.create()
+    opened(store)
+    for path in tmp_path.glob("surveys.db*"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_an_error_of_the_database_shows_no_report(store: Store) -> None:
+    stored = opened(store, BY_INVITATION)
+    (token,) = store.invite(stored.code, 1)
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE tallies")
+    with pytest.raises(Exception, match="tallies") as raised:
+        store.accept([submission(stored, invitation=token_hash(token), id=b"0123456789abcdef")])
+    told = f"{raised.value!s} {raised.value!r}"
+    assert "1010" not in told
+    assert "0123456789abcdef" not in told
+
+
+def test_the_number_of_a_deleted_survey_is_not_given_again(store: Store) -> None:
+    """A process that has not heard of the deletion would put its reports into the new survey."""
+    first = opened(store)
+    store.delete(first.code)
+    second = opened(store)
+    assert second.id != first.id
+    assert store.accept([submission(first)]) == ["closed"]
+
+
+@pytest.mark.parametrize("code", ["\x00", "a\x00b", "%", "é", "' OR 1=1 --", ""])
+def test_a_code_of_strange_characters_is_unknown(store: Store, code: str) -> None:
+    with pytest.raises(NoSurveyError):
+        store.survey(code)
+
+
+@pytest.mark.parametrize("token", ["\x00", "x" * 10_000, "", "a b"])
+def test_an_invitation_of_strange_characters_is_refused(client: TestClient, token: str) -> None:
+    stored = opened(store_of(client), BY_INVITATION)
+    answer = client.post(
+        f"/api/surveys/{stored.code}/invitation",
+        content=json.dumps({"invitation": token}),
+        headers={"content-type": "application/json"},
+    )
+    assert answer.status_code == 422
+
+
+def test_ids_are_of_one_survey(store: Store) -> None:
+    """Somebody who knows an id learns nothing about it from another survey."""
+    first, second = opened(store), opened(store)
+    known = b"0123456789abcdef"
+    assert store.accept([submission(first, id=known)]) == ["accepted"]
+    assert store.accept([submission(second, {"region": 1, "tax": 0, "sources": "1100"}, id=known)]) == ["accepted"]
+
+
+# ---- those who run surveys
+
+
+@pytest.mark.parametrize("name", ["ada ", " ada", "ada\t", "\u2003ada"])
+def test_blanks_around_a_name_give_no_further_tries(client: TestClient, name: str) -> None:
+    for _ in range(TRIES):
+        assert sign_in(client, password="wrong password").status_code == 403
+    assert sign_in(client, name, "wrong password").status_code == 429
+    assert sign_in(client).status_code == 429
+
+
+def test_right_passwords_are_no_tries(client: TestClient) -> None:
+    for _ in range(TRIES + 2):
+        assert sign_in(client).status_code == 303
+
+
+def test_tries_are_counted_before_the_password_is_looked_at(store: Store) -> None:
+    """So that a hundred at once are no way around the limit."""
+    accounts = Accounts(store)
+    seen: list[int] = []
+
+    def slow(kept: str, password: str) -> bool:
+        seen.append(1)
+        if len(seen) < 3 * TRIES:
+            with pytest.raises(AccessError):
+                accounts.sign_in("ada", "wrong password")
+        return False
+
+    accounts._is_right = slow  # type: ignore[method-assign]
+    with pytest.raises(AccessError):
+        accounts.sign_in("ada", "wrong password")
+    assert len(seen) == TRIES
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "x" * 201, ""])
+def test_a_name_that_no_account_can_have_is_wrong(store: Store, name: str) -> None:
+    with pytest.raises(AccessError, match="wrong"):
+        Accounts(store).sign_in(name, PASSWORD)
+
+
+def test_user_and_password_of_a_proxy_do_not_stand_for_the_token_of_the_form(client: TestClient) -> None:
+    """A browser sends ``Authorization: Basic`` by itself, also with a form of another site."""
+    sign_in(client)
+    answer = client.post("/studio/key", headers={"Authorization": "Basic YTpi"})
+    assert answer.status_code == 403
+    assert "key" not in answer.text.lower().split("error")[0]
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_can_sign_nobody_in(client: TestClient, site: str) -> None:
+    answer = sign_in(client, **{"Sec-Fetch-Site": site})
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("address", ["/studio/login", "/studio/setup"])
+def test_a_form_of_somebody_unknown_has_a_largest_size(client: TestClient, address: str) -> None:
+    assert client.post(address, data={"name": "x" * (LARGEST_BODY + 1)}).status_code == 413
+
+
+def test_an_entry_link_ends_when_the_next_is_made(store: Store) -> None:
+    accounts = Accounts(store)
+    account = accounts.add("ada", PASSWORD)
+    old, new = accounts.entry_link(account), accounts.entry_link(account)
+    with pytest.raises(AccessError):
+        accounts.enter(old)
+    assert accounts.enter(new)
+    with pytest.raises(AccessError):
+        accounts.enter(new)
+
+
+def test_a_key_of_an_analyst_changes_nothing(client: TestClient) -> None:
+    store = store_of(client)
+    stored = opened(store, SURVEY)
+    accounts = Accounts(store)
+    account = accounts.add("eve", PASSWORD)
+    accounts.share(stored, "eve", "analyst")
+    key = {"Authorization": f"Bearer {accounts.begin_session(account)}"}
+    one = f"/api/admin/surveys/{stored.code}"
+    assert client.delete(one, headers=key).status_code == 403
+    assert client.put(f"{one}/state", json={"state": "closed"}, headers=key).status_code == 403
+    assert client.post(f"{one}/invitations", json={"count": 1}, headers=key).status_code == 403
+    for change in ("open", "close", "delete", "invite", "share", "edit"):
+        assert client.post(f"/studio/s/{stored.code}/{change}", headers=key).status_code == 403
+    assert store.survey(stored.code).state == "open"
+
+
+@pytest.mark.parametrize("path", ["..%2fstore.py", "%2e%2e%2fstore.py", "respond.js%00", "/etc/passwd", "__init__"])
+def test_static_files_are_those_of_the_folder(client: TestClient, path: str) -> None:
+    assert client.get(f"/static/{path}").status_code in (404, 307)
