@@ -254,6 +254,7 @@ class Store:
                 f"CREATE TEMP TABLE anew ON COMMIT DROP AS SELECT {columns} FROM reports WHERE survey = {stored.id}",
                 f"DELETE FROM reports WHERE survey = {stored.id}",
                 f"INSERT INTO reports ({columns}) SELECT {columns} FROM anew ORDER BY id",
+                f"UPDATE tallies SET count = count WHERE survey = {stored.id}",  # else the last report's cells stand out
             ):
                 connection.exec_driver_sql(statement)
 
