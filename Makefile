@@ -23,8 +23,8 @@ help:  ## this list
 
 setup: $(VENV)/installed.stamp  ## an environment in .venv from the lock file
 
-run: setup  ## the whole story on made-up data: a few seconds, after some minutes of setting up the first time
-	@$(BIN)/maskwell demo
+run: setup  ## the service with an example survey, on this machine: answer it, and watch its estimates move
+	@$(BIN)/maskwell serve --example
 
 test: setup  ## set up, then every check and test
 	@$(MAKE) --no-print-directory check
