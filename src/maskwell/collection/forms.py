@@ -272,7 +272,8 @@ def _workbook(survey: Survey, sheets: Mapping[str, list[Row]]) -> bytes:
             sheet = book.add_worksheet(name)
             for at, line in enumerate(_table(survey, rows)):
                 for column, value in enumerate(line):
-                    sheet.write_string(at, column, value)
+                    if value:
+                        sheet.write_string(at, column, value)
     return packed.getvalue()
 
 
