@@ -19,6 +19,10 @@ from urllib.parse import parse_qs
 import pytest
 from tests.support.browser import browser as browser_path
 
+pytest.importorskip("sqlalchemy", reason="sqlalchemy is not installed: there is no store of surveys here")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no page can be driven")
+
+from maskwell.collection.desk import Desk
 from maskwell.collection.embeds import embed_text
 from maskwell.collection.offline import offline_page
 from maskwell.collection.survey import Survey
@@ -26,8 +30,7 @@ from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.designs.wire import dumps
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no page can be driven")
-
+playwright = pytest.importorskip("playwright.sync_api")
 TRUTHS, REPORTS = ["alpha truth", "beta truth", "gamma truth"], ["red", "green"]
 ANSWERS = 120
 SURVEY = """
@@ -184,7 +187,8 @@ class Platform:
         context.add_init_script(WATCH)
         context.route("**/*", self._serve)
         self.page = context.new_page()
-        self.page.on("pageerror", lambda error: pytest.fail(f"the page has an error: {error}"))
+        self.faults: list[str] = []
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
 
     def _serve(self, route: Any) -> None:
         request = route.request
@@ -239,28 +243,71 @@ def opened(chromium: Any, survey: Survey, request: pytest.FixtureRequest) -> Ite
     kind = request.param
     with chromium.new_context() as context:
         context.add_init_script(OPENED)
-        yield Platform(context, kind, embed_text(survey, "secret", kind))
+        platform = Platform(context, kind, embed_text(survey, "secret", kind))
+        yield platform
+        assert platform.faults == []
 
 
 every_platform = pytest.mark.parametrize("opened", list(PAGES), indirect=True)
+
+
+def leaks(person: dict[str, Any]) -> list[str]:
+    """Where something else than the report got to, or more than one draw was made."""
+    watched, report = person["watched"], person["report"]
+    stored = [value for key, value in watched["stored"] if not key.endswith(":try")]
+    found = {
+        "truth": re.search("truth|alpha|beta|gamma", person["held"] + json.dumps(watched)) is not None,
+        "field": report not in REPORTS or {value for _, value in watched["written"]} != {report},
+        "storage": stored != [report],
+        "draws": watched["draws"] != 1,
+    }
+    return [where for where, is_found in found.items() if is_found]
+
+
+def strangers(requests: list[str]) -> list[str]:
+    """Requests other than those for the page itself; a request with a body is one."""
+    return [one for one in requests if not re.fullmatch(r"GET https://survey\.test/page(\?\d+)? ", one)]
 
 
 @every_platform
 def test_only_the_report_gets_out_and_it_follows_the_design(opened: Platform) -> None:
     """The share of "red" is within 6 standard errors for each answer: a false alarm in 5e8 runs."""
     people = opened.many(ANSWERS)
-    for one in people:
-        assert one["report"] in REPORTS
-        assert not re.search("truth|alpha|beta|gamma", one["held"] + json.dumps(one["watched"]))
-        assert one["watched"]["draws"] == 1
-        assert {value for _, value in one["watched"]["written"]} == {one["report"]}
-        stored = [value for key, value in one["watched"]["stored"] if not key.endswith(":try")]
-        assert stored == [one["report"]]
+    assert [leaks(one) for one in people] == [[]] * ANSWERS
+    assert strangers(opened.requests) == []
     for truth, chance in enumerate((3 / 4, 1 / 4, 1 / 2)):
         reports = [one["report"] for one in people if one["truth"] == truth]
         error = math.sqrt(len(reports) * chance * (1 - chance))
         assert abs(reports.count("red") - len(reports) * chance) < 6 * error
-    assert all(one.startswith("GET https://survey.test/page") and one.endswith(" ") for one in opened.requests)
+
+
+LEAKY = {
+    "truth": "sessionStorage.setItem('x', question.answers[Number(ticked.value)].label);",
+    "field": "host.write(question.answers[Number(ticked.value)].label);",
+    "storage": "sessionStorage.setItem('x', ticked.value);",
+    "draws": "design.draw(Number(ticked.value));",
+}
+
+
+@pytest.mark.parametrize("where", LEAKY)
+def test_a_leaky_snippet_would_be_noticed(where: str, chromium: Any, survey: Survey) -> None:
+    line = "return showReport(await settle(Number(ticked.value)), true);"
+    snippet = embed_text(survey, "secret", "surveyjs")
+    assert line in snippet
+    with chromium.new_context() as context:
+        context.add_init_script(OPENED)
+        people = Platform(context, "surveyjs", snippet.replace(line, LEAKY[where] + line)).many(3)
+        assert all(where in leaks(one) for one in people)
+
+
+def test_a_snippet_that_tells_a_server_would_be_noticed(chromium: Any, survey: Survey) -> None:
+    line = "return showReport(await settle(Number(ticked.value)), true);"
+    snippet = embed_text(survey, "secret", "surveyjs").replace(line, "await fetch(`/x?${ticked.value}`);" + line)
+    with chromium.new_context() as context:
+        context.add_init_script(OPENED)
+        platform = Platform(context, "surveyjs", snippet)
+        platform.many(1)
+        assert strangers(platform.requests) == ["GET https://survey.test/x?0 "]
 
 
 @every_platform
@@ -360,23 +407,31 @@ def tablet(chromium: Any, survey: Survey, tmp_path: Path) -> Iterator[Any]:
         page = context.new_page()
         page.requested = []
         page.on("request", lambda request: page.requested.append(request.url))
-        page.on("console", lambda message: pytest.fail(f"the page says: {message.text}"))
-        page.on("pageerror", lambda error: pytest.fail(f"the page has an error: {error}"))
+        faults: list[str] = []
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
         page.goto(file.as_uri())
         page.wait_for_selector("h1")
         yield page
+        assert faults == []
 
 
 def interview(page: Any, region: int, truth: int) -> None:
-    page.get_by_role("button", name="Begin").click()
-    page.locator("main input").nth(region).check()
-    page.get_by_role("button", name="Next", exact=True).click()
-    for _ in range(2):
+    begin(page, region)
+    for step in (2, 3):
+        page.get_by_text(f"Question {step} of 3").wait_for()
         page.locator("main input").nth(truth).check()
         page.get_by_role("button", name="Draw my report").click()
         page.get_by_role("button", name="Next", exact=True).click()
     page.get_by_role("button", name="Keep these lines").click()
     page.get_by_role("button", name="Ready for the next person").wait_for()
+
+
+def begin(page: Any, region: int) -> None:
+    page.get_by_role("button", name="Begin").click()
+    page.locator("main input").nth(region).check()
+    page.get_by_role("button", name="Next", exact=True).click()
+    page.get_by_text("Question 2 of 3").wait_for()
 
 
 def save(page: Any, name: str) -> Path:
@@ -385,7 +440,8 @@ def save(page: Any, name: str) -> Path:
     return Path(download.value.path())
 
 
-def test_one_tablet_many_people(tablet: Any) -> None:
+def test_one_tablet_many_people(tablet: Any, survey: Survey, tmp_path: Path) -> None:
+    """What is saved comes back into the survey: as JSON and as CSV the same rows, counted once."""
     for person in range(12):
         interview(tablet, person % 2, person % 3)
         tablet.get_by_role("button", name="Ready for the next person").click()
@@ -396,13 +452,23 @@ def test_one_tablet_many_people(tablet: Any) -> None:
     assert tablet.requested == [tablet.url]
     tablet.get_by_text("For the interviewer").click()
     assert "12 people" in tablet.locator("#kept").inner_text()
-    rows = list(csv.DictReader(save(tablet, "Save as CSV").read_text(encoding="utf-8").splitlines()))
+    table = save(tablet, "Save as CSV").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(table.splitlines()))
     assert [row["maskwell_id"] for row in rows] == sorted(row["maskwell_id"] for row in rows)
     assert [row["region"] for row in rows].count("north") == 6
     assert {row["secret"] for row in rows} <= set(REPORTS) and all(re.fullmatch("[01]{3}", row["many"]) for row in rows)
-    document = json.loads(save(tablet, "Save as JSON").read_text(encoding="utf-8"))
+    whole = save(tablet, "Save as JSON").read_text(encoding="utf-8")
+    document = json.loads(whole)
     assert [one["id"] for one in document["reports"]] == [row["maskwell_id"] for row in rows]
     assert set(document) == {"maskwell", "version", "survey", "reports"}
+    desk = Desk.open(f"sqlite:///{tmp_path / 'surveys.db'}")
+    code = desk.store.add_survey(survey)
+    desk.open_survey(code)
+    (tmp_path / "reports.json").write_text(whole, encoding="utf-8")
+    (tmp_path / "reports.csv").write_text(table, encoding="utf-8")
+    assert desk.import_file(code, tmp_path / "reports.json")["imported"] == 12
+    assert desk.import_file(code, tmp_path / "reports.csv")["known"] == 12
+    assert desk.store.size(desk.store.survey(code)) == 12
 
 
 def test_only_what_was_saved_is_deleted_and_only_when_sure(tablet: Any) -> None:
@@ -424,10 +490,8 @@ def test_the_next_person_begins_anew_and_sees_nothing_of_the_last(tablet: Any) -
     interview(tablet, 0, 0)
     tablet.reload()
     tablet.get_by_role("button", name="Ready for the next person").click()
-    tablet.get_by_role("button", name="Begin").click()
+    begin(tablet, 0)
     assert tablet.locator("main input:checked").count() == 0
-    tablet.locator("main input").nth(0).check()
-    tablet.get_by_role("button", name="Next", exact=True).click()
     tablet.locator("main input").nth(0).check()
     tablet.get_by_role("button", name="Draw my report").click()
     report = tablet.locator(".report").inner_text()
@@ -440,6 +504,19 @@ def test_the_next_person_begins_anew_and_sees_nothing_of_the_last(tablet: Any) -
     tablet.get_by_role("button", name="Start over", exact=True).click()
     tablet.get_by_role("button", name="Begin").click()
     assert tablet.locator("main input:checked").count() == 0
+
+
+def test_a_browser_without_storage_says_so(chromium: Any, survey: Survey, tmp_path: Path) -> None:
+    (tmp_path / "survey.html").write_text(offline_page(survey), encoding="utf-8")
+    refuse = (
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } })"
+    )
+    with chromium.new_context() as context:
+        context.add_init_script(refuse)
+        page = context.new_page()
+        page.goto((tmp_path / "survey.html").as_uri())
+        assert "does not let the file keep reports" in page.locator("[role=alert]").inner_text()
+        assert page.locator("main button, #interviewer button").count() == 0
 
 
 def test_the_policy_lets_nothing_else_run(chromium: Any, survey: Survey, tmp_path: Path) -> None:

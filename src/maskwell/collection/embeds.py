@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -82,6 +83,7 @@ def field_name(name: str) -> str:
 # ---- scripts
 
 
+@cache
 def static_text(name: str) -> str:
     """A file of the folder ``static``."""
     return files("maskwell.collection").joinpath("static", name).read_text(encoding="utf-8")

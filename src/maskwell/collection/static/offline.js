@@ -15,6 +15,16 @@ let exported;
 
 const readShelf = () => JSON.parse(localStorage.getItem(shelf) ?? "{}");
 
+/** Whether the browser lets the file keep anything; where it does not, the page itself says so. */
+function canRead() {
+  try {
+    readShelf();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Change what is kept, with no other tab in between. */
 function changeShelf(change) {
   return navigator.locks.request(shelf, () => {
@@ -127,6 +137,8 @@ globalThis.maskwellPlace = {
   afterwards: ({ make: element, say: words, again }) =>
     element("div", { class: "buttons" }, element("button", { type: "button", onclick: again }, words("next_person"))),
 };
-new MutationObserver(renderRoom).observe(document.documentElement, { attributes: true, attributeFilter: ["lang"] });
-window.addEventListener("storage", (event) => { if (event.key === shelf) renderRoom(); });
-renderRoom();
+if (canRead()) {
+  renderRoom();
+  new MutationObserver(renderRoom).observe(document.documentElement, { attributes: true, attributeFilter: ["lang"] });
+  window.addEventListener("storage", (event) => { if (event.key === shelf) renderRoom(); });
+}
