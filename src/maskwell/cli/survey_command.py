@@ -131,7 +131,9 @@ def import_(code: str, file: str, source: str | None, database: str | None, *, a
 @_command("embed", "maskwell survey embed 3f0c2a91d4 --question cash --for qualtrics -o cash.js")
 @click.argument("code")
 @click.option("--question", metavar="NAME", required=True, help="A sensitive question of the survey.")
-@click.option("--for", "platform", type=click.Choice(["qualtrics", "limesurvey", "surveyjs"]), required=True)
+@click.option(
+    "--for", "platform", type=click.Choice(["qualtrics", "limesurvey", "surveyjs"]), required=True, help="The program."
+)
 @click.option("-o", "--output", metavar="FILE", required=True, help="The snippet; it must not exist yet.")
 def embed(code: str, question: str, platform: str, output: str, database: str | None, *, as_json: bool) -> None:
     """Write the snippet that asks one question inside another survey program and hands it the report only."""

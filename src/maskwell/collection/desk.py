@@ -262,9 +262,7 @@ def _contents(stored: StoredSurvey, rows: Iterable[tuple[int, Mapping[str, Any]]
 
 def _report(stored: StoredSurvey, name: str, value: Any, codes: Mapping[str, Mapping[str, int]], number: int) -> Any:
     """The code of a report, or a text of 0 and 1."""
-    question = stored.survey.by_name.get(name)
-    if question is None:
-        raise ReportError(f"data row {number} has a question {name!r}", hint="import it into the survey it is of")
+    question = stored.survey.by_name[name]
     if str(value) not in codes[name] and not question.check_report(value):
         raise ReportError(
             f"column {name!r}: the value in data row {number} is no report of its design",

@@ -153,7 +153,10 @@ def _lines(path: str | Path, content: str) -> tuple[list[tuple[int, Line]], list
     """The data rows with their numbers, and the header; the two further header rows of Qualtrics are left away."""
     first = content.partition("\n")[0]
     comma = max(",;\t", key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
-    rows = [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=comma) if row]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=comma) if row]
+    except csv.Error as error:
+        raise DataFileError(f"{path} is no CSV file", hint="export the answers again") from error
     if not rows:
         raise DataFileError(f"{path} is empty", hint="export the answers again")
     header = rows[0]
@@ -195,9 +198,23 @@ def _from_tablet(survey: Survey, path: str | Path, given: Mapping[str, Any]) -> 
     for number, one in enumerate(listed, start=1):
         if not isinstance(one, Mapping) or not isinstance(one.get("reports"), Mapping):
             raise DataFileError(f"{path}: entry {number} holds no reports", hint="export it again from the tablet")
-        rows.append((number, one["reports"]))
+        rows.append((number, {name: _label(survey, name, code, number) for name, code in one["reports"].items()}))
     ids = [_own_id(number, one.get("id")) for number, one in enumerate(listed, start=1)]
     return Export("offline", rows, _distinct(ids, [number for number, _ in rows], "id"))
+
+
+def _label(survey: Survey, name: str, code: Any, number: int) -> str:
+    """The text of a report that the page for tablets wrote as a code, or as 0 and 1."""
+    question = survey.by_name.get(name)
+    if question is None:
+        raise ReportError(f"entry {number} has a question {name!r}", hint="import it into the survey it is of")
+    if not question.check_report(code):
+        raise ReportError(
+            f"question {name!r}: entry {number} holds no report of its design",
+            hint="export it again from the tablet",
+            values=repr(code),
+        )
+    return str(code) if question.reports is None else reports_of(question)[code]
 
 
 # ---- rows

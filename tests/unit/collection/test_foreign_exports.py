@@ -229,9 +229,15 @@ WRONG: dict[str, tuple[tuple[str, str], str, str]] = {
     "entry": (("x.json", json.dumps({**TABLET, "reports": [SECRET]})), "entry 1", ""),
     "question": (
         ("x.json", json.dumps({**TABLET, "reports": [{"id": FIRST, "reports": {"other": 1}}]})),
-        "data row 1",
+        "entry 1",
         "'other'",
     ),
+    "code": (
+        ("x.json", json.dumps({**TABLET, "reports": [{"id": FIRST, "reports": {"hours": 7}}]})),
+        "entry 1",
+        "'hours'",
+    ),
+    "long field": (("x.csv", '_uuid,hours\n1,"' + "x" * 200_000 + '"\n'), "is no CSV file", ""),
 }
 
 
@@ -275,6 +281,27 @@ answers = ["Geschenk", "gift"]
     export = read_export(survey, path)
     assert export is not None
     assert [row["q"] for _, row in export.rows] == ["gift", "gift", "poison"]  # a label is always itself
+
+
+def test_codes_of_a_tablet_are_never_taken_for_labels(desk: Desk, tmp_path: Path) -> None:
+    survey = Survey.from_toml("""
+[survey]
+title = "x"
+demand = { gamma = 3 }
+[[question]]
+name = "q"
+ask = "?"
+answers = ["1", "0"]
+design = { gamma = 3 }
+""")
+    code = desk.store.add_survey(survey)
+    desk.open_survey(code)
+    rows = [{"id": FIRST, "reports": {"q": 1}}]
+    given = {"maskwell": "reports", "version": 1, "survey": survey.fingerprint, "reports": rows}
+    desk.import_file(code, written(tmp_path, "reports.json", json.dumps(given)))
+    assert kept(desk, code) == ["1"]
+    content = desk.import_file(code, written(tmp_path, "reports.csv", f"maskwell_id,q\n{FIRST},0\n"))
+    assert content["known"] == 1  # the second answer is labelled 0
 
 
 def test_only_known_sources(desk: Desk, code: str, tmp_path: Path) -> None:
