@@ -25,6 +25,7 @@ from maskwell.errors import DataFileError, ParameterError, ReportError
 LARGEST = 256 << 20
 """Bytes of an export."""
 
+LONGEST_HEADER = 1 << 20
 _OWN_ID = re.compile(r"[0-9a-f]{32}")
 _PREVIEWS = {"Survey Preview", "Survey Test"}
 Line = Mapping[str, Any]
@@ -130,7 +131,7 @@ def read_export(survey: Survey, path: str | Path, source: str | None = None) -> 
     """
     if source is not None and source not in SOURCES:
         raise ParameterError(f"nothing is read from {source!r}", hint=f"one of {', '.join(SOURCES)}")
-    if source == "table" or Path(path).suffix.lower() not in (".csv", ".json", ".txt"):
+    if source == "table" or (source is None and not _is_export(path)):
         return None
     content = read_document(path, error=DataFileError, hint="check the path of the export", largest=LARGEST)
     content = content.removeprefix("\ufeff")
@@ -141,6 +142,21 @@ def read_export(survey: Survey, path: str | Path, source: str | None = None) -> 
     return None if kind is None else _export(survey, path, kind, lines, header, is_sure=source is not None)
 
 
+def _is_export(path: str | Path) -> bool:
+    """Whether a file begins as an export does; a table that does not may be of any size and encoding."""
+    if Path(path).suffix.lower() not in (".csv", ".json", ".txt"):
+        return False
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(LONGEST_HEADER).decode("utf-8-sig", errors="ignore").lstrip()
+    except OSError:
+        return False  # whoever reads the table says what is wrong with it
+    if start[:1] in ("{", "["):
+        return True
+    first = start.partition("\n")[0].rstrip("\r")
+    return _kind_of(next(iter(_csv_rows(path, first)), [])) is not None
+
+
 def _kind_of(header: Sequence[str]) -> str | None:
     names = set(header)
     return next((kind for kind, form in FORMATS.items() if any(mark <= names for mark in form.marks)), None)
@@ -149,14 +165,19 @@ def _kind_of(header: Sequence[str]) -> str | None:
 # ---- the files
 
 
-def _lines(path: str | Path, content: str) -> tuple[list[tuple[int, Line]], list[str]]:
-    """The data rows with their numbers, and the header; the two further header rows of Qualtrics are left away."""
-    first = content.partition("\n")[0]
-    comma = max(",;\t", key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
+def _csv_rows(path: str | Path, content: str) -> list[list[str]]:
+    """The rows of a CSV file, with the separator that finds the most columns in its first line."""
     try:
-        rows = [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=comma) if row]
+        first = content.partition("\n")[0]
+        comma = max(",;\t", key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
+        return [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=comma) if row]
     except csv.Error as error:
         raise DataFileError(f"{path} is no CSV file", hint="export the answers again") from error
+
+
+def _lines(path: str | Path, content: str) -> tuple[list[tuple[int, Line]], list[str]]:
+    """The data rows with their numbers, and the header; the two further header rows of Qualtrics are left away."""
+    rows = _csv_rows(path, content)
     if not rows:
         raise DataFileError(f"{path} is empty", hint="export the answers again")
     header = rows[0]

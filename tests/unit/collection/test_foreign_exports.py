@@ -304,6 +304,13 @@ design = { gamma = 3 }
     assert content["known"] == 1  # the second answer is labelled 0
 
 
+def test_a_workbook_is_no_export(desk: Desk, code: str, tmp_path: Path) -> None:
+    path = tmp_path / "kobo.xlsx"
+    path.write_bytes(b"PK\x03\x04\xff\xfe")
+    with pytest.raises(DataFileError):
+        desk.import_file(code, path, "kobo")
+
+
 def test_only_known_sources(desk: Desk, code: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="'paper'"):
         desk.import_file(code, written(tmp_path, "x.csv", "a\n"), "paper")
