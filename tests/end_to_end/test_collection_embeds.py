@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from tests.support.browser import browser as browser_path
 
-pytest.importorskip("sqlalchemy", reason="sqlalchemy is not installed: there is no store of surveys here")
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no page can be driven")
+pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
+
+from tests.support.running_service import chromium as started_browser
 
 from maskwell.collection.desk import Desk
 from maskwell.collection.embeds import embed_text
@@ -30,7 +30,6 @@ from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.designs.wire import dumps
 
-playwright = pytest.importorskip("playwright.sync_api")
 TRUTHS, REPORTS = ["alpha truth", "beta truth", "gamma truth"], ["red", "green"]
 ANSWERS = 120
 SURVEY = """
@@ -169,11 +168,8 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=browser_path(), args=arguments)
-        yield opened
-        opened.close()
+    with started_browser() as started:
+        yield started
 
 
 class Platform:

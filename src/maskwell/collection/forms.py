@@ -263,7 +263,7 @@ def _workbook(survey: Survey, sheets: Mapping[str, list[Row]]) -> bytes:
         import xlsxwriter
     except ImportError as error:
         raise MissingExtraError(
-            "writing forms needs XlsxWriter, which is not installed", hint="pip install XlsxWriter"
+            "writing forms needs XlsxWriter, which is not installed", hint="pip install 'maskwell[serve]'"
         ) from error
     packed = io.BytesIO()
     with xlsxwriter.Workbook(packed, {"in_memory": True}) as book:

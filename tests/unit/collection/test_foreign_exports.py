@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("sqlalchemy", reason="sqlalchemy is not installed: there is no store of surveys here")
+pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from maskwell.collection.desk import Desk
 from maskwell.collection.foreign_exports import SOURCES, read_export
