@@ -35,6 +35,7 @@ Verdict: TypeAlias = Literal["accepted", "closed", "invitation", "conflict"]
 TOKEN_BYTES = 16
 ID_BYTES = 16
 EXPORT_ROWS = 10_000
+MOST_KEYS = 1_000
 RACES = 100
 
 metadata = sa.MetaData()
@@ -432,6 +433,15 @@ class Store:
         with self.reader.connect().execution_options(stream_results=True) as connection:
             for rows in connection.execute(chosen).partitions(EXPORT_ROWS):
                 yield from (row[0] for row in rows)
+
+    def contents_of(self, stored: StoredSurvey, ids: Sequence[bytes]) -> dict[bytes, str]:
+        """The contents of those of these submissions that are there."""
+        found: dict[bytes, str] = {}
+        with self.reader.connect() as connection:
+            for at in range(0, len(ids), MOST_KEYS):
+                wanted = (reports.c.survey == stored.id) & reports.c.id.in_(ids[at : at + MOST_KEYS])
+                found |= {bytes(row.id): row.content for row in connection.execute(sa.select(reports).where(wanted))}
+        return found
 
     def recount(self, stored: StoredSurvey) -> dict[str, Counter[str]]:
         """The counts of every part from the reports themselves: what the running counts must equal."""
