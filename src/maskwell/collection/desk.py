@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from maskwell.collection.cells import content_of
 from maskwell.collection.exports import export_folder
 from maskwell.collection.foreign_exports import Export, read_export
+from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import question_result, report_label
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import ID_BYTES, StateError, Store, StoredSurvey, Submission

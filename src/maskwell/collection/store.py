@@ -26,7 +26,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 
-from maskwell.collection.cells import Parts
+from maskwell.collection.report_cells import Parts
 from maskwell.collection.survey import Survey, document_text
 from maskwell.errors import InputError
 
@@ -243,14 +243,14 @@ class Store:
 
     def _write_anew(self, stored: StoredSurvey) -> None:
         """Write all reports in one transaction, by their random ids: PostgreSQL keeps the number of the last one."""
-        columns = "survey, id, content"
+        kept = sa.select(reports).where(reports.c.survey == stored.id).subquery("kept")
+        anew = sa.table("anew", *(sa.column(column.name) for column in reports.columns))
         with self.engine.begin() as connection:
-            for statement in (
-                f"CREATE TEMP TABLE anew ON COMMIT DROP AS SELECT {columns} FROM reports WHERE survey = {stored.id}",
-                f"DELETE FROM reports WHERE survey = {stored.id}",
-                f"INSERT INTO reports ({columns}) SELECT {columns} FROM anew ORDER BY id",
-            ):
-                connection.exec_driver_sql(statement)
+            connection.execute(sa.text("CREATE TEMP TABLE anew ON COMMIT DROP AS SELECT * FROM reports WHERE false"))
+            connection.execute(sa.insert(anew).from_select(list(kept.columns.keys()), sa.select(kept)))
+            connection.execute(sa.delete(reports).where(reports.c.survey == stored.id))
+            ordered = sa.select(anew).order_by(anew.c.id)
+            connection.execute(sa.insert(reports).from_select(list(reports.columns.keys()), ordered))
 
     def delete(self, code: str) -> None:
         """Remove a survey with its reports, counts and invitations, and overwrite where they stood."""

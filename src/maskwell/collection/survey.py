@@ -25,7 +25,7 @@ from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.wire import design_from_dict, read_design
-from maskwell.errors import LabelError, MaskwellError, PlanError
+from maskwell.errors import LabelError, MaskwellError, NotIdentifiableError, PlanError
 from maskwell.privacy.criteria import Demand
 from maskwell.release.plans.plan_entries import Entries, choice, flag, label, names, table, tables, text, unknown
 from maskwell.verbs.choose import choose
@@ -355,6 +355,8 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
         )
     labels = (*labels, DECLINED) if declined and labels else labels
     design = None if is_open else _make_design(asked, labels, folder, where)
+    if design is not None:
+        _check_estimable(design, where)
     labels = labels if design is None else tuple(texts(one)[0] for one in design.inputs.labels)
     if not 2 <= len(labels) <= MOST_ANSWERS:
         raise PlanError(f"{where} has {len(labels)} answers", hint=f"write 2 to {MOST_ANSWERS} in answers = [...]")
@@ -408,6 +410,14 @@ def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path, 
         raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
     except TypeError as error:
         raise PlanError(f"{where}: {shorten(str(error), 60)}", hint="see: maskwell design --help") from error
+
+
+def _check_estimable(design: Design, where: str) -> None:
+    """Reports from which no share can be estimated would be collected for nothing."""
+    try:
+        design.check_identifiable()
+    except NotIdentifiableError as error:
+        raise PlanError(f"{where}: {error.message}", hint=error.hint) from error
 
 
 def _matching(design: Design, labels: Sequence[str], where: str) -> Design:
