@@ -16,18 +16,27 @@ LOG := $(VENV)/checks.log
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check fuzz sanitize bench docs lock test-oldest clean
+.PHONY: help setup run test browser check fuzz sanitize bench docs lock test-oldest clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-12s %s\n", $$1, $$2}'
 
 setup: $(VENV)/installed.stamp  ## an environment in .venv from the lock file
 
-run: setup  ## the whole story on made-up data: a few seconds, after some minutes of setting up the first time
-	@$(BIN)/maskwell demo
+run: setup  ## the service with an example survey, on this machine: answer it, and watch its estimates move
+	@$(BIN)/maskwell serve --example
 
-test: setup  ## set up, then every check and test
+test:  ## set up, then every check and test
+	@$(MAKE) --no-print-directory --jobs=2 setup browser
 	@$(MAKE) --no-print-directory check
+
+# Tests of pages need a browser. Where this user may install packages of the system, Chromium is installed.
+BROWSERS := chromium chromium-browser google-chrome chrome
+browser:
+	@for name in $(BROWSERS); do command -v $$name > /dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then echo "set up: chromium"; \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq --yes install chromium; } > /dev/null 2>&1 && exit 0; fi; \
+	echo "no chromium: tests of pages in a browser are left out (install chromium to run them)"
 
 # The tests take all cores but do not fill them to the end, so the other checks run beside them; theirs is said last.
 check: setup  ## formatter, linter, types, import contracts, documentation, tests

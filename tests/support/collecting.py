@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from maskwell.collection.cells import content_of
+from maskwell.collection.report_cells import content_of
 from maskwell.collection.store import Store, StoredSurvey, Submission
 from maskwell.collection.survey import Survey
 

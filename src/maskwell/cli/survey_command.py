@@ -108,13 +108,64 @@ def results(code: str, database: str | None, *, as_json: bool) -> None:
     _say(content, desk.result_lines(content), as_json=as_json)
 
 
-@_command("import", "maskwell survey import 3f0c2a91d4 interviews.csv")
+@_command(
+    "import",
+    "maskwell survey import 3f0c2a91d4 interviews.csv",
+    "maskwell survey import 3f0c2a91d4 export.csv --from kobo",
+)
 @click.argument("code")
 @click.argument("file", type=FilePath())
-def import_(code: str, file: str, database: str | None, *, as_json: bool) -> None:
-    """Take reports from paper or interviews: a table with a column of reports for each question."""
-    content = _desk(database).import_file(code, file)
-    _say(content, [f"{content['imported']:,} rows imported"], as_json=as_json)
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(["offline", "qualtrics", "odk", "kobo", "limesurvey", "surveyjs", "table"]),
+    help="Where the file comes from; seen from its columns by default.",
+)
+def import_(code: str, file: str, source: str | None, database: str | None, *, as_json: bool) -> None:
+    """Take reports from elsewhere: an export of a platform or a tablet, or a table with a column for each question."""
+    desk = _desk(database)
+    content = desk.import_file(code, file, source)
+    _say(content, desk.import_lines(content), as_json=as_json)
+
+
+@_command("embed", "maskwell survey embed 3f0c2a91d4 --question cash --for qualtrics -o cash.js")
+@click.argument("code")
+@click.option("--question", metavar="NAME", required=True, help="A sensitive question of the survey.")
+@click.option(
+    "--for", "platform", type=click.Choice(["qualtrics", "limesurvey", "surveyjs"]), required=True, help="The program."
+)
+@click.option("-o", "--output", metavar="FILE", required=True, help="The snippet; it must not exist yet.")
+def embed(code: str, question: str, platform: str, output: str, database: str | None, *, as_json: bool) -> None:
+    """Write the snippet that asks one question inside another survey program and hands it the report only."""
+    content = _desk(database).embed(code, question, platform, output)
+    _say(content, [f"the snippet is in {output}; its first lines say where to paste it"], as_json=as_json)
+
+
+@_command("offline", "maskwell survey offline 3f0c2a91d4 -o survey.html")
+@click.argument("code")
+@click.option("-o", "--output", metavar="FILE", required=True, help="The page; it must not exist yet.")
+def offline(code: str, output: str, database: str | None, *, as_json: bool) -> None:
+    """Write the survey as one page that works on a tablet without a network and keeps reports until the export."""
+    content = _desk(database).offline(code, output)
+    _say(
+        content,
+        [f"the page is in {output}: copy it to the tablet", f"later: maskwell survey import {code} reports.json"],
+        as_json=as_json,
+    )
+
+
+@_command("form", "maskwell survey form 3f0c2a91d4 --device dice -o form.xlsx")
+@click.argument("code")
+@click.option("--device", type=click.Choice(["cards", "dice"]), required=True, help="What respondents draw with.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="The form; it must not exist yet.")
+def form(code: str, device: str, output: str, database: str | None, *, as_json: bool) -> None:
+    """Write the survey as an XLSForm for ODK and KoBo, with dice or cards; only what is said is entered."""
+    content = _desk(database).form(code, device, output)
+    _say(
+        content,
+        [f"the form is in {output}: upload it to ODK Central or KoBo", f"later: maskwell survey import {code} EXPORT"],
+        as_json=as_json,
+    )
 
 
 @_command("export", "maskwell survey export 3f0c2a91d4 -o collected")

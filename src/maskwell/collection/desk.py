@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from maskwell.collection.cells import content_of
 from maskwell.collection.exports import estimate_command, export_folder
+from maskwell.collection.foreign_exports import Export, read_export
+from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import question_result, report_label
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission
+from maskwell.collection.store import ID_BYTES, StateError, Store, StoredSurvey, Submission
 from maskwell.collection.survey import LARGEST, Question, Survey
 from maskwell.core.arguments import as_count
 from maskwell.core.atomic import atomic_file
@@ -114,8 +115,44 @@ class Desk:
         self.store.delete(code)
         return about
 
-    def import_file(self, code: str, path: str | Path) -> dict[str, Any]:
-        """Take rows of reports that were drawn with cards or dice; all of them, or none where one is wrong."""
+    def import_file(self, code: str, path: str | Path, source: str | None = None) -> dict[str, Any]:
+        """Take reports from elsewhere: an export of a platform, of a tablet, or a table; all rows, or none.
+
+        Rows that have ids are counted once, however often they are imported.
+        """
+        stored = self._taking(code)
+        export = read_export(stored.survey, path, source)
+        rows = _plain_rows(stored, path) if export is None else export.rows
+        contents = list(_contents(stored, rows))
+        if export is None or export.ids is None:
+            fresh = [Submission(stored.id, secrets.token_bytes(ID_BYTES), content) for content in contents]
+        else:
+            fresh = self._fresh(stored, export, contents)
+        waiting = iter(fresh)
+        while block := list(islice(waiting, _BATCH)):
+            self.store.accept(block)
+        return {
+            **self._about(stored),
+            "source": "table" if export is None else export.kind,
+            "imported": len(fresh),
+            "known": len(contents) - len(fresh),
+            "left_out": 0 if export is None else export.left_out,
+            "doubles": export is None or export.ids is None,
+        }
+
+    def import_lines(self, content: dict[str, Any]) -> list[str]:
+        """The same for people."""
+        lines = [f"{content['imported']:,} rows imported"]
+        if content["known"]:
+            lines.append(f"{content['known']:,} rows were imported before and are counted once")
+        if content["left_out"]:
+            lines.append(f"{content['left_out']:,} rows left out: unfinished, rejected or a trial, says the platform")
+        if content["doubles"]:
+            lines.append("note: the rows have no ids; importing this file again would count them twice")
+        return lines
+
+    def _taking(self, code: str) -> StoredSurvey:
+        """A survey that takes reports without an invitation."""
         stored = self.store.survey(code)
         if stored.state != "open":
             raise ReportError(f"the survey is {stored.state}", hint=f"open it: maskwell survey open {code}")
@@ -123,11 +160,51 @@ class Desk:
             raise ReportError(
                 "this survey needs an invitation for each report", hint="import into one with an open link"
             )
-        contents = list(_rows_of(stored, path))
-        rows = iter(contents)
-        while block := list(islice(rows, _BATCH)):
-            self.store.accept([Submission(stored.id, secrets.token_bytes(ID_BYTES), content) for content in block])
-        return {**self._about(stored), "imported": len(contents)}
+        return stored
+
+    def _fresh(self, stored: StoredSurvey, export: Export, contents: list[str]) -> list[Submission]:
+        """The rows that are not there yet; an error where one is there with other reports."""
+        assert export.ids is not None
+        known = self.store.contents_of(stored, export.ids)
+        for (number, _), key, content in zip(export.rows, export.ids, contents, strict=True):
+            if known.get(key, content) != content:
+                raise ReportError(
+                    f"data row {number} was imported before with other reports",
+                    hint="a report is drawn once: find out who changed the row, and remove it from the file",
+                )
+        pairs = zip(export.ids, contents, strict=True)
+        return [Submission(stored.id, key, content) for key, content in pairs if key not in known]
+
+    def embed(self, code: str, question: str, platform: str, output: str | Path) -> dict[str, Any]:
+        """Write the snippet of one question for a platform to a new file."""
+        from maskwell.collection.embeds import embed_text
+
+        stored = self._asked_elsewhere(code)
+        return self._written(stored, output, embed_text(stored.survey, question, platform).encode())
+
+    def offline(self, code: str, output: str | Path) -> dict[str, Any]:
+        """Write the survey as one page for tablets to a new file."""
+        from maskwell.collection.offline import offline_page
+
+        stored = self._asked_elsewhere(code)
+        return self._written(stored, output, offline_page(stored.survey).encode())
+
+    def form(self, code: str, device: str, output: str | Path) -> dict[str, Any]:
+        """Write the survey as a form for ODK and KoBo to a new file."""
+        from maskwell.collection.forms import form_bytes
+
+        stored = self._asked_elsewhere(code)
+        return self._written(stored, output, form_bytes(stored.survey, device))
+
+    def _asked_elsewhere(self, code: str) -> StoredSurvey:
+        stored = self.store.survey(code)
+        check_elsewhere(stored)
+        return stored
+
+    def _written(self, stored: StoredSurvey, output: str | Path, content: bytes) -> dict[str, Any]:
+        with atomic_file(Path(output), force=False, again="another name") as file:
+            file.write(content)
+        return {**self._about(stored), "output": str(output), "bytes": len(content)}
 
     def backup(self, output: str | Path) -> dict[str, Any]:
         """Write a copy of the whole database, one state of it, while the service runs."""
@@ -153,28 +230,50 @@ class Desk:
         }
 
 
-def _rows_of(stored: StoredSurvey, path: str | Path) -> Iterator[str]:
-    """The contents of the rows of a table, checked; ReportError names the row and the column."""
-    table = _columns(path, [question.name for question in stored.survey.questions])
-    codes = [_codes(question) for question in stored.survey.questions]
-    for number, row in enumerate(zip(*table, strict=True), start=1):
-        reports: dict[str, Any] = {}
-        for question, known, value in zip(stored.survey.questions, codes, row, strict=True):
-            if value in (None, ""):
-                continue
-            if str(value) not in known and not question.check_report(value):
-                raise ReportError(
-                    f"column {question.name!r}: the value in data row {number} is no report of its design",
-                    hint="write the labels of the reports as they stand in the design",
-                    values=repr(value),
-                )
-            reports[question.name] = known.get(str(value), value)
+def check_elsewhere(stored: StoredSurvey) -> None:
+    """Raise where a survey cannot be asked elsewhere: it may still change, or needs the service for invitations."""
+    if stored.state == "draft":
+        raise StateError(
+            "the survey is a draft, and its designs may still change",
+            hint=f"open it first, which freezes it: maskwell survey open {stored.code}",
+        )
+    if stored.survey.access != "open":
+        raise ParameterError(
+            "this survey needs an invitation for each report, which only the service can check",
+            hint="make a survey with an open link for people who are asked elsewhere",
+        )
+
+
+def _contents(stored: StoredSurvey, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[str]:
+    """The contents of rows, checked; ReportError names the row and the column."""
+    codes = {question.name: _codes(question) for question in stored.survey.questions}
+    for number, row in rows:
+        given = {name: value for name, value in row.items() if value not in (None, "")}
+        reports = {name: _report(stored, name, value, codes, number) for name, value in given.items()}
         if set(reports) != {question.name for question in stored.survey.asked(reports)}:
             raise ReportError(
                 f"data row {number} does not hold the questions that are asked after its open answers",
                 hint="leave a field empty where, and only where, the question is not asked",
             )
         yield content_of(stored.survey, reports)
+
+
+def _report(stored: StoredSurvey, name: str, value: Any, codes: Mapping[str, Mapping[str, int]], number: int) -> Any:
+    """The code of a report, or a text of 0 and 1."""
+    question = stored.survey.by_name[name]
+    if str(value) not in codes[name] and not question.check_report(value):
+        raise ReportError(
+            f"column {name!r}: the value in data row {number} is no report of its design",
+            hint="write the labels of the reports as they stand in the design",
+            values=repr(value),
+        )
+    return codes[name].get(str(value), value)
+
+
+def _plain_rows(stored: StoredSurvey, path: str | Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    names = [question.name for question in stored.survey.questions]
+    for number, row in enumerate(zip(*_columns(path, names), strict=True), start=1):
+        yield number, dict(zip(names, row, strict=True))
 
 
 def _codes(question: Question) -> dict[str, int]:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from maskwell.collection.cells import content_of
+from maskwell.collection.report_cells import content_of
 from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission, Verdict, token_hash
 from maskwell.errors import ReportError
 

@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
-from maskwell.collection.cells import content_of
+from maskwell.collection.report_cells import content_of
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission
 from maskwell.collection.studio import studio_routes

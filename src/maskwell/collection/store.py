@@ -27,7 +27,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 
-from maskwell.collection.cells import Parts
+from maskwell.collection.report_cells import Parts
 from maskwell.collection.survey import Survey, document_text
 from maskwell.errors import InputError
 
@@ -36,6 +36,7 @@ Verdict: TypeAlias = Literal["accepted", "closed", "invitation", "conflict"]
 TOKEN_BYTES = 16
 ID_BYTES = 16
 EXPORT_ROWS = 10_000
+MOST_KEYS = 1_000
 RACES = 100
 
 metadata = sa.MetaData()
@@ -248,15 +249,16 @@ class Store:
 
     def _write_anew(self, stored: StoredSurvey) -> None:
         """Write all reports in one transaction, by their random ids: PostgreSQL keeps the number of the last one."""
-        columns = "survey, id, content"
+        kept = sa.select(reports).where(reports.c.survey == stored.id).subquery("kept")
+        anew = sa.table("anew", *(sa.column(column.name) for column in reports.columns))
         with self.engine.begin() as connection:
-            for statement in (
-                f"CREATE TEMP TABLE anew ON COMMIT DROP AS SELECT {columns} FROM reports WHERE survey = {stored.id}",
-                f"DELETE FROM reports WHERE survey = {stored.id}",
-                f"INSERT INTO reports ({columns}) SELECT {columns} FROM anew ORDER BY id",
-                f"UPDATE tallies SET count = count WHERE survey = {stored.id}",  # else the last report's cells stand out
-            ):
-                connection.exec_driver_sql(statement)
+            connection.execute(sa.text("CREATE TEMP TABLE anew ON COMMIT DROP AS SELECT * FROM reports WHERE false"))
+            connection.execute(sa.insert(anew).from_select(list(kept.columns.keys()), sa.select(kept)))
+            connection.execute(sa.delete(reports).where(reports.c.survey == stored.id))
+            ordered = sa.select(anew).order_by(anew.c.id)
+            connection.execute(sa.insert(reports).from_select(list(reports.columns.keys()), ordered))
+            touched = sa.update(tallies).where(tallies.c.survey == stored.id)
+            connection.execute(touched.values(count=tallies.c.count))  # else the cells of the last report stand out
 
     def delete(self, code: str) -> None:
         """Remove a survey with its reports, counts and invitations, and overwrite where they stood."""
@@ -440,6 +442,15 @@ class Store:
         with self.reader.connect().execution_options(stream_results=True) as connection:
             for rows in connection.execute(chosen).partitions(EXPORT_ROWS):
                 yield from (row[0] for row in rows)
+
+    def contents_of(self, stored: StoredSurvey, ids: Sequence[bytes]) -> dict[bytes, str]:
+        """The contents of those of these submissions that are there."""
+        found: dict[bytes, str] = {}
+        with self.reader.connect() as connection:
+            for at in range(0, len(ids), MOST_KEYS):
+                wanted = (reports.c.survey == stored.id) & reports.c.id.in_(ids[at : at + MOST_KEYS])
+                found |= {bytes(row.id): row.content for row in connection.execute(sa.select(reports).where(wanted))}
+        return found
 
     def recount(self, stored: StoredSurvey) -> dict[str, Counter[str]]:
         """The counts of every part from the reports themselves: what the running counts must equal."""

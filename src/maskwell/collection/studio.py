@@ -20,8 +20,12 @@ from starlette.routing import BaseRoute, Route
 
 from maskwell.collection.accounts import AccessError, Accounts, Role, Session
 from maskwell.collection.application import LARGEST_BODY, Service, read_body, status_of
+from maskwell.collection.desk import check_elsewhere
 from maskwell.collection.drafts import consequences, survey_text
+from maskwell.collection.embeds import embed_text, field_name
 from maskwell.collection.exports import EXPORTS, export_bytes
+from maskwell.collection.forms import form_bytes
+from maskwell.collection.offline import offline_page
 from maskwell.collection.programs import Programs
 from maskwell.collection.results import question_result, table_result
 from maskwell.collection.store import NoSurveyError, StoredSurvey
@@ -39,6 +43,7 @@ POLICY = (
 SHEET_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+PLATFORM_NAMES = {"qualtrics": "Qualtrics", "limesurvey": "LimeSurvey", "surveyjs": "SurveyJS"}
 MOST_INVITATIONS = 100_000
 LARGEST_FORM = 3 * LARGEST + LARGEST_BODY
 """Bytes: a survey file, each of whose bytes may be written as three."""
@@ -84,6 +89,9 @@ class Studio:
             Route("/studio/s/{code}/table.json", self.signed_in(self.table)),
             Route("/studio/s/{code}/device/{name}", self.signed_in(self.device)),
             Route("/studio/s/{code}/export.{kind}", self.signed_in(self.export)),
+            Route("/studio/s/{code}/embed/{platform}/{name:path}", self.signed_in(self.embed)),
+            Route("/studio/s/{code}/offline.html", self.signed_in(self.offline)),
+            Route("/studio/s/{code}/form-{device}.xlsx", self.signed_in(self.form)),
             Route("/studio/key", self.signed_in(self.key), methods=["POST"]),
             Route("/studio/s/{code}/{change}", self.signed_in(self.change), methods=["POST"]),
         ]
@@ -230,6 +238,8 @@ class Studio:
                 "unused": self.service.store.unused_invitations(stored.code),
                 "address": f"{self.service.settings.address}/s/{stored.code}",
                 "exports": EXPORTS,
+                "platforms": PLATFORM_NAMES,
+                "elsewhere": stored.state != "draft" and stored.survey.access == "open",
                 "factor": f"{Printed(stored.survey.parity):.3g}",
             }
 
@@ -360,6 +370,35 @@ class Studio:
         name, content = await run_in_threadpool(read)
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
         return Response(content, media_type="application/zip", headers=headers)
+
+    # ---- where people already ask
+
+    async def embed(self, request: Request, session: Session) -> Response:
+        """The snippet of one question for another survey program."""
+        name, platform = (request.path_params[key] for key in ("name", "platform"))
+        kind = "html" if platform == "limesurvey" else "js"
+        file = f"{field_name(name)}-{platform}.{kind}.txt"
+        return await self._file(request, session, file, lambda survey: embed_text(survey, name, platform).encode())
+
+    async def offline(self, request: Request, session: Session) -> Response:
+        """The survey as one page for tablets; always a file, so that it never runs at the studio's address."""
+        file = f"survey-{request.path_params['code']}.html"
+        return await self._file(request, session, file, lambda survey: offline_page(survey).encode())
+
+    async def form(self, request: Request, session: Session) -> Response:
+        """The survey as a form for ODK and KoBo."""
+        device = request.path_params["device"]
+        file = f"survey-{request.path_params['code']}-{device}.xlsx"
+        return await self._file(request, session, file, lambda survey: form_bytes(survey, device))
+
+    async def _file(self, request: Request, session: Session, name: str, make: Callable[[Survey], bytes]) -> Response:
+        def read() -> bytes:
+            stored, _ = self._seen(request, session)
+            check_elsewhere(stored)
+            return make(stored.survey)
+
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+        return Response(await run_in_threadpool(read), media_type="application/octet-stream", headers=headers)
 
     async def check(self, request: Request) -> Response:
         """What a sceptic can check, and how."""

@@ -26,7 +26,7 @@ from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.wire import design_from_dict, read_design
-from maskwell.errors import LabelError, MaskwellError, PlanError
+from maskwell.errors import LabelError, MaskwellError, NotIdentifiableError, PlanError
 from maskwell.privacy.criteria import Demand
 from maskwell.release.plans.plan_entries import Entries, choice, flag, label, names, table, tables, text, unknown
 from maskwell.verbs.choose import choose
@@ -369,6 +369,8 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
     _check_size(len(labels) or 2, where)
     design = None if is_open else _make_design(asked, labels, folder, where)
     _check_size(len(labels) if design is None else design.k, where)
+    if design is not None:
+        _check_estimable(design, where)
     labels = labels if design is None else tuple(texts(one)[0] for one in design.inputs.labels)
     if len(set(labels)) < len(labels):
         raise PlanError(f"{where}: two answers of the design are written alike", hint="give them different labels")
@@ -394,7 +396,7 @@ def _column(value: Any, name: str) -> str:
     column = text(value, name)
     if len(column) > LONGEST_NAME or not column.isprintable() or set(column) & set("/\\") or column.startswith("."):
         raise PlanError(
-            f"{name} has more than {LONGEST_NAME} characters, begins with a dot, or has a slash or an invisible character",
+            f"{name} has over {LONGEST_NAME} characters, begins with a dot, or has a slash or an invisible character",
             hint="write a short name such as paid_in_cash",
         )
     return column
@@ -463,6 +465,14 @@ def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path |
         raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
     except TypeError as error:
         raise PlanError(f"{where}: {shorten(str(error), 60)}", hint="see: maskwell design --help") from error
+
+
+def _check_estimable(design: Design, where: str) -> None:
+    """Reports from which no share can be estimated would be collected for nothing."""
+    try:
+        design.check_identifiable()
+    except NotIdentifiableError as error:
+        raise PlanError(f"{where}: {error.message}", hint=error.hint) from error
 
 
 def _matching(design: Design, labels: Sequence[str], where: str) -> Design:

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, database, opened, submission
 
-from maskwell.collection.cells import Parts
+from maskwell.collection.report_cells import Parts
 from maskwell.collection.store import NoSurveyError, StateError, Store, StoredSurvey, invitations, reports, token_hash
 from maskwell.collection.survey import Survey
 

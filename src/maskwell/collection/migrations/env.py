@@ -6,5 +6,13 @@ from alembic import context
 
 from maskwell.collection.store import metadata
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, transactional_ddl=True)
-context.run_migrations()
+
+def run() -> None:
+    """Bring the tables of the connection to the version that was asked for."""
+    connection = context.config.attributes["connection"]
+    context.configure(connection=connection, target_metadata=metadata, transactional_ddl=True)
+    context.run_migrations()
+
+
+if hasattr(context, "config"):  # Alembic runs this file; whoever only imports it changes nothing
+    run()

@@ -168,10 +168,7 @@ class ReleasePlan:
         return self.protection_of(stage).publish == INCLUDED
 
     def check_private(self, *, private: bool) -> None:
-        """Raise for draws that somebody could repeat, unless the release is marked as a demonstration.
-
-        >>> ReleasePlan.of([]).check_private(private=True)
-        """
+        """Raise for draws that somebody could repeat, unless the release is marked as a demonstration."""
         if not private and not self.demonstration:
             raise PublishError(
                 "the draws come from a seed: whoever tries seeds can undo the protection",

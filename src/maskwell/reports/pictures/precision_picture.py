@@ -312,6 +312,7 @@ def _sampling_line() -> dict[str, Any]:
 
 
 MARGIN_LEFT, MARGIN_TOP, MARGIN_HEIGHT = 46, 34, 236
+SMALL_MARGIN = 0.001
 CURVE_POINTS = 121
 REACH = 4
 """The picture goes from a quarter of the respondents to four times as many."""
@@ -386,8 +387,9 @@ def _margins_in_words(plan: SamplePlan, rows: list[list[str]]) -> str:
 
 def _draw_margins(canvas: Canvas, plan: SamplePlan, curve: _Curve, notes: list[Note]) -> None:
     right = canvas.width - (14 if canvas.narrow else 128)
-    axes = canvas.axes(left=MARGIN_LEFT, top=MARGIN_TOP, width=right - MARGIN_LEFT, height=MARGIN_HEIGHT)
     top = float(curve.margin[0]) * 1.06
+    left = MARGIN_LEFT if top >= SMALL_MARGIN else MARGIN_LEFT + 16  # more digits stand beside small margins
+    axes = canvas.axes(left=left, top=MARGIN_TOP, width=right - left, height=MARGIN_HEIGHT)
     axes.set(xscale="log", xlim=(curve.n[0], curve.n[-1]), ylim=(0, top))
     ticks = round_numbers(float(curve.n[0]), float(curve.n[-1]))
     set_numbers(axes.xaxis, ticks)

@@ -1,0 +1,342 @@
+"""Exports of the places where people were asked: Qualtrics, LimeSurvey, SurveyJS, ODK, KoBo, and our file for tablets.
+
+Each becomes rows with one value for each question, and an id for each row where the export has one: the same row gets
+the same id every time, so that a file can be imported twice and is counted once. Values are never part of a message.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from maskwell.collection.embeds import field_name, limesurvey_code
+from maskwell.collection.forms import choice_names, form_names, reports_of
+from maskwell.collection.store import ID_BYTES
+from maskwell.collection.survey import Question, Survey
+from maskwell.core.documents import from_json, read_document
+from maskwell.errors import DataFileError, ParameterError, ReportError
+
+LARGEST = 256 << 20
+"""Bytes of an export."""
+
+LONGEST_HEADER = 1 << 20
+_OWN_ID = re.compile(r"[0-9a-f]{32}")
+_PREVIEWS = {"Survey Preview", "Survey Test"}
+Line = Mapping[str, Any]
+"""One row of an export as it was read: values by the names of its columns."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """The rows of a file.
+
+    Attributes
+    ----------
+    kind
+        Where it comes from.
+    rows
+        For each respondent the number of the data row, from 1, and the value of each question; None where empty.
+    ids
+        Of the submissions, in the order of the rows; None where the export has none.
+    left_out
+        Rows that the platform itself calls unfinished, rejected or a trial.
+    """
+
+    kind: str
+    rows: Sequence[tuple[int, Mapping[str, Any]]]
+    ids: Sequence[bytes] | None
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Format:
+    """What an export looks like.
+
+    Attributes
+    ----------
+    marks
+        Columns by which it is known; all of one of these groups.
+    ids
+        Columns that can hold the id of a row; the first that is there is taken.
+    plain
+        The name of a question within the name of its column.
+    is_left_out
+        Whether the platform says that a row is no answer.
+    """
+
+    marks: tuple[frozenset[str], ...]
+    ids: tuple[str, ...]
+    plain: Callable[[str], str] = str
+    is_left_out: Callable[[Line], bool] = lambda _: False
+
+
+def _unfinished_qualtrics(line: Line) -> bool:
+    finished = str(line.get("Finished", "True")).lower() in ("true", "1")
+    return not finished or line.get("Status") in _PREVIEWS or line.get("DistributionChannel") == "preview"
+
+
+def _unfinished_limesurvey(line: Line) -> bool:
+    return any(line.get(name) == "" for name in ("submitdate", "Date submitted", "submitdate. Date submitted"))
+
+
+def _marks(*groups: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(group.split("|")) for group in groups)
+
+
+FORMATS: Mapping[str, Format] = {
+    "offline": Format(marks=_marks("maskwell_id"), ids=("maskwell_id",)),
+    "qualtrics": Format(
+        marks=_marks("ResponseId|Finished", "StartDate|EndDate|RecordedDate"),
+        ids=("ResponseId",),
+        plain=lambda name: name.removeprefix("__js_"),
+        is_left_out=_unfinished_qualtrics,
+    ),
+    "odk": Format(
+        marks=_marks("SubmissionDate|KEY", "SubmissionDate|meta-instanceID", "SubmissionDate|SubmitterID"),
+        ids=("KEY", "meta-instanceID", "instanceID"),
+        plain=lambda name: name.rsplit("-", 1)[-1],
+        is_left_out=lambda line: line.get("ReviewState") == "rejected",
+    ),
+    "kobo": Format(
+        marks=_marks("_uuid", "_submission_time|_index"),
+        ids=("_uuid", "_id"),
+        plain=lambda name: name.rsplit("/", 1)[-1],
+        is_left_out=lambda line: line.get("_validation_status") == "validation_status_not_approved",
+    ),
+    "limesurvey": Format(
+        marks=_marks("submitdate", "lastpage|startlanguage", "Date submitted", "submitdate. Date submitted"),
+        ids=("id", "Response ID", "id. Response ID"),
+        plain=lambda name: name.split(".", 1)[0],
+        is_left_out=_unfinished_limesurvey,
+    ),
+    "surveyjs": Format(marks=(), ids=("id", "_id", "Id", "instanceId", "responseId")),
+}
+SOURCES = (*FORMATS, "table")
+"""What ``--from`` takes; a table has a column of reports for each question, and no ids."""
+
+
+def read_export(survey: Survey, path: str | Path, source: str | None = None) -> Export | None:
+    """The rows of an export; None for a plain table of reports, which has no ids.
+
+    Parameters
+    ----------
+    source
+        One of :data:`SOURCES`; by default it is seen from the file.
+    """
+    if source is not None and source not in SOURCES:
+        raise ParameterError(f"nothing is read from {source!r}", hint=f"one of {', '.join(SOURCES)}")
+    if source == "table" or (source is None and not _is_export(path)):
+        return None
+    content = read_document(path, error=DataFileError, hint="check the path of the export", largest=LARGEST)
+    content = content.removeprefix("\ufeff")
+    if content.lstrip()[:1] in ("{", "["):
+        return _from_json(survey, path, content, source)
+    lines, header = _lines(path, content)
+    kind = source or _kind_of(header)
+    return None if kind is None else _export(survey, path, kind, lines, header, is_sure=source is not None)
+
+
+def _is_export(path: str | Path) -> bool:
+    """Whether a file begins as an export does; a table that does not may be of any size and encoding."""
+    if Path(path).suffix.lower() not in (".csv", ".json", ".txt"):
+        return False
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(LONGEST_HEADER).decode("utf-8-sig", errors="ignore").lstrip()
+    except OSError:
+        return False  # whoever reads the table says what is wrong with it
+    if start[:1] in ("{", "["):
+        return True
+    first = start.partition("\n")[0].rstrip("\r")
+    return _kind_of(next(iter(_csv_rows(path, first)), [])) is not None
+
+
+def _kind_of(header: Sequence[str]) -> str | None:
+    names = set(header)
+    return next((kind for kind, form in FORMATS.items() if any(mark <= names for mark in form.marks)), None)
+
+
+# ---- the files
+
+
+def _csv_rows(path: str | Path, content: str) -> list[list[str]]:
+    """The rows of a CSV file, with the separator that finds the most columns in its first line."""
+    try:
+        first = content.partition("\n")[0]
+        comma = max(",;\t", key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
+        return [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=comma) if row]
+    except csv.Error as error:
+        raise DataFileError(f"{path} is no CSV file", hint="export the answers again") from error
+
+
+def _lines(path: str | Path, content: str) -> tuple[list[tuple[int, Line]], list[str]]:
+    """The data rows with their numbers, and the header; the two further header rows of Qualtrics are left away."""
+    rows = _csv_rows(path, content)
+    if not rows:
+        raise DataFileError(f"{path} is empty", hint="export the answers again")
+    header = rows[0]
+    twice = next((name for at, name in enumerate(header) if name and name in header[:at]), None)
+    if twice is not None:
+        raise DataFileError(f"{path} has two columns {twice!r}", hint="remove one of them, and import again")
+    data = rows[3:] if len(rows) > 2 and any(one.startswith('{"ImportId"') for one in rows[2]) else rows[1:]
+    for number, row in enumerate(data, start=1):
+        if len(row) != len(header):
+            raise DataFileError(
+                f"{path}: data row {number} has {len(row)} fields, and the header has {len(header)}",
+                hint="export the answers again, and do not edit the file",
+            )
+    return [(number, dict(zip(header, row, strict=True))) for number, row in enumerate(data, start=1)], header
+
+
+def _from_json(survey: Survey, path: str | Path, content: str, source: str | None) -> Export:
+    try:
+        given = from_json(content)
+    except (ValueError, RecursionError) as error:
+        raise DataFileError(f"{path} is not JSON", hint="export the answers again") from error
+    if isinstance(given, Mapping) and given.get("maskwell") == "reports":
+        return _from_tablet(survey, path, given)
+    listed = given if isinstance(given, list) else None
+    if listed is None or not all(isinstance(one, Mapping) for one in listed):
+        raise DataFileError(f"{path} is no list of answers", hint="export a list with one object for each respondent")
+    header = list(dict.fromkeys(key for one in listed for key in one))
+    lines = [*enumerate(listed, start=1)]
+    return _export(survey, path, source or "surveyjs", lines, header, is_sure=source is not None)
+
+
+def _from_tablet(survey: Survey, path: str | Path, given: Mapping[str, Any]) -> Export:
+    if given.get("survey") != survey.fingerprint:
+        raise ReportError(f"{path} holds reports of another survey", hint="see its fingerprint: maskwell survey list")
+    listed = given.get("reports")
+    if given.get("version") != 1 or not isinstance(listed, list):
+        raise DataFileError(f"{path} is no file of reports of this version", hint="export it again from the tablet")
+    rows: list[tuple[int, Mapping[str, Any]]] = []
+    for number, one in enumerate(listed, start=1):
+        if not isinstance(one, Mapping) or not isinstance(one.get("reports"), Mapping):
+            raise DataFileError(f"{path}: entry {number} holds no reports", hint="export it again from the tablet")
+        rows.append((number, {name: _label(survey, name, code, number) for name, code in one["reports"].items()}))
+    ids = [_own_id(number, one.get("id")) for number, one in enumerate(listed, start=1)]
+    return Export("offline", rows, _distinct(ids, [number for number, _ in rows], "id"))
+
+
+def _label(survey: Survey, name: str, code: Any, number: int) -> str:
+    """The text of a report that the page for tablets wrote as a code, or as 0 and 1."""
+    question = survey.by_name.get(name)
+    if question is None:
+        raise ReportError(f"entry {number} has a question {name!r}", hint="import it into the survey it is of")
+    if not question.check_report(code):
+        raise ReportError(
+            f"question {name!r}: entry {number} holds no report of its design",
+            hint="export it again from the tablet",
+            values=repr(code),
+        )
+    return str(code) if question.reports is None else reports_of(question)[code]
+
+
+# ---- rows
+
+
+def _export(
+    survey: Survey, path: str | Path, kind: str, lines: Sequence[tuple[int, Line]], header: list[str], *, is_sure: bool
+) -> Export:
+    form = FORMATS[kind]
+    columns = {question.name: _column(path, survey, question, kind, header) for question in survey.questions}
+    kept = [(number, line) for number, line in lines if not form.is_left_out(line)]
+    known = {question.name: _known_texts(question, survey) for question in survey.questions}
+    rows = [
+        (number, {name: _value(line.get(column), known[name]) for name, column in columns.items()})
+        for number, line in kept
+    ]
+    return Export(kind, rows, _ids(path, kind, kept, header, is_sure=is_sure), len(lines) - len(kept))
+
+
+def _column(path: str | Path, survey: Survey, question: Question, kind: str, header: Sequence[str]) -> str:
+    """The column of a question: its name, or the name that the platform takes for it."""
+    if question.name in header:
+        return question.name
+    wanted = {question.name, form_names(survey)[question.name], field_name(question.name)}
+    wanted |= {limesurvey_code(question.name)} if kind == "limesurvey" else set()
+    found = [name for name in header if FORMATS[kind].plain(name) in wanted]
+    if len(found) > 1:
+        raise DataFileError(
+            f"{path} has several columns for question {question.name!r}", hint="remove all but the one with reports"
+        )
+    if found or kind == "surveyjs":  # a list of objects leaves out what nobody was asked
+        return found[0] if found else question.name
+    raise DataFileError(f"{path} has no column {question.name!r}", hint="export names and not texts of the questions")
+
+
+def _known_texts(question: Question, survey: Survey) -> dict[str, str]:
+    """The label for each text that can only mean one report: labels, names of choices, texts in all languages."""
+    labels = reports_of(question)
+    meant: dict[str, set[str]] = {}
+    for label, name in zip(labels, choice_names(labels), strict=True):
+        spoken = question.answers.get(label, {})
+        for text in {name, *(spoken.get(one, label) for one in survey.languages)}:
+            meant.setdefault(text, set()).add(label)
+    certain = {text: next(iter(which)) for text, which in meant.items() if len(which) == 1}
+    return certain | {label: label for label in labels}
+
+
+def _value(given: Any, known: Mapping[str, str]) -> Any:
+    if given is None or given == "":
+        return None
+    return known.get(given, given) if isinstance(given, str) else given
+
+
+# ---- ids
+
+
+def _ids(
+    path: str | Path, kind: str, lines: Sequence[tuple[int, Line]], header: Sequence[str], *, is_sure: bool
+) -> list[bytes] | None:
+    column = next((name for name in FORMATS[kind].ids if name in header), None)
+    if column is None:
+        if not is_sure:
+            raise DataFileError(
+                f"{path} looks like an export of {kind} without a column of ids",
+                hint=f"export it with ids; or say --from {kind}, and import the file once only",
+            )
+        return None
+    make = _own_id if kind == "offline" else lambda number, given: _derived(kind, column, number, given)
+    return _distinct([make(number, line.get(column)) for number, line in lines], [one for one, _ in lines], column)
+
+
+def _derived(kind: str, column: str, number: int, given: Any) -> bytes:
+    """The id of a submission from that of the row: the same every time, and no other row's.
+
+    >>> _derived("kobo", "_uuid", 1, "f81d4fae").hex()
+    '8b6c0e3d39c66c45930ab53e95a0c05b'
+    """
+    if given is None or given == "" or isinstance(given, Mapping | list):
+        raise _no_id(column, number)
+    return hashlib.sha256(f"{kind}\0{given}".encode()).digest()[:ID_BYTES]
+
+
+def _own_id(number: int, given: Any) -> bytes:
+    if not isinstance(given, str) or not _OWN_ID.fullmatch(given):
+        raise _no_id("maskwell_id", number)
+    return bytes.fromhex(given)
+
+
+def _no_id(column: str, number: int) -> ReportError:
+    return ReportError(
+        f"column {column!r}: data row {number} has no id that can be used", hint="export the answers again"
+    )
+
+
+def _distinct(ids: list[bytes], numbers: Sequence[int], column: str) -> list[bytes]:
+    before: dict[bytes, int] = {}
+    for number, one in zip(numbers, ids, strict=True):
+        if one in before:
+            raise ReportError(
+                f"column {column!r}: data rows {before[one]} and {number} have the same id",
+                hint="export the answers again, and do not edit the file",
+            )
+        before[one] = number
+    return ids

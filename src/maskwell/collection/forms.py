@@ -1,0 +1,290 @@
+"""A survey as an XLSForm, for ODK and KoBo: an interviewer asks, the respondent draws a card or rolls dice.
+
+The form has no place for a true answer: a sensitive question is a note with the instructions, then the list of reports.
+Its design must be carried out exactly by the device, since the reports are estimated from with that very design.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, cast
+
+from maskwell.collection.embeds import field_name, report_texts, static_text
+from maskwell.collection.survey import Question, Survey, Texts
+from maskwell.designs.set_reports import SetDesign
+from maskwell.errors import MaskwellError, MissingExtraError, ParameterError
+from maskwell.procedures.decks import Card
+from maskwell.procedures.dice_spinner import DiceTable
+from maskwell.procedures.realisation import Device, make_device
+
+DEVICES = ("cards", "dice")
+MOST_LINES = 24
+"""Lines of a dice table that people can find their way in on a screen."""
+
+Row = dict[str, "str | dict[str, str]"]
+"""A row of a sheet; a text in each language becomes one column for each."""
+
+
+def form_bytes(survey: Survey, device: str) -> bytes:
+    """The file (.xlsx) with the sheets survey, choices and settings.
+
+    Written with XlsxWriter, which only writes, needs no other package and gives the same bytes every time.
+    """
+    if device not in DEVICES:
+        raise ParameterError(f"there are no forms for {device!r}", hint=f"one of {', '.join(DEVICES)}")
+    form = _Form(survey, device)
+    sheets = {"survey": form.survey_rows(), "choices": form.choice_rows(), "settings": form.settings()}
+    return _workbook(survey, sheets)
+
+
+def form_names(survey: Survey) -> dict[str, str]:
+    """The names that questions have in the form and in its exports."""
+    return dict(zip(survey.by_name, _distinct(survey.by_name), strict=True))
+
+
+def choice_names(labels: Sequence[str]) -> list[str]:
+    """The names that answers or reports have in the form and in its exports, in their order.
+
+    >>> choice_names(["never", "once or twice", "never!"])
+    ['never', 'once_or_twice', 'never_2']
+    """
+    return _distinct(labels)
+
+
+def _distinct(labels: Iterable[str]) -> list[str]:
+    names: list[str] = []
+    for label in labels:
+        plain = field_name(label)
+        number = 1
+        while (name := plain if number == 1 else f"{plain}_{number}").lower() in {one.lower() for one in names}:
+            number += 1
+        names.append(name)
+    return names
+
+
+@dataclass(frozen=True)
+class _Form:
+    """The rows of a form."""
+
+    survey: Survey
+    medium: str
+
+    @property
+    def names(self) -> dict[str, str]:
+        return form_names(self.survey)
+
+    def say(self, key: str, **values: Any) -> dict[str, str]:
+        """A text of ours in every language of the survey, in English where we do not speak it."""
+        words = json.loads(static_text("forms.json"))
+        spoken = {one: str(words.get(one, words["en"])[key]) for one in self.survey.languages}
+        return {one: _filled(text, one, values) for one, text in spoken.items()}
+
+    def survey_rows(self) -> list[Row]:
+        rows: list[Row] = [{"type": "note", "name": "maskwell_start", "label": _joined(self._opening(), "\n\n")}]
+        for question in self.survey.questions:
+            rows += self._open(question) if question.design is None else self._sensitive(question)
+        if self.survey.thanks:
+            rows.append({"type": "note", "name": "maskwell_end", "label": dict(self.survey.thanks)})
+        return rows
+
+    def _opening(self) -> list[Mapping[str, str]]:
+        return [texts for texts in (self.survey.title, self.survey.introduction) if texts]
+
+    def _open(self, question: Question) -> list[Row]:
+        name = self.names[question.name]
+        row: Row = {"type": f"select_one {name}", "name": name, "label": dict(question.ask), "required": "yes"}
+        return [{**row, "hint": dict(question.help), "relevant": self._relevant(question)}]
+
+    def _sensitive(self, question: Question) -> list[Row]:
+        name = self.names[question.name]
+        group, note = f"{name}__asked", f"{name}__how"
+        return [
+            {"type": "begin_group", "name": group, "relevant": self._relevant(question), "appearance": "field-list"},
+            {"type": "note", "name": note, "label": _joined(self._instructions(question), "\n\n")},
+            {
+                "type": f"select_one {name}",
+                "name": name,
+                "label": self.say("report"),
+                "hint": self.say("report_hint"),
+                "required": "yes",
+            },
+            {"type": "end_group", "name": group},
+        ]
+
+    def _relevant(self, question: Question) -> str:
+        """The condition of the form that stands for ``show_if``."""
+        every = []
+        for other, after in question.show_if.items():
+            known = dict(zip(self.survey.by_name[other].labels, _answer_names(self.survey.by_name[other]), strict=True))
+            every.append(" or ".join(f"${{{self.names[other]}}} = '{known[one]}'" for one in after))
+        return " and ".join(f"({one})" for one in every)
+
+    def choice_rows(self) -> list[Row]:
+        rows: list[Row] = []
+        for question in self.survey.questions:
+            labels = reports_of(question)
+            for label, name in zip(labels, choice_names(labels), strict=True):
+                said = question.answers.get(label, dict.fromkeys(self.survey.languages, label))
+                rows.append({"list_name": self.names[question.name], "name": name, "label": dict(said)})
+        return rows
+
+    def settings(self) -> list[Row]:
+        first, mark = self.survey.languages[0], self.survey.fingerprint.removeprefix("sha256:")
+        return [
+            {
+                "form_title": self.survey.title[first],
+                "form_id": f"maskwell_{mark[:12]}",
+                "version": mark[:16],
+                "default_language": language_name(first),
+            }
+        ]
+
+    # ---- what respondents are told
+
+    def _instructions(self, question: Question) -> list[Mapping[str, str]]:
+        device = _device(question, self.medium)
+        asked: list[Mapping[str, str]] = [question.ask, *([question.help] if question.help else [])]
+        if device.procedure is not None:
+            return [*asked, self.say("think"), self.say("follow_sheet")]
+        if device.dice is None:
+            return [*asked, *(self.say(key) for key in ("think", "draw_card", "follow_card", "card_back"))]
+        table = _joined(self._table(question, device.dice), "\n\n")
+        return [*asked, self.say("think"), self._roll(device.dice), table, self.say("say_only")]
+
+    def _roll(self, table: DiceTable) -> dict[str, str]:
+        if table.dice == 1:
+            return self.say("roll_one")
+        return self.say("roll_sum") if table.sums() is not None else self.say("roll_two", count=table.dice)
+
+    def _table(self, question: Question, table: DiceTable) -> list[Mapping[str, str]]:
+        """A line for each range of what the dice show."""
+        sums = table.sums()
+        if sums is not None:
+            ranges: list[tuple[str, str, int | None]] = [(str(low), str(high), kind) for low, high, kind in sums]
+        else:
+            ranges = [(_shown(table, run.first), _shown(table, run.last), run.kind) for run in table.runs()]
+        if len(ranges) > MOST_LINES:
+            raise ParameterError(
+                f"question {question.name!r}: its dice table has {len(ranges)} lines",
+                hint="use --device cards, or a design with fewer kinds of instructions",
+            )
+        return [self._line(question, table, *one) for one in ranges]
+
+    def _line(self, question: Question, table: DiceTable, low: str, high: str, kind: int | None) -> dict[str, str]:
+        where = (
+            dict.fromkeys(self.survey.languages, low) if low == high else self.say("range", **{"from": low, "to": high})
+        )
+        what = self.say("again") if kind is None else self._rule(question, table.deck.cards[kind])
+        return {one: f"**{where[one]}**: {what[one]}" for one in self.survey.languages}
+
+    def _rule(self, question: Question, card: Card) -> Mapping[str, str]:
+        """What a card tells: the truth, a word, or a word for each truth."""
+        reports = reports_of(question)
+        said = [reports[code] for code in card.answers]
+        if len(set(said)) == 1:
+            return self.say("say_fixed", report=self._texts(question, said[0]))
+        if said == list(question.labels):
+            return self.say("say_truth")
+        pairs = zip(question.labels, said, strict=True)
+        rules = [self.say("say_if", answer=question.answers[a], report=self._texts(question, r)) for a, r in pairs]
+        return _joined(rules, "; ")
+
+    def _texts(self, question: Question, report: str) -> Texts:
+        return question.answers.get(report, dict.fromkeys(self.survey.languages, report))
+
+
+def reports_of(question: Question) -> list[str]:
+    """The labels of the reports of a question; of an open one those of its answers."""
+    return report_texts(question) or []
+
+
+def _answer_names(question: Question) -> list[str]:
+    return choice_names(question.labels)
+
+
+def _device(question: Question, medium: str) -> Device:
+    """The device that carries out the design exactly; ParameterError where there is none."""
+    assert question.design is not None
+    if isinstance(question.design, SetDesign):
+        raise ParameterError(
+            f"question {question.name!r}: its reports are sets, which no list of a form can hold",
+            hint="choose a design that reports one answer",
+        )
+    try:
+        device = make_device(question.design, medium=cast(Literal["cards", "dice"], medium))
+    except MaskwellError as error:
+        raise _no_device(question, medium) from error
+    if device.deck.realised.exact_matrix() != question.design.exact_matrix():
+        raise _no_device(question, medium)
+    return device
+
+
+def _no_device(question: Question, medium: str) -> ParameterError:
+    return ParameterError(
+        f"question {question.name!r}: no {medium} of a handy size carry out its design exactly",
+        hint="state its demand as a small fraction, such as design = { gamma = 4 }",
+        design=question.design,
+    )
+
+
+def _shown(table: DiceTable, outcome: int) -> str:
+    return "-".join(map(str, table.shown(outcome)))
+
+
+def _filled(text: str, language: str, values: Mapping[str, Any]) -> str:
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", str(value[language] if isinstance(value, Mapping) else value))
+    return text
+
+
+def _joined(texts: Sequence[Mapping[str, str]], between: str) -> dict[str, str]:
+    return {one: between.join(text[one] for text in texts) for one in texts[0]}
+
+
+# ---- the file
+
+
+def language_name(code: str) -> str:
+    """A language as XLSForm names it.
+
+    >>> language_name("de"), language_name("ka")
+    ('Deutsch (de)', 'ka (ka)')
+    """
+    known = json.loads(static_text("wording.json")).get(code, {})
+    return f"{known.get('name', code)} ({code})"
+
+
+def _workbook(survey: Survey, sheets: Mapping[str, list[Row]]) -> bytes:
+    try:
+        import xlsxwriter
+    except ImportError as error:
+        raise MissingExtraError(
+            "writing forms needs XlsxWriter, which is not installed", hint="pip install 'maskwell[serve]'"
+        ) from error
+    packed = io.BytesIO()
+    with xlsxwriter.Workbook(packed, {"in_memory": True}) as book:
+        book.set_properties({"created": datetime(2000, 1, 1)})  # the same bytes every time
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for at, line in enumerate(_table(survey, rows)):
+                for column, value in enumerate(line):
+                    if value:
+                        sheet.write_string(at, column, value)
+    return packed.getvalue()
+
+
+def _table(survey: Survey, rows: list[Row]) -> list[list[str]]:
+    """The header and the lines of a sheet; ``${`` in a text would be taken for the name of a question."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    spoken = {key for row in rows for key, value in row.items() if isinstance(value, dict)}
+    columns = [(key, one) for key in keys for one in (survey.languages if key in spoken else ("",))]
+    header = [f"{key}::{language_name(one)}" if one else key for key, one in columns]
+    return [header, *([_cell(row.get(key, ""), one) for key, one in columns] for row in rows)]
+
+
+def _cell(value: str | dict[str, str], language: str) -> str:
+    return value.get(language, "").replace("${", "$ {") if isinstance(value, dict) else value
