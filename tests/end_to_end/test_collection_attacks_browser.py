@@ -138,6 +138,7 @@ def test_an_answer_that_was_hidden_later_does_not_count(page: Any, store: Store)
 
 def test_a_report_that_cannot_be_kept_is_not_shown(page: Any) -> None:
     answer(page, "no")
+    page.get_by_label("tax-no", exact=True).wait_for()
     page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }; }")
     answer(page, "tax-no", "Draw my report")
     page.get_by_text("does not let the page keep your report").wait_for()
@@ -152,7 +153,6 @@ def test_nothing_of_the_answers_stays_on_the_device_once_they_are_sent(page: Any
     assert json.loads(kept) == {"reports": {}, "sent": True}
     page.reload()
     page.get_by_text("Thank you").wait_for()
-    assert page.evaluate("history.state") in (None, {"step": "start"}) or "step" in page.evaluate("history.state")
 
 
 def test_a_tab_left_open_draws_and_sends_nothing_after_another_has_sent(page: Any, store: Store) -> None:
@@ -224,6 +224,7 @@ def test_no_ticked_answer_comes_back_with_the_page(page: Any) -> None:
     page.reload()
     press(page, "Begin")
     press(page, "Next")
+    page.get_by_label("tax-no", exact=True).wait_for()
     assert page.locator("input:checked").count() == 0
     answer(page, "tax-no", "Draw my report")
     page.locator(".report").wait_for()
