@@ -30,7 +30,7 @@ from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.designs.wire import dumps
 
-TRUTHS, REPORTS = ["alpha truth", "beta truth", "gamma truth"], ["red", "green"]
+TRUTHS, REPORTS = ["alpha truth", "beta truth", "gamma truth"], ["red", "green", "blue"]
 ANSWERS = 120
 SURVEY = """
 [survey]
@@ -161,7 +161,8 @@ FIELDS = {"qualtrics": "__js_secret", "limesurvey": "11X22X77", "surveyjs": "sec
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
     folder = tmp_path_factory.mktemp("survey")
-    design = Dense.of([["3/4", "1/4", "1/2"], ["1/4", "3/4", "1/2"]], Categories.of(TRUTHS), Categories.of(REPORTS))
+    matrix = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
+    design = Dense.of(matrix, Categories.of(TRUTHS), Categories.of(REPORTS))
     (folder / "colours.json").write_text(dumps(design))
     return Survey.from_toml(SURVEY, folder=folder)
 
@@ -384,7 +385,9 @@ def test_sets_are_handed_over_as_bits_and_people_read_their_language(chromium: A
 def test_a_design_that_was_changed_is_not_asked_with(chromium: Any, survey: Survey) -> None:
     with chromium.new_context() as context:
         context.add_init_script(OPENED)
-        changed = embed_text(survey, "secret", "surveyjs").replace('["3","1"]', '["4","0"]')
+        snippet = embed_text(survey, "secret", "surveyjs")
+        changed = snippet.replace('["2","1","1"]', '["3","1","0"]')
+        assert changed != snippet
         platform = Platform(context, "surveyjs", changed)
         platform.page.goto("https://survey.test/page")
         platform.page.wait_for_selector(".maskwell [role=alert]")
