@@ -38,6 +38,7 @@ def upgrade() -> None:
         sa.Column("document", sa.Text, nullable=False),
         sa.Column("source", sa.Text, nullable=False),
         sa.Column("made", sa.Date, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "members",
