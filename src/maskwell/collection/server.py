@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
@@ -32,6 +33,16 @@ usual five milliseconds, several times for each transaction, are what respondent
 
 MADE_UP = 400
 """Respondents that the example begins with."""
+
+OPTIONS: Mapping[str, Any] = {
+    "access_log": False,
+    "server_header": False,
+    "log_level": "warning",
+    "timeout_graceful_shutdown": 10,
+    "proxy_headers": False,
+    "timeout_worker_healthcheck": 60,  # on a busy machine, loading the libraries takes longer than the usual 5
+}
+"""Of uvicorn: no log of requests, no trust in what a client says about its address."""
 
 _SETTINGS = "MASKWELL_SERVICE_SETTINGS"
 _SHARES = {"hours": [0.7, 0.3], "cash": [0.62, 0.2, 0.12, 0.06], "declared": [0.25, 0.75]}
@@ -124,15 +135,7 @@ def _made_up(stored: StoredSurvey) -> list[Submission]:
 
 def serve(settings: Settings) -> None:
     """Serve until a signal ends it; reports on their way are written first."""
-    common = {
-        "host": settings.host,
-        "port": settings.port,
-        "access_log": False,
-        "server_header": False,
-        "log_level": "warning",
-        "timeout_graceful_shutdown": 10,
-        "proxy_headers": False,
-    }
+    common = {"host": settings.host, "port": settings.port, **OPTIONS}
     if settings.workers == 1:
         sys.setswitchinterval(SWITCH_SECONDS)
         uvicorn.run(create_app(settings, more=studio_routes), **common)  # type: ignore[arg-type]
