@@ -6,28 +6,35 @@ document, and takes reports. Nothing that could identify anybody is logged.
 
 from __future__ import annotations
 
+import asyncio
 import json
-import queue
-from collections.abc import AsyncIterator, Callable, Mapping
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from maskwell.collection.assets import Asset, load_assets
-from maskwell.collection.intake import TOKEN, Intake, read_submission
+from maskwell.collection.intake import TOKEN, BusyError, Intake, from_small_json, read_submission
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import NoSurveyError, Store, StoredSurvey, Verdict
+from maskwell.collection.store import AWAY, NoSurveyError, Store, StoredSurvey, Verdict
 from maskwell.core.documents import from_json
 from maskwell.errors import MaskwellError, ReportError
 
 LARGEST_BODY = 64 << 10
+BODY_SECONDS = 20
+"""How long somebody may take to send a body: whoever sends a byte now and then would hold the connection for ever."""
+
+WAIT_SECONDS = 5
+"""After which those who were told that the service is busy or its database away may try again."""
+
 REFUSALS: Mapping[Verdict, tuple[int, str, str]] = {
     "closed": (409, "the survey takes no reports now", "ask those who sent you the link"),
     "invitation": (403, "this invitation is unknown or was used", "use the link that was sent to you, once"),
@@ -102,8 +109,8 @@ def create_app(
     app = Starlette(
         routes=routes,
         lifespan=lifespan,
-        middleware=[Middleware(SafeHeaders)],
-        exception_handlers={MaskwellError: _refused, 404: _not_found, 405: _wrong_method, Exception: _fault},
+        middleware=[Middleware(SafeHeaders), Middleware(Submissions, service=service)],
+        exception_handlers=HANDLERS,
     )
     app.state.service = service
     return app
@@ -128,6 +135,27 @@ class SafeHeaders:
             await send(message)
 
         await self.app(scope, receive, with_headers)
+
+
+class Submissions:
+    """Takes reports before the other layers see the request: nearly all requests are these, and each layer costs."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app = app
+        self.service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a submission; pass on everything else."""
+        is_post = scope["type"] == "http" and scope["method"] == "POST"
+        address = _REPORTS.fullmatch(scope["path"]) if is_post else None
+        if address is None:
+            await self.app(scope, receive, send)
+            return
+        try:
+            answer = await _taken(self.service, address[1], scope, receive)
+        except (MaskwellError, ClientDisconnect, *AWAY) as error:
+            answer = await _handled(error)
+        await answer(scope, receive, send)
 
 
 def service_of(request: Request) -> Service:
@@ -168,18 +196,19 @@ async def _static(request: Request) -> Response:
 
 
 async def _take(request: Request) -> Response:
+    """As :class:`Submissions` does it, for addresses that differ from the usual ones."""
+    return await _taken(service_of(request), request.path_params["code"], request.scope, request.receive)
+
+
+async def _taken(service: Service, code: str, scope: Scope, receive: Receive) -> Response:
     """Reports of one person: acknowledged when they are on disk; the same ones sent again are acknowledged again."""
-    service = service_of(request)
-    body = await read_body(request)
-    stored = service.known(request.path_params["code"])
+    body = _parsed(await _content(scope, receive, LARGEST_BODY), from_small_json)
+    stored = service.known(code)
     if stored is None:
-        stored = await run_in_threadpool(service.open_survey, request.path_params["code"])
-    try:
-        verdict = await service.intake.submit(read_submission(stored, body))
-    except queue.Full:
-        return _error(503, "busy", "too many reports are waiting", "send it again in a few seconds")
+        stored = await run_in_threadpool(service.open_survey, code)
+    verdict = await service.intake.submit(read_submission(stored, body))
     if verdict == "accepted":
-        return Response(b'{"received":true}', media_type="application/json")
+        return _RECEIVED
     status, message, hint = REFUSALS[verdict]
     return _error(status, verdict, message, hint)
 
@@ -197,17 +226,41 @@ async def _invitation(request: Request) -> Response:
 
 async def read_body(request: Request, largest: int = LARGEST_BODY) -> Any:
     """The JSON of a request, no larger than allowed; ReportError otherwise."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise _BodyError("the body is not application/json", hint="set the header Content-Type", status=415)
-    content = b""
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > largest:
-            raise _BodyError(f"the body has more than {largest >> 10} kB", hint="send one report", status=413)
+    return _parsed(await _content(request.scope, request.receive, largest), from_json)
+
+
+def _parsed(content: bytes, parse: Callable[[str], Any]) -> Any:
     try:
-        return from_json(content.decode())
+        return parse(content.decode())
     except (ValueError, RecursionError) as error:
         raise _BodyError("the body is not JSON", hint="send what the respondent's page sends", status=400) from error
+
+
+async def _content(scope: Scope, receive: Receive, largest: int) -> bytes:
+    """The body of a request, which says that it is JSON."""
+    kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+    if kind.partition(b";")[0].strip().lower() != b"application/json":
+        raise _BodyError("the body is not application/json", hint="set the header Content-Type", status=415)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _received(receive, largest)
+    except TimeoutError as error:
+        raise _BodyError(
+            f"the body was not there after {BODY_SECONDS} seconds", hint="send it again", status=408
+        ) from error
+
+
+async def _received(receive: Receive, largest: int) -> bytes:
+    content = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        content += message.get("body", b"")
+        if len(content) > largest:
+            raise _BodyError(f"the body has more than {largest >> 10} kB", hint="send one report", status=413)
+        if not message.get("more_body", False):
+            return bytes(content)
 
 
 class _BodyError(ReportError):
@@ -220,8 +273,8 @@ class _BodyError(ReportError):
 async def _health(request: Request) -> Response:
     try:
         await run_in_threadpool(service_of(request).store.check)
-    except Exception:  # noqa: BLE001 (whatever it is, the answer is: not well)
-        return _error(503, "database", "the database does not answer", "look at the log of the database")
+    except Exception as error:  # noqa: BLE001 (whatever it is, the answer is: not well)
+        return await _away(request, error)
     return JSONResponse({"status": "ok"})
 
 
@@ -255,9 +308,28 @@ def status_of(error: MaskwellError) -> int:
     return status
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(_: Request | None, error: Exception) -> Response:
     assert isinstance(error, MaskwellError)
     return _error(status_of(error), error.code, error.message, error.hint or "")
+
+
+async def _busy(_: Request | None, __: Exception) -> Response:
+    return _later("busy", "too many reports are waiting", "send it again in a few seconds")
+
+
+async def _away(_: Request | None, __: Exception) -> Response:
+    return _later("database", "the database does not answer", "send it again in a few seconds; nothing was taken twice")
+
+
+def _later(code: str, message: str, hint: str) -> Response:
+    response = _error(503, code, message, hint)
+    response.headers["Retry-After"] = str(WAIT_SECONDS)
+    return response
+
+
+async def _gone(_: Request | None, __: Exception) -> Response:
+    """Nobody reads this: whoever sent the request has gone away."""
+    return Response(status_code=400)
 
 
 async def _not_found(_: Request, __: Exception) -> Response:
@@ -272,3 +344,24 @@ async def _wrong_method(_: Request, error: Exception) -> Response:
 
 async def _fault(_: Request, __: Exception) -> Response:
     return _error(500, "fault", "the service has a fault", "tell those who run it; your report was not taken")
+
+
+HANDLERS: Mapping[Any, Callable[[Request, Any], Awaitable[Response]]] = {
+    BusyError: _busy,
+    MaskwellError: _refused,
+    ClientDisconnect: _gone,
+    **dict.fromkeys(AWAY, _away),
+    404: _not_found,
+    405: _wrong_method,
+    Exception: _fault,
+}
+
+
+async def _handled(error: Exception) -> Response:
+    """The answer to an error, as the layers of Starlette find it: by the nearest class that is listed."""
+    handler = next(HANDLERS[kind] for kind in type(error).__mro__ if kind in HANDLERS)
+    return await handler(None, error)  # type: ignore[arg-type]
+
+
+_REPORTS = re.compile(r"/api/surveys/([^/]+)/reports")
+_RECEIVED = Response(b'{"received":true}', media_type="application/json")

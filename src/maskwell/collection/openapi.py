@@ -84,7 +84,7 @@ def document(address: str) -> dict[str, Any]:
                     "Send the reports of one person; sending the same again changes nothing.",
                     {
                         "200": _content({"type": "object", "properties": {"received": {"const": True}}}),
-                        **_refusals(400, 403, 404, 409, 413, 415, 422, 503),
+                        **_refusals(400, 403, 404, 408, 409, 413, 415, 422, 503),
                     },
                     body={"$ref": "#/components/schemas/Submission"},
                 ),
@@ -197,11 +197,12 @@ _REASONS = {
     401: "A key is needed.",
     403: "Not allowed.",
     404: "No such survey.",
+    408: "The body did not come in time.",
     409: "The survey takes no reports now, or the id was used for others.",
     413: "The body is too large.",
     415: "The body is not application/json.",
     422: "Something given is not allowed.",
-    503: "Too many reports are waiting.",
+    503: "Too many reports are waiting, or the database is away: send it again later.",
 }
 
 

