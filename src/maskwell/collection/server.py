@@ -18,7 +18,7 @@ from maskwell.collection.application import create_app
 from maskwell.collection.cells import content_of
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission
-from maskwell.collection.studio import studio_routes
+from maskwell.collection.studio import PagesForPeople, studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.core.report_data import Reports
 
@@ -128,7 +128,7 @@ def serve(settings: Settings) -> None:
         "timeout_graceful_shutdown": 10,
     }
     if settings.workers == 1:
-        uvicorn.run(create_app(settings, more=studio_routes), **common)  # type: ignore[arg-type]
+        uvicorn.run(_application(settings), **common)  # type: ignore[arg-type]
         return
     os.environ[_SETTINGS] = json.dumps(asdict(settings))
     uvicorn.run("maskwell.collection.server:worker", factory=True, workers=settings.workers, **common)  # type: ignore[arg-type]
@@ -137,4 +137,11 @@ def serve(settings: Settings) -> None:
 def worker() -> Starlette:
     """The application of one of several processes; each counts in a shard of its own."""
     settings = Settings(**json.loads(os.environ[_SETTINGS]))
-    return create_app(settings, shard=os.getpid() % SHARDS, more=studio_routes)
+    return _application(settings, shard=os.getpid() % SHARDS)
+
+
+def _application(settings: Settings, *, shard: int = 0) -> Starlette:
+    """All of the service; who opens a wrong address in a browser reads a page."""
+    app = create_app(settings, shard=shard, more=studio_routes)
+    app.add_middleware(PagesForPeople)
+    return app
