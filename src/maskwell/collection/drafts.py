@@ -14,10 +14,10 @@ from maskwell.collection.survey import DECLINED, Question, Survey
 from maskwell.core.documents import from_toml
 from maskwell.core.exact import to_text
 from maskwell.core.phrases import Printed, in_toml
-from maskwell.errors import MaskwellError, PlanError
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
+from maskwell.errors import MaskwellError, PlanError
 from maskwell.planning.sample_size import margin_of, needed_n, plan_sample, worst_share_variance
 from maskwell.release.plans.plan_entries import label, table, tables, text
 from maskwell.verbs.inputs import read_demand
@@ -205,7 +205,7 @@ def expectations(
 
 
 def unit_variance(question: Question, share: float | None = None) -> float:
-    """n times the variance of the least exact share of a question: at this true share, or at the worst one."""
+    """How exact a question is with one respondent: n times the variance of the least exact share, here or at worst."""
     if question.design is None:
         return direct_variance(share)
     if share is not None:

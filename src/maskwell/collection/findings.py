@@ -22,17 +22,16 @@ TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 DOUBTFUL = 0.05
 """Below this chance of the farthest estimate, the page asks to look again."""
 
+NO_WIDTH = 1e-6
+"""An interval narrower than this is none: all reports were the same, which says nothing about their spread."""
+
 STEPS = 40
 COLUMNS = ("question", "asked", "answer", "share", "standard_error", "low", "high", "level", "reports", "margin")
 
 _MISFIT = "these reports do not fit the design"
 _BOUNDARY = re.compile(r"boundary test: .*?\bp (?:is about|=) ([0-9.]+(?:e-?[0-9]+)?)")
-_NOTES = {
-    "a standard error is zero": "Too few different reports have arrived for an interval. It appears with more reports.",
-    "the sampling part of a variance": (
-        "The sampling part of the error is too small to be told from zero: nearly all of it is randomization."
-    ),
-}
+NO_INTERVAL = "The reports are too much alike for an interval. It appears with more of them."
+SMALL_SAMPLING = "The sampling part of the error is too small to be told from zero: nearly all of it is randomization."
 
 
 def read_margin(given: Any) -> float:
@@ -48,7 +47,8 @@ def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> di
     """All that the page shows of one question."""
     question, content = result.question, result.to_dict()
     rows = [_row(question, one, language) for one in content["estimates"]]
-    reached = content.get("margin")
+    has_intervals = all(row["low"] is not None for row in rows)
+    reached = content.get("margin") if has_intervals else None
     card: dict[str, Any] = {
         "name": question.name,
         "ask": question.ask[language],
@@ -58,8 +58,8 @@ def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> di
         "axis": axis_of(rows),
         "outside": any(not 0 <= row["estimate"] <= 1 for row in rows),
         "randomization": None if content["open"] else content.get("due_to_randomization"),
-        "fit": fit_of(question, content["flags"], bool(rows)),
-        "notes": notes_of(content["flags"]),
+        "fit": fit_of(question, content["flags"], result.n),
+        "notes": notes_of(content["flags"], has_intervals=has_intervals),
         "margin": reached,
         "target": margin,
         **_planned(question, result.n, margin),
@@ -75,7 +75,8 @@ def _row(question: Question, estimate: Mapping[str, Any], language: str) -> dict
     words = question.answers.get(label, {}).get(language, label)
     low, high = (None if end is None or not math.isfinite(end) else float(end) for end in estimate["interval"])
     error = estimate["standard_error"]
-    is_defined = error is not None and math.isfinite(error)
+    is_defined = error is not None and math.isfinite(error) and low is not None and high is not None
+    is_defined = is_defined and high - low > NO_WIDTH  # type: ignore[operator]
     return {
         "label": words,
         "estimate": float(estimate["estimate"]),
@@ -108,9 +109,9 @@ def place(axis: Mapping[str, Any], share: float) -> float:
     return round(2 + 96 * (share - low) / (high - low), 2)
 
 
-def fit_of(question: Question, flags: Sequence[str], has_rows: bool) -> dict[str, str]:
+def fit_of(question: Question, flags: Sequence[str], n: int) -> dict[str, str]:
     """Whether the reports look as the design makes them look, in words."""
-    if question.design is None or not has_rows:
+    if question.design is None or n < 2:
         return {"state": "", "words": ""}
     if any(flag.startswith(_MISFIT) for flag in flags):
         return {
@@ -131,13 +132,14 @@ def fit_of(question: Question, flags: Sequence[str], has_rows: bool) -> dict[str
     return {"state": "fits", "words": "Nothing speaks against the design: all estimates lie between 0 and 100 %."}
 
 
-def notes_of(flags: Sequence[str]) -> list[str]:
+def notes_of(flags: Sequence[str], *, has_intervals: bool) -> list[str]:
     """The other remarks of the estimate, in the words of the page."""
-    notes = []
+    notes = [] if has_intervals else [NO_INTERVAL]
     for flag in flags:
-        if flag.startswith(_MISFIT) or "outside [0, 1]" in flag or _BOUNDARY.search(flag):
+        is_told = flag.startswith((_MISFIT, "a standard error is zero", "no interval where"))
+        if is_told or "outside [0, 1]" in flag or _BOUNDARY.search(flag):
             continue
-        notes.append(next((words for begin, words in _NOTES.items() if flag.startswith(begin)), flag))
+        notes.append(SMALL_SAMPLING if flag.startswith("the sampling part of a variance") else flag)
     return notes
 
 

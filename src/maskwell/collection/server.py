@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
@@ -134,14 +134,12 @@ def serve(settings: Settings) -> None:
     uvicorn.run("maskwell.collection.server:worker", factory=True, workers=settings.workers, **common)  # type: ignore[arg-type]
 
 
-def worker() -> Starlette:
+def worker() -> ASGIApp:
     """The application of one of several processes; each counts in a shard of its own."""
     settings = Settings(**json.loads(os.environ[_SETTINGS]))
     return _application(settings, shard=os.getpid() % SHARDS)
 
 
-def _application(settings: Settings, *, shard: int = 0) -> Starlette:
-    """All of the service; who opens a wrong address in a browser reads a page."""
-    app = create_app(settings, shard=shard, more=studio_routes)
-    app.add_middleware(PagesForPeople)
-    return app
+def _application(settings: Settings, *, shard: int = 0) -> ASGIApp:
+    """All of the service; who meets an error in a browser reads a page."""
+    return PagesForPeople(create_app(settings, shard=shard, more=studio_routes))

@@ -518,8 +518,8 @@ class PagesForPeople:
 
 def _wants_page(scope: Scope) -> bool:
     accept = dict(scope["headers"]).get(b"accept", b"")
-    is_read: bool = scope["method"] == "GET" and b"text/html" in accept
-    return is_read and not scope["path"].startswith("/api/")
+    path: str = scope["path"]
+    return scope["method"] == "GET" and b"text/html" in accept and not path.startswith("/api/")
 
 
 def _is_error(message: Message) -> bool:

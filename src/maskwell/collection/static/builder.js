@@ -102,7 +102,7 @@ function show(answer) {
     make("h3", {}, `${i + 1}. ${one.ask}`),
     one.open ? make("p", { class: "note" }, "Sent as it is.")
       : [make("p", {}, "A report changes the odds of two answers by a factor of ", make("b", {}, one.factor), " at most."),
-        one.matrix ? [flows(one.answers, one.reports, one.matrix), fold(`p${i}`, "Probabilities", probabilities(one.answers, one.reports, one.matrix))]
+        one.matrix ? [flows(one.answers, one.reports, one.matrix), fold(`p${i}`, "Probabilities", probabilities(one.ask, one.answers, one.reports, one.matrix))]
           : make("p", { class: "note" }, "Each report is a set of answers; there are too many to draw.")],
     make("p", {}, `${words(answer.n)} respondents: `, make("b", {}, `±${percent(one.margin)}`), ` ${where}. For ±${percent(answer.margin)}: `, make("b", {}, words(one.needed)), " respondents."),
     fold(`c${i}`, "How the interval shrinks", ...shrinking(one.margin, one.directly, answer.n, answer.margin, one.needed))));
@@ -165,7 +165,10 @@ plan.append(make("h2", {}, "Plan for"), make("div", { class: "row" },
   field("True share, %", input("share", "", { type: "number", min: 0.1, max: 99.9, step: 0.1, placeholder: "any" })),
   field("Margin, ± %", input("margin", 5, { type: "number", min: 0.1, max: 50, step: 0.1 }))));
 plan.addEventListener("input", changed);
-if (isForm) build(JSON.parse(root.dataset.form));
+if (isForm) {
+  build(JSON.parse(root.dataset.form));
+  document.getElementById("file").open = false; // unfolded for those without a script
+}
 text.addEventListener("input", () => { isForm = false; changed(); });
 save.addEventListener("submit", async (event) => {
   event.preventDefault();

@@ -67,8 +67,8 @@ export function flows(answers, reports, matrix) {
 }
 
 /** The same probabilities as a table. */
-export function probabilities(answers, reports, matrix) {
-  return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Probabilities of reports" },
+export function probabilities(name, answers, reports, matrix) {
+  return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Probabilities of reports: ${name}` },
     make("table", { class: "list cross" },
       make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "True answer"), reports.map((text) => make("th", { scope: "col", class: "number" }, text)))),
       make("tbody", {}, answers.map((text, j) => make("tr", {}, make("th", { scope: "row" }, text), reports.map((_, i) => make("td", { class: "number" }, percent(matrix[i][j]))))))));
