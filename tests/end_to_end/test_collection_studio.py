@@ -169,7 +169,7 @@ def test_from_the_form_to_live_estimates_and_away(people: Any, service: RunningS
     page.locator("#table-body td").first.wait_for()
     page.locator("#margin").fill("2")
     page.locator("#margin").press("Tab")
-    page.get_by_text("Still needed for ±2.0 %").first.wait_for()
+    page.get_by_text("Needed for ±2.0").first.wait_for()
     assert page.evaluate("window.same")  # never loaded again
     answer(people().page, f"{service.address}/s/{code}", "no")
     page.locator("#count", has_text="4").wait_for()

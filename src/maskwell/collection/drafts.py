@@ -12,8 +12,8 @@ import numpy as np
 
 from maskwell.collection.survey import DECLINED, Question, Survey
 from maskwell.core.documents import from_toml
-from maskwell.core.exact import to_text
-from maskwell.core.phrases import Printed, in_toml
+from maskwell.core.exact import rounded, to_text
+from maskwell.core.phrases import in_toml
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
@@ -191,7 +191,7 @@ def consequences(content: str, n: Any = None, share: Any = None, margin: Any = N
         "n": planned,
         "share": at,
         "margin": half,
-        "factor": f"{Printed(survey.parity):.3g}",
+        "factor": rounded(survey.parity, 3, up=True),
         "gamma": float(survey.parity),
         "questions": expectations(survey, planned, at, half),
     }
@@ -248,7 +248,7 @@ def _expected(question: Question, n: int, share: float | None, margin: float) ->
     return {
         **content,
         "open": False,
-        "factor": f"{Printed(design.parity_exact()):.3g}",
+        "factor": rounded(design.parity_exact(), 3, up=True),
         "matrix": design.matrix().tolist() if is_drawn else None,
         "reports": [str(one) for one in design.outputs.labels] if is_drawn else None,  # type: ignore[union-attr]
     }

@@ -28,6 +28,7 @@ from maskwell.collection.results import QuestionResult, question_result, table_r
 from maskwell.collection.store import NoSurveyError, StoredSurvey
 from maskwell.collection.survey import Survey
 from maskwell.core.documents import from_json, json_form, version_text
+from maskwell.core.exact import rounded
 from maskwell.core.phrases import Printed
 from maskwell.errors import MaskwellError
 from maskwell.procedures.realisation import make_device
@@ -218,7 +219,7 @@ class Studio:
                 "unused": self.service.store.unused_invitations(stored.code),
                 "address": f"{self.service.settings.address}/s/{stored.code}",
                 "exports": EXPORTS,
-                "factor": f"{Printed(stored.survey.parity):.3g}",
+                "factor": rounded(stored.survey.parity, 3, up=True),
                 "expected": expectations(stored.survey) if stored.state == "draft" else [],
                 **self._findings(stored, request),
             }
@@ -523,8 +524,8 @@ def _wants_page(scope: Scope) -> bool:
 
 
 def _is_error(message: Message) -> bool:
-    kind = dict(message.get("headers", [])).get(b"content-type", b"")
-    return message["status"] >= 400 and kind.startswith(b"application/json")
+    kind: bytes = dict(message.get("headers", [])).get(b"content-type", b"")
+    return int(message["status"]) >= 400 and kind.startswith(b"application/json")
 
 
 def studio_routes(service: Service) -> list[BaseRoute]:

@@ -65,6 +65,12 @@ def test_all_questions_together_keep_the_demand() -> None:
         assert survey.parity > 0.999 * float(value)
 
 
+def test_a_factor_is_rounded_up() -> None:
+    text = survey_text({**FORM, "questions": FORM["questions"][2:], "demand": {"word": "gamma", "value": "20.13"}})
+    answer = consequences(text)
+    assert (answer["factor"], answer["questions"][0]["factor"]) == ("20.2", "20.2")
+
+
 def test_a_demand_in_unknown_words_is_an_error_that_helps() -> None:
     with pytest.raises(PlanError, match="a demand has no 'family'"):
         Survey.from_toml(survey_text(FORM).replace("demand = { gamma", "demand = { family"))

@@ -19,7 +19,7 @@ function draw(tag, properties = {}, ...inside) {
   return element;
 }
 
-export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits).replace("-", "−")} %`;
+export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits).replace("-", "−")}\u00a0%`;
 export const words = (n) => new Intl.NumberFormat("en").format(n);
 
 /** What reports reveal: belief before on the x axis, after on the y axis, all that is possible shaded. */
