@@ -75,6 +75,26 @@ class Accounts:
             connection.execute(sa.delete(links).where(links.c.account == account))
             return _new_link(connection, account)
 
+    def is_empty(self) -> bool:
+        """Whether there is no account yet."""
+        with self._store.reader.connect() as connection:
+            return connection.execute(sa.select(accounts.c.id)).first() is None
+
+    def account_link(self, session: Session) -> str:
+        """A token that lets its bearer make one more account, once; only whoever runs the service can give it."""
+        if not self.runs_service(session):
+            raise AccessError(
+                "only the first account of this service makes accounts", hint="ask whoever runs it", status=403
+            )
+        with self._store.engine.begin() as connection:
+            return _new_link(connection, None)
+
+    def runs_service(self, session: Session) -> bool:
+        """Whether this is the account that was made first."""
+        with self._store.reader.connect() as connection:
+            first = connection.execute(sa.select(sa.func.min(accounts.c.id))).scalar()
+        return bool(first == session.account)
+
     def enter(self, token: str) -> str:
         """The token of a new session, for a link that signs in."""
         with self._store.engine.begin() as connection:
@@ -171,6 +191,12 @@ class Accounts:
         with self._store.engine.begin() as connection:
             connection.execute(sa.delete(sessions).where(sessions.c.token == token_hash(token)))
 
+    def end_others(self, session: Session, token: str) -> int:
+        """End all other sessions of an account, keys of programs among them; how many there were."""
+        others = (sessions.c.account == session.account) & (sessions.c.token != token_hash(token))
+        with self._store.engine.begin() as connection:
+            return connection.execute(sa.delete(sessions).where(others)).rowcount
+
     # ---- who may do what
 
     def role(self, session: Session, stored: StoredSurvey) -> Role | None:
@@ -202,6 +228,22 @@ class Accounts:
             key = (members.c.survey == stored.id) & (members.c.account == account)
             connection.execute(sa.delete(members).where(key))
             connection.execute(sa.insert(members).values(survey=stored.id, account=account, role=role))
+
+    def unshare(self, stored: StoredSurvey, name: str) -> None:
+        """Let somebody not see a survey any more; its last owner stays."""
+        with self._store.engine.begin() as connection:
+            people = connection.execute(
+                sa.select(members.c.account, members.c.role, accounts.c.name)
+                .join(accounts, accounts.c.id == members.c.account)
+                .where(members.c.survey == stored.id)
+            ).all()
+            leaving = [one for one in people if one.name == name.strip()]
+            if not leaving:
+                raise AccessError("nobody of this name sees the survey", hint="load the page again")
+            if not any(one.role == "owner" for one in people if one not in leaving):
+                raise AccessError("a survey keeps at least one owner", hint="make somebody else an owner first")
+            key = (members.c.survey == stored.id) & (members.c.account == leaving[0].account)
+            connection.execute(sa.delete(members).where(key))
 
     def names(self, stored: StoredSurvey) -> list[tuple[str, str]]:
         """Who sees a survey, with the role of each."""

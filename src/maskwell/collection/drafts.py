@@ -8,11 +8,17 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from maskwell.collection.survey import Question, Survey
-from maskwell.core.exact import to_text
-from maskwell.core.phrases import Printed, in_toml
+import numpy as np
+
+from maskwell.collection.survey import DECLINED, Question, Survey
+from maskwell.core.documents import from_toml
+from maskwell.core.exact import rounded, to_text
+from maskwell.core.phrases import in_toml
+from maskwell.designs.design import Design
+from maskwell.designs.set_reports import SetDesign
+from maskwell.designs.uniform import Uniform
 from maskwell.errors import MaskwellError, PlanError
-from maskwell.planning.sample_size import margin_of, needed_n, worst_share_variance
+from maskwell.planning.sample_size import margin_of, needed_n, plan_sample, worst_share_variance
 from maskwell.release.plans.plan_entries import label, table, tables, text
 from maskwell.verbs.inputs import read_demand
 
@@ -54,7 +60,7 @@ def survey_text(form: Mapping[str, Any]) -> str:
     head = [
         "[survey]",
         f"title = {in_toml(text(form.get('title'), 'title'))}",
-        *(f"{key} = {in_toml(str(form[key]))}" for key in ("introduction", "contact") if form.get(key)),
+        *(f"{key} = {in_toml(str(form[key]))}" for key in ("introduction", "thanks", "contact") if form.get(key)),
         f"access = {in_toml('invitations' if form.get('access') == 'invitations' else 'open')}",
         f"demand = {{ {word} = {_toml_value(value)} }}",
     ]
@@ -93,9 +99,12 @@ def _share_of_demand(word: str, value: str | list[str], questions: int) -> str:
 
 def _question_lines(question: Mapping[str, Any], gamma: str, names: list[str]) -> list[str]:
     ask = text(question.get("ask"), "ask")
-    names.append(_name(str(question.get("name") or ask), names))
+    kept = str(question.get("name") or "")
+    names.append(kept if kept and kept not in names else _name(ask, names))
     answers = ", ".join(in_toml(label(one, "answers")) for one in question.get("answers", []))
-    lines = ["[[question]]", f"name = {in_toml(names[-1])}", f"ask = {in_toml(ask)}", f"answers = [{answers}]"]
+    lines = ["[[question]]", f"name = {in_toml(names[-1])}", f"ask = {in_toml(ask)}"]
+    lines += [f"help = {in_toml(str(question['help']))}"] if question.get("help") else []
+    lines.append(f"answers = [{answers}]")
     if not question.get("sensitive"):
         return [*lines, "open = true"]
     declined = ["prefer_not_to_say = true"] if question.get("declined") else []
@@ -110,16 +119,69 @@ def _name(words: str, taken: list[str]) -> str:
     return name
 
 
-def consequences(content: str, n: Any = None) -> dict[str, Any]:
+def form_of(content: str) -> dict[str, Any] | None:
+    """The form that stands for a file; None where the file says more than the form can hold, such as other languages.
+
+    >>> form = {"title": "Work", "demand": {"word": "gamma", "value": "4"}, "questions": [
+    ...     {"ask": "Paid in cash?", "answers": ["yes", "no"], "sensitive": True}]}
+    >>> form_of(survey_text(form))["questions"][0]["answers"]
+    ['yes', 'no']
+    >>> form_of(survey_text(form).replace('design = { gamma = "4" }', 'design = { gamma = "2" }')) is None
+    True
+    """
+    try:
+        survey, written = Survey.from_toml(content), from_toml(content)
+        form = _form(survey, written)
+        is_same = Survey.from_toml(survey_text(form)).fingerprint == survey.fingerprint
+    except (MaskwellError, ValueError):
+        return None
+    return form if is_same else None
+
+
+def _form(survey: Survey, written: Mapping[str, Any]) -> dict[str, Any]:
+    first = survey.languages[0]
+    words = {key: getattr(survey, key).get(first, "") for key in ("title", "introduction", "thanks")}
+    (word, value), *_ = [*survey.demand.items()] or [("epsilon", "1")]
+    return {
+        **words,
+        "contact": survey.contact,
+        "access": survey.access,
+        "demand": {"word": word, "value": value},
+        "questions": [
+            _form_question(question, one, first)
+            for question, one in zip(survey.questions, written["question"], strict=True)
+        ],
+    }
+
+
+def _form_question(question: Question, written: Mapping[str, Any], language: str) -> dict[str, Any]:
+    is_declined = bool(written.get("prefer_not_to_say"))
+    return {
+        "name": question.name,
+        "ask": question.ask[language],
+        "help": question.help.get(language, ""),
+        "answers": [one for one in question.labels if not (is_declined and one == DECLINED)],
+        "sensitive": question.design is not None,
+        "declined": is_declined,
+    }
+
+
+def consequences(content: str, n: Any = None, share: Any = None, margin: Any = None) -> dict[str, Any]:
     """What follows from a draft: what each question reveals, and how exact its shares will be; or what is wrong.
+
+    ``share`` is the true share that margins are for; without it they hold for every share.
 
     >>> draft = survey_text({"title": "Work", "demand": {"word": "gamma", "value": "4"}, "questions": [
     ...     {"ask": "Paid in cash?", "answers": ["yes", "no"], "sensitive": True}]})
     >>> what = consequences(draft, 1000)
     >>> what["factor"], round(what["questions"][0]["margin"], 3)
     ('4', 0.052)
+    >>> round(consequences(draft, 1000, share=0.05)["questions"][0]["margin"], 3)
+    0.043
     """
     planned = n if isinstance(n, int) and 1 <= n <= 10**9 else PLANNED
+    at = share if isinstance(share, float) and 0 < share < 1 else None
+    half = margin if isinstance(margin, float) and 0 < margin < 1 else MARGIN
     try:
         survey = Survey.from_toml(content)
     except MaskwellError as error:
@@ -127,24 +189,66 @@ def consequences(content: str, n: Any = None) -> dict[str, Any]:
     return {
         "text": content,
         "n": planned,
-        "factor": f"{Printed(survey.parity):.3g}",
-        "questions": [_expected(question, planned) for question in survey.questions],
+        "share": at,
+        "margin": half,
+        "factor": rounded(survey.parity, 3, up=True),
+        "gamma": float(survey.parity),
+        "questions": expectations(survey, planned, at, half),
     }
 
 
-def _expected(question: Question, n: int) -> dict[str, Any]:
-    content: dict[str, Any] = {"name": question.name, "answers": list(question.labels)}
+def expectations(
+    survey: Survey, n: int = PLANNED, share: float | None = None, margin: float = MARGIN
+) -> list[dict[str, Any]]:
+    """For each question: what it reveals, its margin with n respondents, and how many a margin needs."""
+    return [_expected(question, n, share, margin) for question in survey.questions]
+
+
+def unit_variance(question: Question, share: float | None = None) -> float:
+    """How exact a question is with one respondent: n times the variance of the least exact share, here or at worst."""
     if question.design is None:
-        return {**content, "open": True, "margin": margin_of(0.25, n), "needed": needed_n(0.25, MARGIN)}
+        return direct_variance(share)
+    if share is not None:
+        return _variance_at(question.design, share)
+    if isinstance(question.design, Uniform | SetDesign):
+        return worst_share_variance(question.design)  # treats all answers alike
+    return plan_sample(question.design, n=1).variance.total
+
+
+def _variance_at(design: Design, share: float) -> float:
+    """The largest over the answers, where each in turn has this share and the others share the rest equally."""
+    listed = range(design.k) if not isinstance(design, Uniform | SetDesign) else range(1)
+    variances = []
+    for j in listed:
+        pi = np.full(design.k, (1 - share) / (design.k - 1))
+        pi[j] = share
+        variances.append(float(design.share_variance(pi)[j]))
+    return max(variances)
+
+
+def direct_variance(share: float | None = None) -> float:
+    """The same if the question were asked openly."""
+    return 0.25 if share is None else share * (1 - share)
+
+
+def _expected(question: Question, n: int, share: float | None, margin: float) -> dict[str, Any]:
+    variance, direct = unit_variance(question, share), direct_variance(share)
+    content: dict[str, Any] = {
+        "name": question.name,
+        "ask": next(iter(question.ask.values())),
+        "answers": list(question.labels),
+        "margin": margin_of(variance, n),
+        "needed": needed_n(variance, margin),
+        "directly": margin_of(direct, n),
+    }
     design = question.design
-    variance = worst_share_variance(design)
-    drawn = max(design.k, question.reports or math.inf) <= MOST_DRAWN
+    if design is None:
+        return {**content, "open": True}
+    is_drawn = max(design.k, question.reports or math.inf) <= MOST_DRAWN
     return {
         **content,
         "open": False,
-        "factor": f"{Printed(design.parity_exact()):.3g}",
-        "margin": margin_of(variance, n),
-        "needed": needed_n(variance, MARGIN),
-        "matrix": design.matrix().tolist() if drawn else None,
-        "reports": [str(one) for one in design.outputs.labels] if drawn else None,  # type: ignore[union-attr]
+        "factor": rounded(design.parity_exact(), 3, up=True),
+        "matrix": design.matrix().tolist() if is_drawn else None,
+        "reports": [str(one) for one in design.outputs.labels] if is_drawn else None,  # type: ignore[union-attr]
     }

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission
-from maskwell.collection.studio import studio_routes
+from maskwell.collection.studio import PagesForPeople, studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.core.report_data import Reports
 
@@ -138,14 +138,19 @@ def serve(settings: Settings) -> None:
     common = {"host": settings.host, "port": settings.port, **OPTIONS}
     if settings.workers == 1:
         sys.setswitchinterval(SWITCH_SECONDS)
-        uvicorn.run(create_app(settings, more=studio_routes), **common)  # type: ignore[arg-type]
+        uvicorn.run(_application(settings), **common)  # type: ignore[arg-type]
         return
     os.environ[_SETTINGS] = json.dumps(asdict(settings))
     uvicorn.run("maskwell.collection.server:worker", factory=True, workers=settings.workers, **common)  # type: ignore[arg-type]
 
 
-def worker() -> Starlette:
+def worker() -> ASGIApp:
     """The application of one of several processes; each counts in a shard of its own."""
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(**json.loads(os.environ[_SETTINGS]))
-    return create_app(settings, shard=os.getpid() % SHARDS, more=studio_routes)
+    return _application(settings, shard=os.getpid() % SHARDS)
+
+
+def _application(settings: Settings, *, shard: int = 0) -> ASGIApp:
+    """All of the service; who meets an error in a browser reads a page."""
+    return PagesForPeople(create_app(settings, shard=shard, more=studio_routes))

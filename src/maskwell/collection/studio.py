@@ -7,7 +7,8 @@ change is a form with the token of the session.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -17,20 +18,23 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from maskwell.collection.accounts import AccessError, Accounts, Role, Session
-from maskwell.collection.application import LARGEST_BODY, Service, read_body, status_of
+from maskwell.collection.application import LARGEST_BODY, RESPONDENT_POLICY, Service, read_body, status_of
 from maskwell.collection.desk import check_elsewhere
-from maskwell.collection.drafts import consequences, survey_text
+from maskwell.collection.drafts import consequences, expectations, form_of, survey_text
 from maskwell.collection.embeds import embed_text, field_name
 from maskwell.collection.exports import EXPORTS, export_bytes
+from maskwell.collection.findings import card_of, place, read_margin, results_csv, table_of
 from maskwell.collection.forms import form_bytes
 from maskwell.collection.offline import offline_page
 from maskwell.collection.programs import Programs
-from maskwell.collection.results import question_result, table_result
+from maskwell.collection.results import QuestionResult, question_result, table_result
 from maskwell.collection.store import NoSurveyError, StoredSurvey
 from maskwell.collection.survey import LARGEST, Survey
-from maskwell.core.documents import json_form, version_text
+from maskwell.core.documents import from_json, json_form, version_text
+from maskwell.core.exact import rounded
 from maskwell.core.phrases import Printed
 from maskwell.errors import MaskwellError
 from maskwell.procedures.realisation import make_device
@@ -60,21 +64,14 @@ class Studio:
         self.service = service
         self.accounts = Accounts(service.store, hours=service.settings.session_hours)
         self._passwords: CapacityLimiter | None = None
-        self._pages = Environment(
-            loader=PackageLoader("maskwell.collection", "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._pages.filters["percent"] = lambda share: f"{Printed(100 * share):.1f}"
-        self._pages.filters["thousands"] = lambda number: f"{number:,}"
+        self._pages = page_templates()
 
     def routes(self) -> list[BaseRoute]:
         """All addresses of the studio."""
         form = ["GET", "POST"]
         return [
             Route("/", lambda _: RedirectResponse("/studio", 303)),
+            Route("/favicon.ico", self.icon),
             Route("/s/{code}/check", self.check),
             Route("/studio", self.signed_in(self.list)),
             Route("/studio/setup", self.set_up, methods=form),
@@ -85,13 +82,17 @@ class Studio:
             Route("/studio/consequences", self.signed_in(self.consequences), methods=["POST"]),
             Route("/studio/s/{code}", self.signed_in(self.survey)),
             Route("/studio/s/{code}/edit", self.signed_in(self.edit), methods=form),
+            Route("/studio/s/{code}/preview", self.signed_in(self.preview)),
+            Route("/studio/s/{code}/survey.json", self.signed_in(self.document)),
             Route("/studio/s/{code}/results.json", self.signed_in(self.results)),
+            Route("/studio/s/{code}/results.csv", self.signed_in(self.results_table)),
             Route("/studio/s/{code}/table.json", self.signed_in(self.table)),
             Route("/studio/s/{code}/device/{name}", self.signed_in(self.device)),
             Route("/studio/s/{code}/export.{kind}", self.signed_in(self.export)),
             Route("/studio/s/{code}/embed/{platform}/{name:path}", self.signed_in(self.embed)),
             Route("/studio/s/{code}/offline.html", self.signed_in(self.offline)),
             Route("/studio/s/{code}/form-{device}.xlsx", self.signed_in(self.form)),
+            Route("/studio/account", self.signed_in(self.account), methods=form),
             Route("/studio/key", self.signed_in(self.key), methods=["POST"]),
             Route("/studio/s/{code}/{change}", self.signed_in(self.change), methods=["POST"]),
         ]
@@ -118,7 +119,7 @@ class Studio:
             except MaskwellError as error:
                 if "text/html" not in request.headers.get("accept", ""):
                     raise
-                return self.page("problem.html", session, status=status_of(error), error=error)
+                return self.problem(error, session)
 
         return guarded
 
@@ -158,6 +159,18 @@ class Studio:
         headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
         return HTMLResponse(html, status, headers)
 
+    def problem(self, error: MaskwellError, session: Session | None) -> Response:
+        """The page that tells what was not done."""
+        status = status_of(error)
+        html = self._pages.get_template("problem.html").render(
+            session=session, version=version_text(), error=error, status=status, is_studio=True
+        )
+        return HTMLResponse(html, status, {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
+
+    async def icon(self, request: Request) -> Response:
+        """The sign in the tab of a browser."""
+        return self.service.assets["favicon.svg"].response(request)
+
     def _entered(self, token: str) -> Response:
         response = RedirectResponse("/studio", 303)
         response.set_cookie(
@@ -182,14 +195,16 @@ class Studio:
                 return self._entered(await run_in_threadpool(self.accounts.begin_session, account))
             except AccessError as refused:
                 error = refused
-        return self.page("setup.html", None, token=token, error=error, status=422 if error else 200)
+        is_first = await run_in_threadpool(self.accounts.is_empty)
+        values = {"token": token, "error": error, "is_first": is_first}
+        return self.page("setup.html", None, status=422 if error else 200, **values)
 
     async def enter(self, request: Request) -> Response:
         """Sign in with a link that the service printed on the screen of whoever started it; it works once."""
         try:
             return self._entered(await run_in_threadpool(self.accounts.enter, request.query_params.get("key", "")))
         except AccessError as error:
-            return self.page("problem.html", None, status=403, error=error)
+            return self.problem(error, None)
 
     async def login(self, request: Request) -> Response:
         """Sign in, by name and password, or by a link that the service printed on this machine."""
@@ -202,7 +217,8 @@ class Studio:
                 return self._entered(token)
             except AccessError as refused:
                 error = refused
-        return self.page("login.html", None, error=error, status=status_of(error) if error else 200)
+        is_empty = await run_in_threadpool(self.accounts.is_empty)
+        return self.page("login.html", None, error=error, is_empty=is_empty, status=status_of(error) if error else 200)
 
     async def logout(self, request: Request, _: Session) -> Response:
         """Sign out."""
@@ -226,7 +242,7 @@ class Studio:
         return self.page("surveys.html", session, surveys=await run_in_threadpool(read))
 
     async def survey(self, request: Request, session: Session) -> Response:
-        """One survey: its state, what to do next, and what its reports say."""
+        """One survey: its state, what to do next, and what its reports say; the script asks for it again and again."""
 
         def read() -> dict[str, Any]:
             stored, role = self._seen(request, session)
@@ -240,10 +256,52 @@ class Studio:
                 "exports": EXPORTS,
                 "platforms": PLATFORM_NAMES,
                 "elsewhere": stored.state != "draft" and stored.survey.access == "open",
-                "factor": f"{Printed(stored.survey.parity):.3g}",
+                "factor": rounded(stored.survey.parity, 3, up=True),
+                "expected": expectations(stored.survey) if stored.state == "draft" else [],
+                **self._findings(stored, request),
             }
 
         return self.page("survey.html", session, **await run_in_threadpool(read))
+
+    def _findings(self, stored: StoredSurvey, request: Request) -> dict[str, Any]:
+        """What the reports say: a card for each question, and the table that was chosen."""
+        asked, first = request.query_params, stored.survey.languages[0]
+        margin = read_margin(asked.get("margin", ""))
+        if stored.state == "draft":
+            return {"cards": [], "table": None, "margin": margin}
+        cards = [card_of(result, first, margin) for result in self._results(stored)]
+        return {"cards": cards, "table": self._table(stored, asked.get("first"), asked.get("second")), "margin": margin}
+
+    def _results(self, stored: StoredSurvey) -> Sequence[QuestionResult]:
+        return [question_result(self.service.store, stored, one.name) for one in stored.survey.questions]
+
+    def _table(self, stored: StoredSurvey, first: str | None, second: str | None) -> dict[str, Any] | None:
+        """The table of two questions, or what is wrong with it; None where there is only one question."""
+        names = [question.name for question in stored.survey.questions]
+        if len(names) < 2:
+            return None
+        rows = first if first in names else names[0]
+        columns = second if second in names else next(name for name in names if name != rows)
+        chosen: dict[str, Any] = {"first": rows, "second": columns, "error": None}
+        by_name = stored.survey.by_name
+        try:
+            result = table_result(self.service.store, stored, rows, columns)
+        except MaskwellError as error:
+            return {**chosen, "error": error}
+        content = None if result is None else json_form(result.to_dict())
+        return {**chosen, **table_of(content, by_name[rows], by_name[columns], stored.survey.languages[0])}
+
+    async def preview(self, request: Request, session: Session) -> Response:
+        """The survey as a respondent sees it: reports are drawn, and neither sent nor kept."""
+        stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
+        response = self.page("preview.html", session, stored=stored)
+        response.headers["Content-Security-Policy"] = RESPONDENT_POLICY
+        return response
+
+    async def document(self, request: Request, session: Session) -> Response:
+        """The document of a survey, also of a draft, for its preview."""
+        stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
+        return JSONResponse({"state": "open", "survey": stored.survey.to_dict()}, headers={"Cache-Control": "no-store"})
 
     async def edit(self, request: Request, session: Session) -> Response:
         """The builder: questions and a demand, with what follows from them; a draft is replaced, never added to."""
@@ -253,7 +311,7 @@ class Studio:
             stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
         if request.method == "GET":
             text = stored.source if stored is not None else ""
-            return self.page("edit.html", session, code=code, text=text, error=None)
+            return self._builder(session, code, text, None, as_file="as" in request.query_params)
         text = (await self._form(request)).get("text", "").replace("\r\n", "\n")
         try:
             survey = await run_in_threadpool(Survey.from_toml, text)
@@ -263,8 +321,16 @@ class Studio:
             else:
                 await run_in_threadpool(store.replace_survey, code, survey, text)
         except MaskwellError as error:
-            return self.page("edit.html", session, code=code, text=text, error=error, status=422)
+            return self._builder(session, code, text, error)
         return RedirectResponse(f"/studio/s/{code}", 303)
+
+    def _builder(
+        self, session: Session, code: str | None, text: str, error: MaskwellError | None, *, as_file: bool = False
+    ) -> Response:
+        """The page of the builder: a form where the file fits into one, else the file, with a worked example."""
+        form = None if as_file else form_of(text) if text else FIRST_FORM
+        values = {"code": code, "text": text, "form": form, "error": error, "example": example_text()}
+        return self.page("edit.html", session, status=422 if error else 200, **values)
 
     async def consequences(self, request: Request, _: Session) -> Response:
         """What follows from a draft, as JSON: for the builder while somebody types."""
@@ -272,8 +338,25 @@ class Studio:
         if not isinstance(body, dict):
             raise AccessError("a draft is an object", hint="send what the builder sends", status=400)
         typed = body.get("text")
-        text = typed if isinstance(typed, str) else await run_in_threadpool(survey_text, body)
-        return JSONResponse(await run_in_threadpool(consequences, text, body.get("n")))
+        try:
+            text = typed if isinstance(typed, str) else await run_in_threadpool(survey_text, body)
+        except MaskwellError as error:
+            return JSONResponse({"error": {"message": error.message, "hint": error.hint or ""}})
+        planned = [body.get(key) for key in ("n", "share", "margin")]
+        return JSONResponse(await run_in_threadpool(consequences, text, *planned))
+
+    async def account(self, request: Request, session: Session) -> Response:
+        """Keys for programs, other sessions, and links with which others make accounts."""
+        link = ended = None
+        if request.method == "POST":
+            wish = (await self._form(request)).get("wish", "")
+            if wish == "link":
+                token = await run_in_threadpool(self.accounts.account_link, session)
+                link = f"{self.service.settings.address}/studio/setup?token={token}"
+            elif wish == "end":
+                ended = await run_in_threadpool(self.accounts.end_others, session, self._token(request) or "")
+        runs = await run_in_threadpool(self.accounts.runs_service, session)
+        return self.page("account.html", session, runs=runs, link=link, ended=ended)
 
     async def key(self, _: Request, session: Session) -> Response:
         """A key for programs, shown once."""
@@ -297,6 +380,8 @@ class Studio:
             return RedirectResponse("/studio", 303)
         elif name == "invite":
             return await self._invite(form, stored)
+        elif name == "unshare":
+            await run_in_threadpool(self.accounts.unshare, stored, str(form.get("name", "")))
         elif name == "share":
             role: Role = "owner" if form.get("role") == "owner" else "analyst"
             await run_in_threadpool(self.accounts.share, stored, form.get("name", ""), role)
@@ -323,14 +408,27 @@ class Studio:
 
         def read() -> dict[str, Any]:
             stored, _ = self._seen(request, session)
-            questions = [question_result(self.service.store, stored, one.name) for one in stored.survey.questions]
             return {
                 "state": stored.state,
                 "reports": self.service.store.size(stored),
-                "questions": json_form([q.to_dict() for q in questions]),
+                "questions": json_form([result.to_dict() for result in self._results(stored)]),
             }
 
-        return JSONResponse(await run_in_threadpool(read), headers={"Cache-Control": "no-store"})
+        headers = {"Cache-Control": "no-store"}
+        if "download" in request.query_params:
+            headers["Content-Disposition"] = f'attachment; filename="results-{request.path_params["code"]}.json"'
+        return JSONResponse(await run_in_threadpool(read), headers=headers)
+
+    async def results_table(self, request: Request, session: Session) -> Response:
+        """The same shares as one table in CSV."""
+
+        def read() -> tuple[str, str]:
+            stored, _ = self._seen(request, session)
+            return f"results-{stored.code}.csv", results_csv(self._results(stored), stored.survey.languages[0])
+
+        name, content = await run_in_threadpool(read)
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def table(self, request: Request, session: Session) -> Response:
         """The live table of two questions."""
@@ -414,6 +512,95 @@ async def _read_form(request: Request, largest: int) -> dict[str, str]:
         if len(content) > largest:
             raise AccessError(f"the form has more than {largest >> 10} kB", hint="send a shorter text", status=413)
     return dict(parse_qsl(content.decode(errors="replace"), keep_blank_values=True))
+
+
+FIRST_FORM: dict[str, Any] = {
+    "title": "Working life",
+    "demand": {"word": "epsilon", "value": "2"},
+    "questions": [
+        {
+            "ask": "Were you paid in cash last month?",
+            "answers": ["never", "once", "more often"],
+            "sensitive": True,
+        }
+    ],
+}
+"""What the builder begins with."""
+
+
+def page_templates() -> Environment:
+    """The templates of all pages; what they print is escaped."""
+    pages = Environment(
+        loader=PackageLoader("maskwell.collection", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters["percent"] = lambda share, digits=1: f"{Printed(100 * share):.{digits}f}".replace("-", "−")
+    pages.filters["thousands"] = lambda number: f"{number:,}"
+    pages.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:].rstrip('.')}." if words else ""
+    pages.globals["place"] = place
+    return pages
+
+
+def example_text() -> str:
+    """The survey file that shows everything a file can say."""
+    return files("maskwell.collection").joinpath("example.toml").read_text(encoding="utf-8")
+
+
+class PagesForPeople:
+    """Errors as pages: whoever opens an address in a browser reads a page, programs read JSON as before."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._pages = page_templates()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and turn an error in JSON into a page where a browser asked for one."""
+        if scope["type"] != "http" or not _wants_page(scope):
+            await self.app(scope, receive, send)
+            return
+        start: Message | None = None
+        content = b""
+
+        async def turned(message: Message) -> None:
+            nonlocal start, content
+            if message["type"] == "http.response.start" and _is_error(message):
+                start = message
+            elif start is None:
+                await send(message)
+            else:
+                content += message.get("body", b"")
+                if not message.get("more_body"):
+                    await self._send_page(start, content, scope["path"], send)
+
+        await self.app(scope, receive, turned)
+
+    async def _send_page(self, start: Message, content: bytes, path: str, send: Send) -> None:
+        error = from_json(content.decode())["error"]
+        values = {"error": error, "status": start["status"], "is_studio": path.startswith("/studio")}
+        html = self._pages.get_template("problem.html").render(session=None, version=version_text(), **values).encode()
+        dropped = (b"content-type", b"content-length", b"content-security-policy")
+        headers = [pair for pair in start["headers"] if pair[0].lower() not in dropped]
+        headers += [
+            (b"content-type", b"text/html; charset=utf-8"),
+            (b"content-length", str(len(html)).encode()),
+            (b"content-security-policy", POLICY.encode()),
+        ]
+        await send({**start, "headers": headers})
+        await send({"type": "http.response.body", "body": html})
+
+
+def _wants_page(scope: Scope) -> bool:
+    accept = dict(scope["headers"]).get(b"accept", b"")
+    path: str = scope["path"]
+    return scope["method"] == "GET" and b"text/html" in accept and not path.startswith("/api/")
+
+
+def _is_error(message: Message) -> bool:
+    kind: bytes = dict(message.get("headers", [])).get(b"content-type", b"")
+    return int(message["status"]) >= 400 and kind.startswith(b"application/json")
 
 
 def studio_routes(service: Service) -> list[BaseRoute]:

@@ -304,6 +304,9 @@ def _entries(given: Any, where: str, allowed: Sequence[str]) -> Entries:
 def _demand_words(value: Any, name: str) -> dict[str, str]:
     """A demand as it was stated, in words that can be read again; texts, so that no reader rounds them."""
     stated = {key: _as_text(one) for key, one in table(value, name).items()}
+    for key in stated:
+        if key not in DEMAND_WORDS:
+            raise unknown(key, f"{name}: a demand has no", [*DEMAND_WORDS])
     _read_demand(stated, name)
     return stated
 

@@ -1,84 +1,78 @@
-/** Live results: asks for the figures again every two seconds while the survey is open, and redraws them. */
+/** Live results: asks for the page again while the survey is open, and puts in what has changed, and nothing else. */
 
-import { intervals, make, parts, percent } from "./figures.js";
-
-const root = document.getElementById("results");
 const EVERY = 2000;
+const live = document.getElementById("live");
+const forms = ["margin-form", "table-form"].map((id) => document.getElementById(id)).filter(Boolean);
+let asked = 0;
 
-/** A number, or a dash where it is not defined. */
-const share = (value) => (value === null ? "–" : percent(value));
-const words = (n) => new Intl.NumberFormat("en").format(n);
-
-function card(question, ask) {
-  const rows = question.estimates.map(({ category, estimate, interval }) => ({ label: String(category), estimate, interval }));
-  const head = [make("h3", {}, ask), make("p", { class: "note" }, `${words(question.n)} ${question.open ? "answers, sent as they were given" : "reports"}`)];
-  if (!rows.length) return make("article", { class: "card" }, head, make("p", { class: "note" }, "Estimates appear after the first two reports."));
-  const table = make("details", {}, make("summary", {}, "Figures"),
-    make("table", { class: "list" },
-      make("thead", {}, make("tr", {}, ["Answer", "Share", "Standard error", "95 % interval"].map((text, i) => make("th", { class: i ? "number" : "" }, text)))),
-      make("tbody", {}, question.estimates.map((one) => make("tr", {}, make("td", {}, String(one.category)),
-        make("td", { class: "number" }, percent(one.estimate)), make("td", { class: "number" }, share(one.standard_error)),
-        make("td", { class: "number" }, `${share(one.interval[0])} to ${share(one.interval[1])}`))))));
-  const negative = question.estimates.some(({ estimate }) => estimate < 0 || estimate > 1);
-  return make("article", { class: "card" }, head,
-    intervals(rows, `Estimated shares of ${ask}`),
-    !question.open && question.due_to_randomization !== null && parts(question.due_to_randomization),
-    question.margin !== null && make("p", {}, question.needed > 0
-      ? `Margin now ±${percent(question.margin)}. For ±${percent(question.needed_margin, 0)} about ${words(question.needed)} more respondents are needed.`
-      : `Margin ±${percent(question.margin)}: within ±${percent(question.needed_margin, 0)} already.`),
-    negative && make("p", { class: "note" }, "An estimate below 0 % or above 100 % is no mistake: chance has more weight than the small true share. It comes closer as reports arrive; do not cut it off, or averages will be wrong."),
-    question.flags.filter((flag) => !flag.includes("outside [0, 1]")).map((flag) => make("p", { class: "note" }, flag)),
-    table);
+/** The address of this page with what is chosen in its forms. */
+function address() {
+  const chosen = new URLSearchParams();
+  for (const form of forms) for (const [name, value] of new FormData(form)) chosen.set(name, value);
+  const margin = document.getElementById("margin");
+  if (margin.validity.valid) chosen.set("margin", margin.value);
+  return `${location.pathname}?${chosen}`;
 }
 
-/** Keep what somebody has unfolded. */
-function redraw(content) {
-  const open = [...root.querySelectorAll("details")].map((one) => one.open);
-  root.replaceChildren(...content);
-  [...root.querySelectorAll("details")].forEach((one, i) => { one.open = open[i] ?? false; });
+/** Replace a part by the same part of a newer page: what is unfolded stays so, and the focus stays where it is. */
+function replace(old, fresh) {
+  const unfolded = [...old.querySelectorAll("details")].filter((one) => one.open).map((one) => one.id);
+  for (const id of unfolded) fresh.querySelector(`#${id}`)?.setAttribute("open", "");
+  if (old.outerHTML === fresh.outerHTML) return;
+  const focus = old.contains(document.activeElement) ? document.activeElement.id : "";
+  old.replaceWith(fresh);
+  if (focus) document.getElementById(focus)?.focus();
 }
 
-const asks = root ? JSON.parse(root.dataset.asks) : [];
-const names = root ? JSON.parse(root.dataset.questions) : [];
-let chosen = [names[0], names[1]];
-
-async function table() {
-  if (names.length < 2) return undefined;
-  const choose = (at) => make("label", {}, at ? "by" : "Table of", make("select", { onchange: (event) => { chosen[at] = event.target.value; update(); } },
-    names.map((name, i) => make("option", { value: name, selected: name === chosen[at] }, asks[i]))));
-  const query = new URLSearchParams({ first: chosen[0], second: chosen[1] });
-  const answer = await fetch(`/studio/s/${root.dataset.code}/table.json?${query}`, { headers: { Accept: "application/json" } });
-  const body = await answer.json();
-  const head = [make("h3", {}, "Two questions together"), make("div", { class: "row" }, choose(0), choose(1))];
-  if (!answer.ok) return make("article", { class: "card" }, head, make("p", { class: "note" }, `${body.error.message}. ${body.error.hint}.`));
-  if (!body) return make("article", { class: "card" }, head, make("p", { class: "note" }, "The table appears after the first reports."));
-  const cells = new Map(body.estimates.map((one) => [JSON.stringify(one.category), one]));
-  const [rows, columns] = [0, 1].map((i) => [...new Set(body.estimates.map(({ category }) => category[i]))]);
-  return make("article", { class: "card" }, head,
-    make("table", { class: "list" },
-      make("thead", {}, make("tr", {}, make("th", {}, ""), columns.map((text) => make("th", { class: "number" }, String(text))))),
-      make("tbody", {}, rows.map((row) => make("tr", {}, make("td", {}, String(row)), columns.map((column) => {
-        const one = cells.get(JSON.stringify([row, column]));
-        return make("td", { class: "number" }, one ? `${percent(one.estimate)} ± ${one.interval[0] === null ? "–" : percent((one.interval[1] - one.interval[0]) / 2)}` : "–");
-      }))))),
-    make("p", { class: "note" }, "Shares of all who were asked both questions, with half widths of 95 % intervals."));
-}
-
-async function update() {
-  const answer = await fetch(`/studio/s/${root.dataset.code}/results.json`, { headers: { Accept: "application/json" } });
-  if (!answer.ok) return;
-  const { reports, questions } = await answer.json();
-  document.getElementById("count").textContent = words(reports);
-  const cards = questions.map((question, i) => card(question, asks[i]));
-  redraw([...cards, await table()].filter(Boolean));
-}
-
-async function follow() {
-  try {
-    await update();
-  } finally {
-    if (root.dataset.live) setTimeout(follow, EVERY);
+function show(page) {
+  const cards = [...page.querySelectorAll("#cards > article")];
+  document.querySelectorAll("#cards > article").forEach((old, i) => { if (cards[i]) replace(old, document.adoptNode(cards[i])); });
+  const [old, fresh] = [document, page].map((one) => one.getElementById("table-body"));
+  if (old && fresh) replace(old, document.adoptNode(fresh));
+  for (const selector of [".lead", ".head .state"]) {
+    const [before, after] = [document, page].map((one) => one.querySelector(selector));
+    if (before.outerHTML !== after.outerHTML) before.replaceWith(document.adoptNode(after));
   }
 }
 
-if (root) follow();
+async function update() {
+  const number = (asked += 1);
+  let answer;
+  try {
+    answer = await fetch(address(), { headers: { Accept: "text/html" } });
+  } catch {
+    live.textContent = "The service does not answer. The figures are those of before; this page keeps trying.";
+    return true;
+  }
+  if (answer.redirected) {
+    live.replaceChildren("You are not signed in any more. ", Object.assign(document.createElement("a"), { href: "/studio/login", textContent: "Sign in" }));
+    return false;
+  }
+  if (!answer.ok) {
+    live.textContent = "The figures could not be read. They are those of before; load the page again.";
+    return answer.status >= 500;
+  }
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (number !== asked) return true; // something else was chosen meanwhile
+  show(page);
+  const state = page.getElementById("live");
+  if (live.textContent !== state.textContent) live.textContent = state.textContent;
+  return Boolean(state.dataset.live);
+}
+
+async function follow() {
+  const goesOn = document.hidden || (await update());
+  if (goesOn) setTimeout(follow, EVERY);
+}
+
+function choose() {
+  history.replaceState(null, "", address());
+  return update();
+}
+
+for (const form of forms) {
+  form.addEventListener("submit", (event) => { event.preventDefault(); choose(); });
+  form.addEventListener("change", choose);
+  form.querySelector("button").hidden = true; // choosing is enough where there is a script
+}
+if (live.dataset.live) setTimeout(follow, EVERY);

@@ -1,0 +1,412 @@
+"""The studio in a real browser: from the first account to a deleted survey; no page breaks its own rules."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
+
+from tests.support.collecting import BY_INVITATION, SURVEY, submission
+from tests.support.running_service import RunningService, chromium, running
+
+from maskwell.collection.accounts import Accounts
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.survey import Survey
+
+PASSWORD = "a long password"
+OPEN_QUESTION, SENSITIVE = "Are you in a union?", "Were you paid in cash?"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("studio")
+
+
+@pytest.fixture(scope="module")
+def store(folder: Path) -> Iterator[Store]:
+    made = Store(f"sqlite:///{folder / 'surveys.db'}")
+    made.create()
+    accounts = Accounts(made)
+    for name in ("ada", "ben"):
+        accounts.add(name, PASSWORD)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def service(store: Store, folder: Path) -> Iterator[RunningService]:
+    with running(store.url, folder) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started
+
+
+class Watch:
+    """Pages of one person; whatever the console complains about, and every request to elsewhere, is a failure."""
+
+    def __init__(self, browser: Any, service: RunningService, **options: Any) -> None:
+        self.address = service.address
+        self.context = browser.new_context(locale="en-GB", **options)
+        self.faults: list[str] = []
+        self.page = self.new_page()
+
+    def new_page(self) -> Any:
+        page = self.context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("request", self._request)
+        return page
+
+    def _said(self, message: Any) -> None:
+        """The browser writes a line for every page with an error, also where one is asked for: that is no fault."""
+        is_refusal = re.match(r"Failed to load resource: .* status of (404|422)", message.text)
+        if message.type in ("error", "warning") and not is_refusal:
+            self.faults.append(message.text)
+
+    def _request(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self.faults.append(f"asked elsewhere: {request.url}")
+
+    def sign_in(self, name: str = "ada") -> Any:
+        self.page.goto(f"{self.address}/studio/login")
+        self.page.get_by_label("Name").fill(name)
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.wait_for_url("**/studio")
+        return self.page
+
+
+@pytest.fixture
+def people(browser: Any, service: RunningService) -> Iterator[Any]:
+    """Make somebody with a browser; nobody's console may complain."""
+    made: list[Watch] = []
+
+    def one(**options: Any) -> Watch:
+        made.append(Watch(browser, service, **options))
+        return made[-1]
+
+    yield one
+    for watch in made:
+        watch.context.close()
+    assert [fault for watch in made for fault in watch.faults] == []
+
+
+def owned(store: Store, text: str, *, n: int = 0, state: str = "open") -> StoredSurvey:
+    account = Accounts(store).find("ada")
+    code = store.add_survey(Survey.from_toml(text), text, owner=account)
+    if state == "draft":
+        return store.survey(code)
+    stored = store.open(code)
+    if n:
+        store.accept([submission(stored) for _ in range(n)])
+    return store.close_survey(code) if state == "closed" else stored
+
+
+def build(page: Any, title: str) -> None:
+    """A survey with an open and a sensitive question, with the form."""
+    page.get_by_role("link", name="New survey").first.click()
+    page.get_by_label("Title").fill(title)
+    page.get_by_label("What is asked").fill(OPEN_QUESTION)
+    page.get_by_label("Answers, one in each line").fill("yes\nno")
+    page.get_by_label("sensitive: randomized").uncheck()
+    page.get_by_role("button", name="Add a question").click()
+    second = page.locator("fieldset.question").nth(1)
+    second.get_by_label("What is asked").fill(SENSITIVE)
+    second.get_by_label("Help below").fill("Ever.")
+
+
+def answer(page: Any, address: str, label: str) -> None:
+    """One respondent, all the way."""
+    page.goto(address)
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_label(label, exact=True).check()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_label("yes", exact=True).check()
+    page.get_by_role("button", name="Draw my report").click()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_role("heading", name="Thank you").wait_for()
+
+
+def test_from_the_form_to_live_estimates_and_away(people: Any, service: RunningService, store: Store) -> None:
+    page = people().sign_in()
+    build(page, "Pay")
+    page.get_by_text(f"2. {SENSITIVE}").wait_for()
+    follows = page.locator("#consequences")
+    assert "a factor of 7.39 at most" in follows.inner_text()
+    page.get_by_label("True share").fill("10")
+    page.get_by_text("for a share of 10 %").first.wait_for()
+    second = page.locator("fieldset.question").nth(1)
+    second.get_by_label("Answers, one in each line").fill("yes\nno\nperhaps")
+    page.get_by_role("button", name="Save the draft").click()  # at once: what was typed last is saved
+    page.get_by_text("This survey is a draft.").wait_for()
+    assert "yes · no · perhaps" in page.locator("ol.questions").inner_text()
+    code = page.url.rsplit("/", 1)[-1]
+    assert store.survey(code).survey.questions[1].help == {"en": "Ever."}
+    page.get_by_role("button", name="Open the survey").click()
+    page.get_by_text("Nobody has answered yet.").wait_for()
+    page.evaluate("window.same = true")
+    for label in ("yes", "no", "yes"):
+        answer(people().page, f"{service.address}/s/{code}", label)
+    page.locator("#count", has_text="3").wait_for()
+    page.locator("#card-1 .figure-number", has_text="66.7 %").wait_for()
+    page.locator("#figures-1 summary").click()
+    page.locator("#figures-1 summary").focus()
+    page.locator("#two select").nth(1).select_option(label=OPEN_QUESTION)
+    page.get_by_text("A table needs two different questions.").wait_for()
+    page.locator("#two select").first.select_option(label=SENSITIVE)
+    page.locator("#table-body td").first.wait_for()
+    page.locator("#margin").fill("2")
+    page.locator("#margin").press("Tab")
+    page.get_by_text("Needed for ±2.0").first.wait_for()
+    assert page.evaluate("window.same")  # never loaded again
+    answer(people().page, f"{service.address}/s/{code}", "no")
+    page.locator("#count", has_text="4").wait_for()
+    assert page.locator("#figures-1").get_attribute("open") is not None
+    delete(page, code)
+
+
+def delete(page: Any, code: str) -> None:
+    """Only with the title, typed."""
+    page.get_by_text("Delete for good").first.click()
+    page.get_by_label("Type the title").fill("pay")
+    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_text("The title does not match.").wait_for()
+    page.go_back()
+    page.get_by_text("Delete for good").first.click()
+    page.get_by_label("Type the title").fill("Pay")
+    page.get_by_role("button", name="Delete for good").click()
+    page.wait_for_url("**/studio")
+    assert page.locator(f'a[href="/studio/s/{code}"]').count() == 0
+
+
+def test_a_draft_opens_in_the_form_again(people: Any, store: Store) -> None:
+    page = people().sign_in()
+    build(page, "Again")
+    page.get_by_role("button", name="Save the draft").click()
+    page.get_by_role("link", name="Change it").click()
+    assert page.get_by_label("What is asked").nth(1).input_value() == SENSITIVE
+    page.locator("fieldset.question").nth(1).get_by_role("button", name="Move up").click()
+    page.get_by_label("Title").fill("")
+    page.get_by_role("button", name="Save the draft").click()
+    page.locator("#save-error .error").wait_for()  # nothing is lost: the form is still there
+    assert page.get_by_label("What is asked").first.input_value() == SENSITIVE
+    page.get_by_label("Title").fill("Again, and better")
+    page.get_by_role("button", name="Save the draft").click()
+    page.get_by_role("heading", name="Again, and better").wait_for()
+    code = page.url.rsplit("/", 1)[-1]
+    assert [one.ask["en"] for one in store.survey(code).survey.questions] == [SENSITIVE, OPEN_QUESTION]
+
+
+def test_what_a_form_cannot_hold_is_edited_as_a_file(people: Any, service: RunningService, store: Store) -> None:
+    stored = owned(store, SURVEY, state="draft")
+    page = people().sign_in()
+    page.goto(f"{service.address}/studio/s/{stored.code}/edit")
+    page.get_by_text("This survey is edited as a file").wait_for()
+    assert page.locator("fieldset.question").count() == 0
+    page.locator("#text").fill(stored.source.replace("Working life", "Life at work"))
+    page.get_by_role("button", name="Save the draft").click()
+    page.get_by_role("heading", name="Life at work").wait_for()
+
+
+@pytest.mark.parametrize("text", [SURVEY, BY_INVITATION])
+def test_the_preview_sends_and_keeps_nothing(people: Any, service: RunningService, store: Store, text: str) -> None:
+    stored = owned(store, text, state="draft")
+    page = people().sign_in()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.method) if request.method != "GET" else None)
+    page.goto(f"{service.address}/studio/s/{stored.code}")
+    page.get_by_role("link", name="Preview").click()
+    page.get_by_text("nothing is sent, and nothing is stored").wait_for()
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("south").check()
+    page.get_by_role("button", name="Next").click()
+    for label in ("yes", "rent"):
+        page.get_by_label(label, exact=True).check()
+        page.get_by_role("button", name="Draw my report").click()
+        page.get_by_role("button", name="Next").click()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("This was the preview").wait_for()
+    plain = people_storage(page)
+    page.get_by_role("button", name="Begin again").click()
+    page.get_by_role("button", name="Begin").wait_for()
+    assert sent == []
+    assert plain == {}
+    assert store.size(store.survey(stored.code)) == 0
+
+
+def people_storage(page: Any) -> Any:
+    """What the browser itself keeps: seen from another page of the same place."""
+    other = page.context.new_page()
+    other.goto(page.url.split("/studio")[0] + "/health")
+    kept = other.evaluate("({...localStorage, ...sessionStorage})")
+    other.close()
+    return kept
+
+
+def test_an_analyst_sees_results_and_no_buttons(people: Any, service: RunningService, store: Store) -> None:
+    stored = owned(store, SURVEY, n=30)
+    owner, analyst = people().sign_in(), people().sign_in("ben")
+    address = f"{service.address}/studio/s/{stored.code}"
+    analyst.goto(address)
+    analyst.get_by_role("heading", name="There is nothing at this address").wait_for()
+    owner.goto(address)
+    owner.get_by_text("Share with somebody").click()
+    owner.get_by_label("Name of the account").fill("ben")
+    owner.get_by_role("button", name="Share").click()
+    owner.get_by_role("button", name="Remove ben").wait_for()
+    analyst.goto(address)
+    analyst.locator("#card-2 .figure-number").first.wait_for()
+    names = [one.inner_text() for one in analyst.get_by_role("button").all() if one.is_visible()]
+    assert names == ["Sign out"]
+    assert analyst.get_by_role("link", name="Preview").count() == 0
+    owner.get_by_role("button", name="Remove ben").click()
+    owner.get_by_role("button", name="Remove ben").wait_for(state="detached")
+    analyst.goto(address)
+    analyst.get_by_role("heading", name="There is nothing at this address").wait_for()
+
+
+def test_downloads_and_invitations(people: Any, service: RunningService, store: Store) -> None:
+    stored = owned(store, BY_INVITATION)
+    page = people().sign_in()
+    page.goto(f"{service.address}/studio/s/{stored.code}")
+
+    def download(role: str, name: str, at: int = 0) -> Path:
+        with page.expect_download() as waiting:
+            page.get_by_role(role, name=name, exact=True).nth(at).click()
+        return Path(waiting.value.path())
+
+    page.get_by_label("New invitations").fill("3")
+    links = download("button", "Download links").read_text().split()
+    assert len({link.split("#")[1] for link in links}) == 3
+    assert download("link", "CSV").read_text().startswith("question,asked,answer,share,")
+    assert '"reports":0' in download("link", "JSON").read_text()
+    with zipfile.ZipFile(download("link", "CSV", 1)) as archive:
+        assert "reports.csv" in archive.namelist()
+
+
+def test_accounts_and_keys(people: Any) -> None:
+    page = people().sign_in()
+    page.get_by_role("link", name="Account").click()
+    page.get_by_role("button", name="Make a link for a new account").click()
+    link = page.locator("code.long").inner_text()
+    fresh = people().page
+    fresh.goto(link)
+    fresh.get_by_label("Name").fill("cleo")
+    fresh.get_by_label("Password").fill(PASSWORD)
+    fresh.get_by_role("button", name="Make the account").click()
+    fresh.get_by_role("heading", name="There is no survey yet").wait_for()
+    fresh.get_by_role("link", name="Account").click()
+    assert fresh.get_by_role("button", name="Make a link for a new account").count() == 0
+    page.get_by_role("button", name="Make a key").click()
+    key = page.locator("pre").inner_text().strip()
+    programs = f"{page.url.split('/studio')[0]}/api/admin/surveys"
+    asked = {"headers": {"Authorization": f"Bearer {key}"}}
+    assert page.request.get(programs, **asked).status == 200
+    page.get_by_role("link", name="Account").first.click()
+    page.get_by_role("button", name="End all other sessions and keys").click()
+    page.get_by_role("status").wait_for()
+    assert page.request.get(programs, **asked).status == 401
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/studio/login")
+
+
+def test_results_are_there_without_a_script(people: Any, service: RunningService, store: Store) -> None:
+    stored = owned(store, SURVEY, n=40, state="closed")
+    watch = people(java_script_enabled=False)
+    page = watch.sign_in()
+    page.goto(f"{service.address}/studio/s/{stored.code}")
+    assert page.locator("#card-2 .figure-number").count() == 5  # four answers and the scale
+    page.locator("#table-form select").first.select_option("tax")
+    page.locator("#table-go").click()
+    page.wait_for_url("**first=tax**")
+    assert page.locator("#table-body tbody th").first.inner_text() == "yes"
+    page.goto(f"{service.address}/studio/new")
+    assert page.locator("#text").is_visible()
+
+
+def test_wrong_addresses_help(people: Any, service: RunningService) -> None:
+    page = people().page
+    for path in ("/s/0000000000", "/nowhere", "/studio/nowhere"):
+        answered = page.goto(service.address + path)
+        assert answered.status == 404
+        assert "text/html" in answered.headers["content-type"]
+        assert "default-src 'none'" in answered.headers["content-security-policy"]
+        page.get_by_role("heading", name="There is nothing at this address").wait_for()
+    refused = page.request.get(f"{service.address}/nowhere", headers={"Accept": "application/json"})
+    assert refused.json()["error"]["code"] == "not-found"
+    assert page.request.get(f"{service.address}/favicon.ico").headers["content-type"] == "image/svg+xml"
+
+
+LONG = SURVEY.replace("Working life", f"A title {'withoutanyspace' * 8}").replace('"north"', f'"{"north " * 10}"')
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 360])
+def test_every_page_is_accessible_and_fits(
+    people: Any, service: RunningService, store: Store, scheme: str, width: int
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-playwright-python").Axe()
+    codes = {
+        "draft": owned(store, SURVEY, state="draft").code,
+        "empty": owned(store, BY_INVITATION).code,
+        "one": owned(store, SURVEY, n=1).code,
+        "closed": owned(store, SURVEY, n=25, state="closed").code,
+        "long": owned(store, LONG.replace('show_if = { region = "north" }\n', ""), n=3).code,
+    }
+    watch = people(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    watch.page.goto(f"{service.address}/studio/login")
+    check_page(axe, watch.page, "login", width)
+    page = watch.sign_in()
+    paths = ["", "/new", "/account", "/nowhere", f"/s/{codes['draft']}/edit", f"/s/{codes['draft']}/preview"]
+    for path in [*paths, *(f"/s/{code}" for code in codes.values())]:
+        page.goto(f"{service.address}/studio{path}")
+        if path in ("/new", *paths[4:]):
+            page.wait_for_load_state("networkidle")
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        check_page(axe, page, path, width)
+
+
+def check_page(axe: Any, page: Any, name: str, width: int) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+    broken = [(one["id"], one["nodes"][0]["target"]) for one in axe.run(page).response["violations"]]
+    assert broken == [], name
+    assert page.locator("[style]").count() == 0, name
+
+
+FOCUS = """() => {
+  const one = document.activeElement;
+  const at = [...document.querySelectorAll("*")].indexOf(one);
+  return [at, one.outerHTML.slice(0, 90), getComputedStyle(one).outlineStyle];
+}"""
+
+
+def test_everything_is_reached_with_the_keyboard(people: Any, service: RunningService, store: Store) -> None:
+    stored = owned(store, SURVEY, n=25, state="closed")
+    page = people().sign_in()
+    page.goto(f"{service.address}/studio/s/{stored.code}")
+    reached: dict[int, str] = {}
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        at, html, outline = page.evaluate(FOCUS)
+        if at in reached or html.startswith("<body"):
+            break
+        reached[at] = html
+        assert outline != "none", html
+    text = "\n".join(reached.values())
+    for part in ("Skip to", 'id="margin"', "figures-1-head", 'name="first"', "results.csv", "Open it again", "risk"):
+        assert part in text, part
+    assert list(reached) == sorted(reached)  # in the order of the page
+    page.locator("#figures-1-head").press("Enter")
+    page.get_by_role("region", name="Figures of Where do you work?").wait_for()

@@ -1,0 +1,157 @@
+"""Drafts in the builder: forms and files stand for each other, and what follows is what the library says."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from tests.support.collecting import SURVEY, opened, submission
+
+from maskwell.collection.drafts import consequences, form_of, survey_text, unit_variance
+from maskwell.collection.findings import NO_INTERVAL, axis_of, card_of, fit_of, notes_of, place, read_margin, shrinking
+from maskwell.collection.results import question_result
+from maskwell.collection.store import Store
+from maskwell.collection.survey import Survey
+from maskwell.errors import PlanError
+from maskwell.planning.sample_size import plan_sample
+
+FORM: dict[str, Any] = {
+    "title": "Work",
+    "introduction": "Two questions.",
+    "thanks": "Thank you.",
+    "contact": "survey@example.org",
+    "access": "invitations",
+    "demand": {"word": "gamma", "value": "4"},
+    "questions": [
+        {"name": "Sector", "ask": "Where?", "help": "", "answers": ["here", "there"], "sensitive": False},
+        {"ask": "Paid in cash?", "help": "Ever.", "answers": ["yes", "no"], "sensitive": True, "declined": True},
+        {"ask": "Paid in cash?", "answers": ['a "b"', "c\\d"], "sensitive": True},
+    ],
+}
+
+
+def test_a_form_comes_back_from_its_file() -> None:
+    text = survey_text(FORM)
+    form = form_of(text)
+    assert form is not None
+    assert survey_text(form) == text
+    assert [one["name"] for one in form["questions"]] == ["Sector", "paid_in_cash", "paid_in_cash_2"]
+    assert form["questions"][1]["answers"] == ["yes", "no"]
+    assert form["questions"][1]["declined"]
+    assert form["thanks"] == "Thank you."
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('design = { gamma = "2" }', 'design = { family = "k-ary", gamma = "2" }\nshow_if = { Sector = "here" }'),
+        ('title = "Work"', 'title = "Work"\npractice = false'),
+        ('design = { gamma = "2" }', 'design = { gamma = "1.5" }'),
+        ("[survey]", "survey"),
+    ],
+)
+def test_a_file_that_says_more_than_a_form_is_no_form(before: str, after: str) -> None:
+    text = survey_text(FORM)
+    assert before in text
+    assert form_of(text.replace(before, after)) is None
+    assert form_of(SURVEY) is None
+
+
+def test_all_questions_together_keep_the_demand() -> None:
+    for value in ("1.1", "2", "7", "19.3"):
+        survey = Survey.from_toml(survey_text({**FORM, "demand": {"word": "gamma", "value": value}}))
+        assert survey.parity <= float(value)
+        assert survey.parity > 0.999 * float(value)
+
+
+def test_a_factor_is_rounded_up() -> None:
+    text = survey_text({**FORM, "questions": FORM["questions"][2:], "demand": {"word": "gamma", "value": "20.13"}})
+    answer = consequences(text)
+    assert (answer["factor"], answer["questions"][0]["factor"]) == ("20.2", "20.2")
+
+
+def test_a_demand_in_unknown_words_is_an_error_that_helps() -> None:
+    with pytest.raises(PlanError, match="a demand has no 'family'"):
+        Survey.from_toml(survey_text(FORM).replace("demand = { gamma", "demand = { family"))
+    answer = consequences("[survey]\ntitle = 1")
+    assert set(answer["error"]) == {"message", "hint"}
+
+
+def test_margins_are_those_of_a_plan() -> None:
+    text = survey_text({**FORM, "demand": {"word": "gamma", "value": "9"}})
+    design = Survey.from_toml(text).questions[2].design
+    assert design is not None
+    at_worst = consequences(text, 400)["questions"][2]
+    assert at_worst["margin"] == pytest.approx(plan_sample(design, n=400).margin)
+    for share in (0.05, 0.3):
+        here = consequences(text, 400, share, 0.02)["questions"][2]
+        plan = plan_sample(design, pi=[share, 1 - share], n=400)
+        assert here["margin"] == pytest.approx(plan.margin)
+        assert here["directly"] == pytest.approx(plan.direct_margin)
+        assert here["needed"] == plan_sample(design, pi=[share, 1 - share], margin="0.02").n
+        assert here["margin"] < at_worst["margin"]
+
+
+def test_a_design_that_treats_answers_differently_is_planned_for_its_worst_answer() -> None:
+    first = survey_text({**FORM, "questions": FORM["questions"][:1], "demand": {"word": "gamma", "value": "9"}})
+    forced = 'design = { family = "forced", truth = "0.6", yes = "0.1", no = "0.3" }\n'
+    survey = Survey.from_toml(f'{first}\n[[question]]\nname = "x"\nask = "X?"\n{forced}')
+    question = survey.questions[1]
+    assert question.design is not None
+    assert unit_variance(question) == pytest.approx(plan_sample(question.design, n=1).variance.total)
+
+
+@pytest.mark.parametrize("odd", [None, 0, -1, "12", 1.5, True, 10**12, math.nan])
+def test_odd_numbers_fall_back(odd: Any) -> None:
+    answer = consequences(survey_text(FORM), odd, odd, odd)
+    assert answer["n"] in (1000, 1)
+    assert answer["share"] is None
+    assert answer["margin"] == 0.05
+
+
+# ---- what the page says of results
+
+
+def test_fit_is_told_in_words() -> None:
+    question = Survey.from_toml(survey_text(FORM)).questions[1]
+    misfit = "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design"
+    two = "boundary test: G2 = 5.10, p = 0.024: perhaps the instructions were not followed"
+    more = "boundary test: p is about 0.72 for the farthest of 6 estimates (a test of fit takes all together)"
+    tiny = "boundary test: p is about 3e-07 for the farthest of 6 estimates"
+    states = [fit_of(question, flags, 9)["state"] for flags in ([misfit, tiny], [two], [tiny], [more], [])]
+    assert states == ["misfit", "doubt", "doubt", "fits", "fits"]
+    assert "p = 0.72" in fit_of(question, [more], 9)["words"]
+    assert fit_of(question, [], 1)["words"] == ""
+    told = [misfit, more, "1 of 3 estimates outside [0, 1], as", "a standard error is zero or not defined: too little"]
+    assert notes_of(told, has_intervals=True) == []
+    assert notes_of(told, has_intervals=False) == [NO_INTERVAL]
+    assert notes_of(["something else"], has_intervals=True) == ["something else"]
+
+
+def test_reports_that_are_all_alike_make_no_interval(store: Store) -> None:
+    stored = opened(store)
+    store.accept([submission(stored) for _ in range(30)])
+    cards = [card_of(question_result(store, stored, one.name), "en") for one in stored.survey.questions]
+    assert [card["margin"] is None for card in cards] == [False, True, True, True]
+    assert all(NO_INTERVAL in card["notes"] for card in cards[1:])
+    assert all(row["low"] is None for card in cards[2:] for row in card["rows"])
+
+
+def test_pictures_hold_what_they_show() -> None:
+    axis = axis_of([{"estimate": -0.1, "low": -0.4, "high": 0.2}, {"estimate": 0.9, "low": None, "high": None}])
+    assert (axis["low"], axis["high"]) == (-0.4, 1.0)
+    assert [place(axis, -0.4), place(axis, 1.0)] == [2, 98]
+    curve = shrinking(0.1, 400, 0.05)
+    assert curve["needed"] == 1600
+    points = [tuple(map(float, one.split())) for one in curve["path"][1:].split(" L")]
+    assert all(0 <= x <= 100 and 0 <= y <= 100 for x, y in [*points, curve["now"], curve["target"]])
+    assert [y for _, y in points] == sorted(y for _, y in points)
+
+
+@pytest.mark.parametrize(
+    ("typed", "margin"),
+    [("3", 0.03), ("2,5", 0.025), ("", 0.05), ("x", 0.05), ("-1", 0.05), ("nan", 0.05), ("90", 0.05)],
+)
+def test_a_margin_is_read_as_people_write_it(typed: str, margin: float) -> None:
+    assert read_margin(typed) == pytest.approx(margin)
