@@ -271,6 +271,8 @@ def test_an_analyst_sees_results_and_no_buttons(people: Any, service: RunningSer
     names = [one.inner_text() for one in analyst.get_by_role("button").all() if one.is_visible()]
     assert names == ["Sign out"]
     assert analyst.get_by_role("link", name="Preview").count() == 0
+    for path in ("preview", "survey.json", "edit"):
+        assert analyst.request.get(f"{address}/{path}").status == 403
     owner.get_by_role("button", name="Remove ben").click()
     owner.get_by_role("button", name="Remove ben").wait_for(state="detached")
     analyst.goto(address)
