@@ -259,7 +259,7 @@ def fill(store: Store, stored: StoredSurvey, count: int) -> None:
     cursor.execute("BEGIN IMMEDIATE")
     for at in range(0, count, 10**5):
         keys = [int(word).to_bytes(8) + secrets.token_bytes(8) for word in first[at : at + 10**5]]
-        rows = zip(keys, [CONTENTS[i] for i in which[at : at + 10**5]], strict=True)
+        rows = list(zip(keys, [CONTENTS[i] for i in which[at : at + 10**5]], strict=True))
         cursor.executemany(f"INSERT INTO reports VALUES ({stored.id}, ?, ?)", rows)
     for shard, counted in enumerate((which[::2], which[1::2])):
         (part,), counts = stored.parts.names, np.bincount(counted, minlength=16).tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import secrets
 from collections.abc import Iterator
@@ -59,7 +58,7 @@ def test_a_full_disk_is_told_and_the_service_goes_on_when_there_is_space(
     client, store, stored = service
     assert send(client, stored, secrets.token_hex(16)).status_code == 200
     key = secrets.token_hex(16)
-    with no_file_beyond(os.path.getsize(tmp_path / "surveys.db-wal")):
+    with no_file_beyond((tmp_path / "surveys.db-wal").stat().st_size):
         answer = send(client, stored, key)
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "5"
