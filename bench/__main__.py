@@ -7,6 +7,7 @@ import sys
 from datetime import UTC, datetime
 
 from bench import (
+    collection,
     intervals,
     likelihood,
     planning,
@@ -33,6 +34,7 @@ SECTIONS = {
     "Releases (two cores)": release,
     "Risk of a release": release_risk,
     "Optimal matrices": release_matrices,
+    "Collecting (two cores)": collection,
 }
 
 

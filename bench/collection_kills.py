@@ -15,6 +15,7 @@ import os
 import secrets
 import signal
 import socket
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -52,7 +53,7 @@ class ForkedService(Service):
         self.socket = socket.create_server(("127.0.0.1", self.port), backlog=512)
         context = multiprocessing.get_context("fork")
         words = [(self.database, self.socket, shard) for shard in range(self.workers)]
-        self.processes = [context.Process(target=_work, args=one) for one in words]
+        self.processes = [context.Process(target=_work, args=one, daemon=True) for one in words]
         for process in self.processes:
             process.start()
         self.socket.close()
@@ -91,10 +92,12 @@ def killed(kind: str, target: str, *, kills: int, seconds: float = 1.0, connecti
         options = ["--persist", "--seconds", "100000", "--connections", str(connections), "--journal", str(journal)]
         crowd = sending(service, stored, *options)
         strike = _strike(service, None if target == "service" else server)
-        for _ in range(kills):
-            time.sleep(0.05 + seconds * secrets.randbelow(1000) / 1000)
-            strike()
-        crowd.terminate()  # no new submissions; what has no answer is still sent again
+        try:
+            for _ in range(kills):
+                time.sleep(0.05 + seconds * secrets.randbelow(1000) / 1000)
+                strike()
+        finally:
+            crowd.terminate()  # no new submissions; what has no answer is still sent again
         told = json.loads(crowd.communicate(timeout=120)[0])
         assert service.stop() in (0, signal.SIGTERM)
         check_journal(store, stored, journal.read_text().split())
@@ -111,11 +114,22 @@ def _strike(service: Service, server: Any) -> Callable[[], None]:
 
     def at_database() -> None:
         kill_all(server.get_pid())
-        (server.pgdata / "postmaster.pid").unlink()  # or it may be taken for one that still runs
-        server.ensure_postgres_running()
+        _start_again(server)
         service.wait()
 
     return at_service if server is None else at_database
+
+
+def _start_again(server: Any) -> None:
+    """Start PostgreSQL, once the last of its processes has noticed that the first is gone."""
+    for _ in range(100):
+        for name in ("postmaster.pid", ".s.PGSQL.5432.lock"):  # a process that waits to be buried looks as if it ran
+            (server.pgdata / name).unlink(missing_ok=True)
+        with suppress(subprocess.SubprocessError):
+            server.ensure_postgres_running()
+            return
+        time.sleep(0.1)
+    raise AssertionError("PostgreSQL did not start again")
 
 
 def kill_all(process: int) -> None:

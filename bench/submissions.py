@@ -5,8 +5,8 @@
 The survey is the example that maskwell brings: sixteen different reports, and the first digit of a submission's random
 id says which of them it holds. So whoever reads the database can check what must stand under an id.
 
-SIGTERM ends it before its time. With ``--persist`` a respondent who gets no acknowledgement sends the same submission again, as the page does, until it
-has one; ``--journal`` writes down the ids that were acknowledged.
+With ``--persist`` a respondent who gets no acknowledgement sends the same submission again, as the page does, until it
+has one; ``--journal`` writes down the ids that were acknowledged. SIGTERM ends it before its time.
 """
 
 from __future__ import annotations

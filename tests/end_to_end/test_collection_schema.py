@@ -1,4 +1,4 @@
-"""Requests that nobody thought of: from the OpenAPI document, malformed submissions, bodies that come slowly or late."""
+"""Requests that nobody thought of: from the OpenAPI document, malformed submissions, bodies that come slowly."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-schemathesis = pytest.importorskip("schemathesis", reason="no Schemathesis: pip install schemathesis")
+pytest.importorskip("schemathesis", reason="no Schemathesis: pip install schemathesis")
 
+import schemathesis
 from hypothesis import HealthCheck, given, settings
 from starlette.testclient import TestClient
 from tests.support.collecting import REPORTS, SURVEY

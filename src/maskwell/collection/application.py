@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from starlette.applications import Starlette
@@ -155,7 +155,8 @@ class Submissions:
             answer = await _taken(self.service, address[1], scope, receive)
         except (MaskwellError, ClientDisconnect, *AWAY) as error:
             answer = await _handled(error)
-        await answer(scope, receive, send)
+        with suppress(RuntimeError):  # whoever sent it has gone away, and the connection is closed
+            await answer(scope, receive, send)
 
 
 def service_of(request: Request) -> Service:

@@ -138,10 +138,10 @@ def serve(settings: Settings) -> None:
     common = {"host": settings.host, "port": settings.port, **OPTIONS}
     if settings.workers == 1:
         sys.setswitchinterval(SWITCH_SECONDS)
-        uvicorn.run(_application(settings), **common)  # type: ignore[arg-type]
+        uvicorn.run(_application(settings), **common)
         return
     os.environ[_SETTINGS] = json.dumps(asdict(settings))
-    uvicorn.run("maskwell.collection.server:worker", factory=True, workers=settings.workers, **common)  # type: ignore[arg-type]
+    uvicorn.run("maskwell.collection.server:worker", factory=True, workers=settings.workers, **common)
 
 
 def worker() -> ASGIApp:

@@ -65,7 +65,15 @@ function rounded(number, digits = 2) {
   return new Intl.NumberFormat(language, { maximumSignificantDigits: digits + 1 }).format(number);
 }
 
-const asNumber = ([top, bottom]) => (bottom === 0n ? Infinity : Number((top * 1000000n) / bottom) / 1e6);
+/** A factor that is promised: three digits, rounded up, so that no more is promised than is kept. */
+function promised([top, bottom]) {
+  if (bottom === 0n) return "∞";
+  let unit = 1n; // the last digit that is shown is worth unit / 10^6
+  while (top * 1000000n > 1000n * unit * bottom) unit *= 10n;
+  const steps = (top * 1000000n + unit * bottom - 1n) / (unit * bottom);
+  return new Intl.NumberFormat(language, { maximumSignificantDigits: 4 }).format(Number(steps * unit) / 1e6);
+}
+
 
 // ---- what is kept on this device
 
@@ -158,7 +166,8 @@ function renderFooter() {
 }
 
 function renderStart() {
-  const factor = rounded(asNumber(survey.joint.parity.split("/").length === 2 ? survey.joint.parity.split("/").map(BigInt) : [BigInt(survey.joint.parity), 1n]));
+  const [top, bottom = "1"] = survey.joint.parity.split("/");
+  const factor = promised([BigInt(top), BigInt(bottom)]);
   show(
     make("h1", {}, inWords(survey.title)),
     inWords(survey.introduction) && make("p", {}, inWords(survey.introduction)),
@@ -291,7 +300,7 @@ function renderDrawn(question, total, report) {
     make("h2", {}, say("reveals_title")),
     make("p", {}, say("reveals")),
     bars(rows),
-    make("p", {}, say("reveals_factor", { factor: rounded(asNumber(design.parity())) })),
+    make("p", {}, say("reveals_factor", { factor: promised(design.parity()) })),
     make("div", { class: "buttons" }, button(say("next"), () => go(at + 1)), backButton()),
   );
 }

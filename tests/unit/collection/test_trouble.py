@@ -1,0 +1,110 @@
+"""A disk that is full or a database that is away: respondents are told to come back, and nothing is written half."""
+
+from __future__ import annotations
+
+import resource
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from starlette.testclient import TestClient
+from tests.support.collecting import REPORTS, SURVEY, opened, submission
+
+from maskwell.collection.application import create_app
+from maskwell.collection.intake import Intake
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.survey import Survey
+
+
+@contextmanager
+def no_file_beyond(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[tuple[TestClient, Store, StoredSurvey]]:
+    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'surveys.db'}"))
+    store: Store = app.state.service.store
+    store.create()
+    stored = opened(store)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client, store, stored
+
+
+def send(client: TestClient, stored: StoredSurvey, key: str) -> Any:
+    body = {"id": key, "survey": stored.survey.fingerprint, "reports": dict(REPORTS)}
+    return client.post(f"/api/surveys/{stored.code}/reports", json=body)
+
+
+def check_kept(store: Store, stored: StoredSurvey, count: int) -> None:
+    assert store.size(stored) == count
+    recount = {part: dict(cells) for part, cells in store.recount(stored).items()}
+    assert {part: store.tally(stored, part) for part in stored.parts.names} == recount
+
+
+def test_a_full_disk_is_told_and_the_service_goes_on_when_there_is_space(
+    service: tuple[TestClient, Store, StoredSurvey], tmp_path: Path
+) -> None:
+    client, store, stored = service
+    assert send(client, stored, secrets.token_hex(16)).status_code == 200
+    key = secrets.token_hex(16)
+    with no_file_beyond((tmp_path / "surveys.db-wal").stat().st_size):
+        answer = send(client, stored, key)
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"] == "5"
+    assert answer.json()["error"]["code"] == "database"
+    check_kept(store, stored, 1)
+    assert send(client, stored, key).status_code == 200
+    check_kept(store, stored, 2)
+
+
+def test_a_database_that_is_away_is_told_everywhere(
+    service: tuple[TestClient, Store, StoredSurvey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, store, stored = service
+
+    def away(*_: Any, **__: Any) -> Any:
+        raise sa.exc.OperationalError("SELECT 1", {}, Exception("Zebra"))
+
+    with monkeypatch.context() as patched:
+        for name in ("accept", "check", "survey"):
+            patched.setattr(store, name, away)
+        answers = [send(client, stored, secrets.token_hex(16)), client.get("/health")]
+        answers.append(client.get(f"/s/{stored.code}/survey.json"))
+    for answer in answers:
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "5"
+        assert "Zebra" not in answer.text
+    assert client.get("/health").status_code == 200
+    assert send(client, stored, secrets.token_hex(16)).status_code == 200
+
+
+def test_when_too_many_wait_respondents_are_told_to_come_back(
+    service: tuple[TestClient, Store, StoredSurvey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, _, stored = service
+    intake: Intake = client.app.state.service.intake  # type: ignore[attr-defined]
+    monkeypatch.setattr(intake, "_most_waiting", 0)
+    answer = send(client, stored, secrets.token_hex(16))
+    assert answer.status_code == 503
+    assert answer.json()["error"]["code"] == "busy"
+    assert answer.headers["retry-after"] == "5"
+
+
+def test_the_number_of_a_deleted_survey_is_not_given_again(store: Store) -> None:
+    """Another process may still remember the deleted one, and would write its reports under the same number."""
+    stored = opened(store)
+    store.delete(stored.code)
+    following = store.open(store.add_survey(Survey.from_toml(SURVEY), SURVEY))
+    assert following.id != stored.id
+    assert store.accept([submission(stored)]) == ["closed"]
