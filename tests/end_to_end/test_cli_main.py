@@ -22,7 +22,10 @@ from maskwell.procedures.registry import PROCEDURES
 
 MASKWELL = [sys.executable, "-c", "from maskwell.cli.main import main; main()"]
 FAMILIES = [*PROCEDURES, "matrix", "kronecker", "repeated", "shared"]
-WRITTEN = [["design", family] for family in FAMILIES] + [[name] for name in COMMANDS if name not in ("demo", "design")]
+OTHERS = ("demo", "design", "serve", "survey")
+"""Commands whose examples are tried elsewhere: a service runs until it is stopped, a survey has a code of its own."""
+
+WRITTEN = [["design", family] for family in FAMILIES] + [[name] for name in COMMANDS if name not in OTHERS]
 
 
 def test_help_and_version() -> None:
@@ -76,6 +79,16 @@ def test_the_example_of_every_help_works(command: list[str]) -> None:
         words = shlex.split(line.partition(" > ")[0])
         assert words[0] == "maskwell"
         assert run(*words[1:]).out
+
+
+def test_every_command_of_surveys_has_an_example() -> None:
+    group = cli.get_command(click.Context(cli), "survey")
+    assert isinstance(group, click.Group)
+    for name in group.list_commands(click.Context(group)):
+        shown = run("survey", name, "--help").out
+        assert "--json" in shown
+        assert f"maskwell survey {name}" in shown.partition("Example:\n")[2]
+        assert max(map(len, shown.splitlines())) <= 100
 
 
 def test_every_family_has_an_example() -> None:

@@ -20,7 +20,7 @@ database_option = click.option(
 )
 
 
-@click.group(cls=CommandGroup, epilog=example("maskwell survey add survey.toml", "maskwell survey list"))
+@click.group(cls=CommandGroup, epilog=example("maskwell survey list"))
 def survey() -> None:
     """Make, list, open, close, export and delete surveys of the collection service."""
 
