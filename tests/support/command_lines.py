@@ -550,10 +550,15 @@ class Option:
     kind: str
 
 
+APART = ("serve", "survey")
+"""A service runs until it is stopped, and surveys need its database: both are attacked in ``tests/unit/collection``."""
+
+
 @cache
 def commands() -> dict[tuple[str, ...], tuple[Option, ...]]:
     """Every command, and the commands of every group, with their options."""
-    return {path: tuple(map(_option, _options(command))) for path, command in _all(cli, ())}
+    listed = ((path, command) for path, command in _all(cli, ()) if path[0] not in APART)
+    return {path: tuple(map(_option, _options(command))) for path, command in listed}
 
 
 def _all(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
