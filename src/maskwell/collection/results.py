@@ -2,25 +2,35 @@
 
 Everything comes from the counts that are kept as reports arrive, by the same verbs that read a file: a live estimate of
 ten million reports costs what one of ten costs.
+
+For the page there are figures to draw, and plain words about fit and negative estimates. Positions are per cent of the
+width of a picture, so that it fits every screen.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from maskwell.collection.drafts import direct_variance, unit_variance
 from maskwell.collection.store import Store, StoredSurvey
 from maskwell.collection.survey import Question
 from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
+from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, UnknownCategoryError
+from maskwell.planning.sample_size import margin_of, needed_n
 from maskwell.verbs.estimate import EstimateResult, estimate
 
 LEVEL = 0.95
@@ -153,3 +163,191 @@ def _label(question: Question, report: str) -> Any:
 def report_label(question: Question, report: str) -> Any:
     """As :func:`_label`; nothing where the question was not asked."""
     return None if report == "" else _label(question, report)
+
+
+TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+DOUBTFUL = 0.05
+"""Below this chance of the farthest estimate, the page asks to look again."""
+
+NO_WIDTH = 1e-6
+"""An interval narrower than this is none: all reports were the same, which says nothing about their spread."""
+
+STEPS = 40
+COLUMNS = ("question", "asked", "answer", "share", "standard_error", "low", "high", "level", "reports", "margin")
+
+_MISFIT = "these reports do not fit the design"
+_BOUNDARY = re.compile(r"boundary test: .*?\bp (?:is about|=) ([0-9.]+(?:e-?[0-9]+)?)")
+NO_INTERVAL = "The reports are too much alike for an interval. It appears with more of them."
+SMALL_SAMPLING = "The sampling part of the error is too small to be told from zero: nearly all of it is randomization."
+
+
+def read_margin(given: Any) -> float:
+    """The margin that somebody asked for, in per cent; the usual one where that is no number between 0 and 50."""
+    try:
+        margin = float(str(given).replace(",", ".")) / 100
+    except ValueError:
+        return MARGIN
+    return margin if 0.0001 <= margin <= 0.5 else MARGIN
+
+
+def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> dict[str, Any]:
+    """All that the page shows of one question."""
+    question, content = result.question, result.to_dict()
+    rows = [_row(question, one, language) for one in content["estimates"]]
+    has_intervals = all(row["low"] is not None for row in rows)
+    reached = content.get("margin") if has_intervals else None
+    card: dict[str, Any] = {
+        "name": question.name,
+        "ask": question.ask[language],
+        "open": content["open"],
+        "n": result.n,
+        "rows": rows,
+        "axis": axis_of(rows),
+        "outside": any(not 0 <= row["estimate"] <= 1 for row in rows),
+        "randomization": None if content["open"] else content.get("due_to_randomization"),
+        "fit": fit_of(question, content["flags"], result.n),
+        "notes": notes_of(content["flags"], has_intervals=has_intervals),
+        "margin": reached,
+        "target": margin,
+        **_planned(question, result.n, margin),
+    }
+    if reached is not None:
+        card["needed"] = max(0, math.ceil(result.n * (reached / margin) ** 2) - result.n)
+        card["shrinking"] = shrinking(reached, result.n, margin)
+    return card
+
+
+def _row(question: Question, estimate: Mapping[str, Any], language: str) -> dict[str, Any]:
+    label = str(estimate["category"])
+    words = question.answers.get(label, {}).get(language, label)
+    low, high = (None if end is None or not math.isfinite(end) else float(end) for end in estimate["interval"])
+    error = estimate["standard_error"]
+    is_defined = error is not None and math.isfinite(error) and low is not None and high is not None
+    is_defined = is_defined and high - low > NO_WIDTH  # type: ignore[operator]
+    return {
+        "label": words,
+        "estimate": float(estimate["estimate"]),
+        "error": error if is_defined else None,
+        "low": low if is_defined else None,
+        "high": high if is_defined else None,
+    }
+
+
+def _planned(question: Question, n: int, margin: float) -> dict[str, Any]:
+    variance, direct = unit_variance(question), direct_variance()
+    return {
+        "worst": margin_of(variance, n) if n else None,
+        "worst_needed": needed_n(variance, margin),
+        "directly": margin_of(direct, n) if n else None,
+    }
+
+
+def axis_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """From where to where shares are drawn: 0 to 1, and farther where an interval goes farther."""
+    ends = [row[key] for row in rows for key in ("estimate", "low", "high") if row[key] is not None]
+    low, high = min([0.0, *ends]), max([1.0, *ends])
+    axis = {"low": low, "high": high}
+    return {**axis, "ticks": [{"share": tick, "at": place(axis, tick)} for tick in TICKS]}
+
+
+def place(axis: Mapping[str, Any], share: float) -> float:
+    """Where a share stands on an axis, in per cent of its width; a little room is left at both ends."""
+    low, high = float(axis["low"]), float(axis["high"])
+    return round(2 + 96 * (share - low) / (high - low), 2)
+
+
+def fit_of(question: Question, flags: Sequence[str], n: int) -> dict[str, str]:
+    """Whether the reports look as the design makes them look, in words."""
+    if question.design is None or n < 2:
+        return {"state": "", "words": ""}
+    if any(flag.startswith(_MISFIT) for flag in flags):
+        return {
+            "state": "misfit",
+            "words": "The reports do not fit the design: an estimate lies farther outside 0 to 100 % than chance "
+            "explains. Another design may have been used, labels may be swapped, or instructions were not followed. "
+            "Find out before you use these shares.",
+        }
+    tested = [float(found.group(1)) for flag in flags if (found := _BOUNDARY.search(flag))]
+    if tested and min(tested) < DOUBTFUL:
+        return {
+            "state": "doubt",
+            "words": f"Look again with more reports: chance alone puts an estimate so far outside 0 to 100 % "
+            f"only rarely (p = {Printed(min(tested)):.2g}).",
+        }
+    if tested:
+        return {"state": "fits", "words": f"Chance alone explains what we see (p = {Printed(min(tested)):.2g})."}
+    return {"state": "fits", "words": "Nothing speaks against the design: all estimates lie between 0 and 100 %."}
+
+
+def notes_of(flags: Sequence[str], *, has_intervals: bool) -> list[str]:
+    """The other remarks of the estimate, in the words of the page."""
+    notes = [] if has_intervals else [NO_INTERVAL]
+    for flag in flags:
+        is_told = flag.startswith((_MISFIT, "a standard error is zero", "no interval where"))
+        if is_told or "outside [0, 1]" in flag or _BOUNDARY.search(flag):
+            continue
+        notes.append(SMALL_SAMPLING if flag.startswith("the sampling part of a variance") else flag)
+    return notes
+
+
+def shrinking(reached: float, n: int, margin: float) -> dict[str, Any]:
+    """How the margin falls with the number of respondents: a curve through where it is now, to twice what is needed."""
+    needed = max(2.0, n * (reached / margin) ** 2)
+    most = 1.25 * max(needed, n)
+    first = most / 60
+    top = 1.05 * reached * math.sqrt(n / first) if n > first else 1.05 * reached
+    top = min(top, max(3 * reached, 2 * margin))
+
+    def x(count: float) -> float:
+        return round(100 * count / most, 2)
+
+    def y(half: float) -> float:
+        return round(100 - 100 * min(half, top) / top, 2)
+
+    counts = [first * (most / first) ** (i / STEPS) for i in range(STEPS + 1)]
+    curve = [(count, reached * math.sqrt(n / count)) for count in counts]
+    points = [(x(count), y(half)) for count, half in curve if half <= top]
+    return {
+        "path": "M" + " L".join(f"{a} {b}" for a, b in points),
+        "now": (x(n), y(reached)),
+        "target": (x(needed), y(margin)),
+        "needed": math.ceil(needed * (1 - 1e-12)),
+        "most": int(most),
+    }
+
+
+def table_of(table: Mapping[str, Any] | None, first: Question, second: Question, language: str) -> dict[str, Any]:
+    """A table of two questions, with the texts of the answers; no rows before the first reports."""
+    if table is None:
+        return {"columns": [], "rows": [], "outside": False}
+    cells = {tuple(map(str, one["category"])): one for one in table["estimates"]}
+    rows = []
+    for a in first.labels:
+        row = [_cell(cells.get((a, b))) for b in second.labels]
+        rows.append({"label": first.answers[a].get(language, a), "cells": row})
+    return {
+        "columns": [second.answers[b].get(language, b) for b in second.labels],
+        "rows": rows,
+        "outside": any(not 0 <= one["estimate"] <= 1 for one in cells.values()),
+    }
+
+
+def _cell(one: Mapping[str, Any] | None) -> dict[str, float | None]:
+    if one is None:
+        return {"share": None, "margin": None}
+    low, high = one["interval"]
+    is_defined = low is not None and high is not None and math.isfinite(high - low)
+    return {"share": float(one["estimate"]), "margin": (high - low) / 2 if is_defined else None}
+
+
+def results_csv(results: Sequence[QuestionResult], language: str) -> str:
+    """All shares as one table, a row for each answer."""
+    packed = io.StringIO(newline="")
+    writer = csv.writer(packed)
+    writer.writerow(COLUMNS)
+    for result in results:
+        card = card_of(result, language)
+        for row in card["rows"]:
+            figures = [row["estimate"], row["error"], row["low"], row["high"]]
+            writer.writerow([card["name"], card["ask"], row["label"], *figures, LEVEL, result.n, card["margin"]])
+    return packed.getvalue()

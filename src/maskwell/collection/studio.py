@@ -26,11 +26,19 @@ from maskwell.collection.desk import check_elsewhere
 from maskwell.collection.drafts import consequences, expectations, form_of, survey_text
 from maskwell.collection.embeds import embed_text, field_name
 from maskwell.collection.exports import EXPORTS, export_bytes
-from maskwell.collection.findings import card_of, place, read_margin, results_csv, table_of
 from maskwell.collection.forms import form_bytes
 from maskwell.collection.offline import offline_page
 from maskwell.collection.programs import Programs
-from maskwell.collection.results import QuestionResult, question_result, table_result
+from maskwell.collection.results import (
+    QuestionResult,
+    card_of,
+    place,
+    question_result,
+    read_margin,
+    results_csv,
+    table_of,
+    table_result,
+)
 from maskwell.collection.store import NoSurveyError, StoredSurvey
 from maskwell.collection.survey import LARGEST, Survey
 from maskwell.core.documents import from_json, json_form, version_text

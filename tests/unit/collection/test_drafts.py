@@ -9,8 +9,17 @@ import pytest
 from tests.support.collecting import SURVEY, opened, submission
 
 from maskwell.collection.drafts import consequences, form_of, survey_text, unit_variance
-from maskwell.collection.findings import NO_INTERVAL, axis_of, card_of, fit_of, notes_of, place, read_margin, shrinking
-from maskwell.collection.results import question_result
+from maskwell.collection.results import (
+    NO_INTERVAL,
+    axis_of,
+    card_of,
+    fit_of,
+    notes_of,
+    place,
+    question_result,
+    read_margin,
+    shrinking,
+)
 from maskwell.collection.store import Store
 from maskwell.collection.survey import Survey
 from maskwell.errors import PlanError
