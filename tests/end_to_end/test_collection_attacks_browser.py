@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.collecting import opened
-from tests.support.running_service import RunningService, chromium, running
+from tests.support.running_service import RunningService
 
 from maskwell.collection.store import Store
 
@@ -47,31 +46,6 @@ ask = "Declared?"
 answers = ["tax-yes", "tax-no"]
 design = { gamma = 3 }
 """
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("service")
-
-
-@pytest.fixture(scope="module")
-def store(folder: Path) -> Iterator[Store]:
-    made = Store(f"sqlite:///{folder / 'surveys.db'}")
-    made.create()
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def service(store: Store, folder: Path) -> Iterator[RunningService]:
-    with running(store.url, folder) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from scipy.stats import chi2
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.collecting import BY_INVITATION, SURVEY
-from tests.support.running_service import RunningService, chromium, running
+from tests.support.running_service import RunningService
 
 from maskwell.collection.store import Store, StoredSurvey
 from maskwell.collection.survey import Survey
@@ -29,36 +29,11 @@ RUNS = 20
 """100 questions in each of 20 runs: 2,000 random answers."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("service")
-
-
-@pytest.fixture(scope="module")
-def store(folder: Path) -> Iterator[Store]:
-    made = Store(f"sqlite:///{folder / 'surveys.db'}")
-    made.create()
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def service(store: Store, folder: Path) -> Iterator[RunningService]:
-    with running(store.url, folder) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
-
-
 def opened(store: Store, text: str) -> StoredSurvey:
     return store.open(store.add_survey(Survey.from_toml(text), text))
 
 
-def many_questions(folder: Path) -> str:
+def many_questions(service_folder: Path) -> str:
     """Sensitive questions whose answers are words that no report has: if such a word is seen, a truth was seen."""
     from maskwell.core import Categories
     from maskwell.designs import Dense
@@ -68,8 +43,8 @@ def many_questions(folder: Path) -> str:
         Categories.of(ANSWERS),
         Categories.of(["red", "green", "blue", "black"]),
     )
-    (folder / "design.json").unlink(missing_ok=True)
-    design.save(folder / "design.json")
+    (service_folder / "design.json").unlink(missing_ok=True)
+    design.save(service_folder / "design.json")
     one = '[[question]]\nname = "q{}"\nask = "Question {}"\ndesign = "design.json"\n'
     return '[survey]\ntitle = "Many"\npractice = false\ndemand = { epsilon = 700 }\n' + "".join(
         one.format(i, i) for i in range(MANY)
@@ -103,10 +78,10 @@ ANSWER_ALL = """async (truths) => {
 
 
 def test_the_truth_is_nowhere_but_on_the_screen(
-    browser: Any, service: RunningService, store: Store, folder: Path
+    browser: Any, service: RunningService, store: Store, service_folder: Path
 ) -> None:
-    text = many_questions(folder)
-    stored = store.open(store.add_survey(Survey.from_toml(text, folder=folder), text))
+    text = many_questions(service_folder)
+    stored = store.open(store.add_survey(Survey.from_toml(text, folder=service_folder), text))
     chance = random.Random(20261116)
     seen: list[str] = []
     bodies: list[dict[str, Any]] = []
@@ -124,7 +99,7 @@ def test_the_truth_is_nowhere_but_on_the_screen(
         context.close()
     store.compact()
     everything = "\n".join([*seen, json.dumps(bodies), service.log.read_text()])
-    kept = b"".join(path.read_bytes() for path in folder.glob("surveys.db*"))
+    kept = b"".join(path.read_bytes() for path in service_folder.glob("surveys.db*"))
     document = json.dumps(stored.survey.to_dict()).encode()
     assert len(bodies) == RUNS
     assert all(set(body) == {"id", "survey", "reports"} for body in bodies)

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.collecting import BY_INVITATION, SURVEY, submission
-from tests.support.running_service import RunningService, chromium, running
+from tests.support.running_service import RunningService
 
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.store import Store, StoredSurvey
@@ -24,31 +24,14 @@ OPEN_QUESTION, SENSITIVE = "Are you in a union?", "Were you paid in cash?"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("studio")
-
-
-@pytest.fixture(scope="module")
-def store(folder: Path) -> Iterator[Store]:
-    made = Store(f"sqlite:///{folder / 'surveys.db'}")
+def store(service_folder: Path) -> Iterator[Store]:
+    made = Store(f"sqlite:///{service_folder / 'surveys.db'}")
     made.create()
     accounts = Accounts(made)
     for name in ("ada", "ben"):
         accounts.add(name, PASSWORD)
     yield made
     made.close()
-
-
-@pytest.fixture(scope="module")
-def service(store: Store, folder: Path) -> Iterator[RunningService]:
-    with running(store.url, folder) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
 
 
 class Watch:

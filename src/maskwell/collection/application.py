@@ -10,7 +10,6 @@ that a sceptic can compare what a browser got with what was published.
 from __future__ import annotations
 
 import asyncio
-import base64
 import gzip
 import hashlib
 import json
@@ -56,11 +55,6 @@ class Asset:
     def sha256(self) -> str:
         """Its hash, as ``sha256sum`` prints it."""
         return hashlib.sha256(self.content).hexdigest()
-
-    @cached_property
-    def integrity(self) -> str:
-        """Its hash, as a page states it for a script that it loads."""
-        return "sha384-" + base64.b64encode(hashlib.sha384(self.content).digest()).decode()
 
     @cached_property
     def packed(self) -> bytes:

@@ -84,6 +84,7 @@ class Ready:
             lines += [
                 "",
                 "The second link signs you in, once. Answer in another window, and see what arrives: reports only.",
+                f"The survey begins with {MADE_UP} made-up respondents.",
             ]
         if self.setup is not None:
             lines += ["", f"Make the first account, with this link, which works once:  {self.setup}"]

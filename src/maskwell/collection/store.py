@@ -406,11 +406,10 @@ class Store:
         return verdicts
 
     def _known(self, connection: sa.Connection, batch: Sequence[Submission]) -> dict[tuple[int, bytes], str]:
-        known = {}
+        known: dict[tuple[int, bytes], str] = {}
         for survey in {one.survey for one in batch}:
-            ids = [one.id for one in batch if one.survey == survey]
-            for key, content in connection.execute(_KNOWN, {"of": survey, "ids": ids}):
-                known[survey, bytes(key)] = content
+            there = _contents(connection, survey, [one.id for one in batch if one.survey == survey])
+            known |= {(survey, key): content for key, content in there.items()}
         return known
 
     def _open(self, connection: sa.Connection, ids: Iterable[int]) -> dict[int, StoredSurvey]:
@@ -478,12 +477,8 @@ class Store:
 
     def contents_of(self, stored: StoredSurvey, ids: Sequence[bytes]) -> dict[bytes, str]:
         """The contents of those of these submissions that are there."""
-        found: dict[bytes, str] = {}
         with self.reader.connect() as connection:
-            for at in range(0, len(ids), MOST_KEYS):
-                wanted = (reports.c.survey == stored.id) & reports.c.id.in_(ids[at : at + MOST_KEYS])
-                found |= {bytes(row.id): row.content for row in connection.execute(sa.select(reports).where(wanted))}
-        return found
+            return _contents(connection, stored.id, ids)
 
     def recount(self, stored: StoredSurvey) -> dict[str, Counter[str]]:
         """The counts of every part from the reports themselves: what the running counts must equal."""
@@ -498,6 +493,15 @@ class Store:
         """One state of the database for several reads."""
         with self.reader.connect() as connection, connection.begin():
             yield connection
+
+
+def _contents(connection: sa.Connection, survey: int, ids: Sequence[bytes]) -> dict[bytes, str]:
+    """The contents of those of these submissions that are there."""
+    contents: dict[bytes, str] = {}
+    for at in range(0, len(ids), MOST_KEYS):
+        rows = connection.execute(_KNOWN, {"of": survey, "ids": ids[at : at + MOST_KEYS]})
+        contents |= {bytes(key): content for key, content in rows}
+    return contents
 
 
 def _adding(insert: Any) -> sa.Executable:
