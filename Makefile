@@ -13,6 +13,8 @@ PRINTED := src docs README.md tests/golden $(addprefix tests/end_to_end/test_,do
   cli_design.py cli_estimate.py cli_estimate_plan.py cli_estimate_receipt.py cli_improve.py cli_plan.py \
   cli_plan_survey.py cli_regress.py cli_risk.py demo.py)
 LOG := $(VENV)/checks.log
+# Tests start the command thousands of times: what Python compiles is kept, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

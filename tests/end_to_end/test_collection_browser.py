@@ -52,12 +52,12 @@ def many_questions(service_folder: Path) -> str:
 
 
 ANSWER_ALL = """async (truths) => {
-  const wait = () => new Promise((done) => { // a turn of the page's loop; a timer would wait 4 ms each time
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = done;
-    port2.postMessage(0);
+  const until = (ready) => new Promise((done) => {
+    const check = () => { if (ready()) { watcher.disconnect(); done(); } };
+    const watcher = new MutationObserver(check);
+    watcher.observe(document.body, { subtree: true, childList: true });
+    check();
   });
-  const until = async (ready) => { while (!ready()) await wait(); };
   const button = (text) => [...document.querySelectorAll("button")].find((one) => one.textContent === text);
   button("Begin").click();
   for (let i = 0; i < truths.length; i++) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -47,37 +48,32 @@ def point(label: str, risk: float, changed: float, *, chosen: bool = False) -> R
 MANY = [point(f"a bound with a long name {i}", 0.9 - 0.05 * i, 0.001 * i**2, chosen=i == 4) for i in range(11)]
 
 
-def pictures() -> dict[str, Picture]:
-    rng = np.random.default_rng(5)
-    n = rng.geometric(0.02, 2000)
-    before, after = RiskSpread.of(1 / n, n), RiskSpread.of(0.45 / n + 0.001 * rng.random(2000), n)
-    long = Cost("a_very_long_name_of_a_column, another_one", 0.0, None, 1.07)
-    few = spread_of([1.0], [1])
-    return {
-        "risk": draw_release_risk(before, after, bound=0.5, costs=[Cost("a", 0.031, 0.03, 1.2), long]),
-        "risk without costs": draw_release_risk(few, spread_of([0.97], [1]), bound=None),
-        "risk near the edge": draw_release_risk(few, spread_of([0.95], [1]), bound=0.95, costs=[long] * 9),
-        "map": plot_risk_utility([point("x", 1.0, 0.0), point("y", 0.4, 0.02, chosen=True)], bound=0.5),
-        "map of many": plot_risk_utility([*MANY, point("worse", 0.9, 0.2)], bound=0.05),
-        "map of one": plot_risk_utility([point("x", 0.0, 0.0)]),
-        "matrix": plot_matrix(stage_of([1, 4, 20, 55])),
-        "matrix of pairs": plot_matrix(stage_of([3] * 20, [(f"region {i // 2}", "fm"[i % 2]) for i in range(20)])),
-        "matrix, large": plot_matrix(stage_of(n[:300].tolist())),
-    }
+RNG = np.random.default_rng(5)
+SIZES = RNG.geometric(0.02, 2000)
+BEFORE = RiskSpread.of(1 / SIZES, SIZES)
+AFTER = RiskSpread.of(0.45 / SIZES + 0.001 * RNG.random(2000), SIZES)
+LONG = Cost("a_very_long_name_of_a_column, another_one", 0.0, None, 1.07)
+FEW = spread_of([1.0], [1])
+PICTURES: dict[str, Callable[[], Picture]] = {
+    "risk": lambda: draw_release_risk(BEFORE, AFTER, bound=0.5, costs=[Cost("a", 0.031, 0.03, 1.2), LONG]),
+    "risk without costs": lambda: draw_release_risk(FEW, spread_of([0.97], [1]), bound=None),
+    "risk near the edge": lambda: draw_release_risk(FEW, spread_of([0.95], [1]), bound=0.95, costs=[LONG] * 9),
+    "map": lambda: plot_risk_utility([point("x", 1.0, 0.0), point("y", 0.4, 0.02, chosen=True)], bound=0.5),
+    "map of many": lambda: plot_risk_utility([*MANY, point("worse", 0.9, 0.2)], bound=0.05),
+    "map of one": lambda: plot_risk_utility([point("x", 0.0, 0.0)]),
+    "matrix": lambda: plot_matrix(stage_of([1, 4, 20, 55])),
+    "matrix of pairs": lambda: plot_matrix(stage_of([3] * 20, [(f"region {i // 2}", "fm"[i % 2]) for i in range(20)])),
+    "matrix, large": lambda: plot_matrix(stage_of(SIZES[:300].tolist())),
+}
 
 
-@pytest.fixture(scope="module", name="made")
-def fixture_made() -> dict[str, Picture]:
-    return pictures()
-
-
-@pytest.mark.parametrize("narrow", [False, True])
-@pytest.mark.parametrize("which", list(pictures()))
-def test_words_neither_touch_nor_leave(made: dict[str, Picture], which: str, narrow: bool) -> None:
-    picture = made[which]
-    figure, drawing = drawn(picture, narrow=narrow)
-    assert overlapping(figure) == [] and texts_outside(figure) == []
-    assert fixed_colours(drawing) == set()
+@pytest.mark.parametrize("which", list(PICTURES))
+def test_words_neither_touch_nor_leave(which: str) -> None:
+    picture = PICTURES[which]()
+    for narrow in (False, True):
+        figure, drawing = drawn(picture, narrow=narrow)
+        assert overlapping(figure) == [] and texts_outside(figure) == []
+        assert fixed_colours(drawing) == set()
     assert all(len(row) == len(picture.columns) for row in picture.rows)
 
 
