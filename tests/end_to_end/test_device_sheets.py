@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.support.browser import boxes_of, measured, pages_of, printed, text_of
+from tests.support.browser import boxes_of, measured, opened, printed, text_of
 from tests.support.command_line import run
 
 QUESTION = "In the last three years, did you leave income out of your tax return?"
@@ -61,58 +62,57 @@ def sheets(name: str, *options: str, question: str = QUESTION) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHEETS)
-def test_sheets_are_printed_whole(name: str) -> None:
+def test_sheets_are_printed_whole(browser: Any, name: str) -> None:
     options, pages = SHEETS[name]
-    page = sheets(name, *options, "--paper", "letter")  # the shorter of the two
-    pdf = printed(page, to=Path("sheets.pdf"))
-    sections = page.read_text(encoding="utf-8").count('<section class="page')
-    assert pages_of(pdf) == (sections if pages is None else pages)
-    found = measured(page)
+    file = sheets(name, *options, "--paper", "letter")  # the shorter of the two
+    with opened(browser, file) as page:
+        pdf = printed(page)
+        found = measured(page)
+    sections = file.read_text(encoding="utf-8").count('<section class="page')
+    assert len(pdf.pages) == (sections if pages is None else pages)
     assert found["overflowing"] == 0
     assert found["width"] <= 1
-    texts = text_of(Path("sheets.pdf"))
-    assert len(texts) == pages_of(pdf)
+    texts = text_of(pdf)
     assert "How to answer" in texts[0]
-    assert QUESTION in " ".join(texts[0].split())
+    assert QUESTION in texts[0]
     assert "What we learn" in texts[0]
     assert any("For the interviewer" in text for text in texts)
     assert sum("Record of the device" in text for text in texts) == 1
-    assert all(text.strip() for text in texts), "an empty page"
+    assert all(texts), "an empty page"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("headers", [False, True])
 @pytest.mark.parametrize(("paper", "box"), [("a4", (210, 297)), ("letter", (216, 279))])
-def test_both_papers_with_and_without_what_browsers_add(paper: str, box: tuple[int, int], headers: bool) -> None:
-    page = sheets("forced", "--dice", "--paper", paper)
-    pdf = printed(page, to=Path("sheets.pdf"), headers=headers)
-    assert boxes_of(pdf) == {box}
-    assert pages_of(pdf) == 3
-    page = sheets("warner", "--paper", paper)
-    assert pages_of(printed(page, to=Path("sheets.pdf"), headers=headers)) == 4
+def test_both_papers_with_and_without_what_browsers_add(browser: Any, paper: str, box: tuple[int, int]) -> None:
+    for name, options, pages in (("forced", ["--dice"], 3), ("warner", [], 4)):
+        with opened(browser, sheets(name, *options, "--paper", paper)) as page:
+            for headers in (False, True):
+                pdf = printed(page, headers=headers)
+                assert boxes_of(pdf) == {box}
+                assert len(pdf.pages) == pages
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["forced", "agree", "twice", "kary"])
-def test_a_lengthy_question_still_fits(name: str) -> None:
+def test_a_lengthy_question_still_fits(browser: Any, name: str) -> None:
     options, pages = SHEETS[name]
-    page = sheets(name, *options, "--paper", "letter", question=LENGTHY)
-    assert pages_of(printed(page, to=Path("sheets.pdf"))) == pages
+    with opened(browser, sheets(name, *options, "--paper", "letter", question=LENGTHY)) as page:
+        assert len(printed(page).pages) == pages
 
 
 @pytest.mark.slow
-def test_every_card_is_printed() -> None:
-    page = sheets("warner")
-    assert measured(page)["cards"] == 10
-    printed(page, to=Path("sheets.pdf"))
-    cards = " ".join(text_of(Path("sheets.pdf"))[-1].split())
+def test_every_card_is_printed(browser: Any) -> None:
+    with opened(browser, sheets("warner")) as page:
+        assert measured(page)["cards"] == 10
+        cards = text_of(printed(page))[-1]
     assert cards.count("right") == 10
     assert "Cut along the dashed lines" in cards
 
 
 @pytest.mark.slow
-def test_a_card_that_is_too_small_would_be_noticed() -> None:
-    page = sheets("warner")
-    text = page.read_text(encoding="utf-8").replace("if it is right for you", "if it is right for you " * 40)
-    page.write_text(text, encoding="utf-8")
-    assert measured(page)["overflowing"] == 10
+def test_a_card_that_is_too_small_would_be_noticed(browser: Any) -> None:
+    file = sheets("warner")
+    text = file.read_text(encoding="utf-8").replace("if it is right for you", "if it is right for you " * 40)
+    file.write_text(text, encoding="utf-8")
+    with opened(browser, file) as page:
+        assert measured(page)["overflowing"] == 10

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import html
-import json
-import re
+import io
 import shutil
-import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
-MEASURE = """<script>
-const wide = e => e.scrollWidth > e.clientWidth + 1, tall = e => e.scrollHeight > e.clientHeight + 1;
-const all = [...document.querySelectorAll('.card')];
-const inside = (e, box) => [...e.querySelectorAll('*')].every(x => x.getBoundingClientRect().right <= box.right + 1);
-document.body.setAttribute('data-measured', JSON.stringify({
-  cards: all.length,
-  overflowing: all.filter(e => wide(e) || tall(e) || !inside(e, e.getBoundingClientRect())).length,
-  width: Math.max(...[...document.querySelectorAll('.page')].map(e => e.scrollWidth - e.clientWidth)),
-}));
-</script>"""
+MM = 25.4 / 72
+MEASURE = """() => {
+  const wide = e => e.scrollWidth > e.clientWidth + 1, tall = e => e.scrollHeight > e.clientHeight + 1;
+  const all = [...document.querySelectorAll('.card')];
+  const inside = (e, box) => [...e.querySelectorAll('*')].every(x => x.getBoundingClientRect().right <= box.right + 1);
+  return {
+    cards: all.length,
+    overflowing: all.filter(e => wide(e) || tall(e) || !inside(e, e.getBoundingClientRect())).length,
+    width: Math.max(...[...document.querySelectorAll('.page')].map(e => e.scrollWidth - e.clientWidth)),
+  };
+}"""
 
 
 def browser() -> str:
@@ -34,46 +33,35 @@ def browser() -> str:
     return found
 
 
-def printed(page: Path, *, to: Path, headers: bool = False) -> bytes:
-    """The page as PDF, with the date and address that browsers add by default, or without."""
-    plain = [] if headers else ["--no-pdf-header-footer"]
-    _run([f"--print-to-pdf={to}", *plain, page.resolve().as_uri()])
-    return to.read_bytes()
+@contextmanager
+def opened(browser: Any, file: Path) -> Iterator[Any]:
+    """The file as a page of the browser."""
+    page = browser.new_page(viewport={"width": 1200, "height": 1600})
+    try:
+        page.goto(file.resolve().as_uri())
+        yield page
+    finally:
+        page.close()
 
 
-def pages_of(pdf: bytes) -> int:
-    """Pages of a PDF as browsers write it."""
-    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
+def printed(page: Any, *, headers: bool = False) -> Any:
+    """What a printer gets, read by pypdf: with the date and address that browsers add by default, or without."""
+    pypdf = pytest.importorskip("pypdf", reason="no pypdf: pip install pypdf")
+    pdf = page.pdf(display_header_footer=headers, prefer_css_page_size=True, print_background=True)
+    return pypdf.PdfReader(io.BytesIO(pdf))
 
 
-def boxes_of(pdf: bytes) -> set[tuple[int, int]]:
+def boxes_of(pdf: Any) -> set[tuple[int, int]]:
     """Sizes of the pages in millimetres."""
-    found = re.findall(rb"/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)\s*\]", pdf)
-    return {(round(float(w) * 25.4 / 72), round(float(h) * 25.4 / 72)) for w, h in found}
+    return {(round(float(box.width) * MM), round(float(box.height) * MM)) for box in (p.mediabox for p in pdf.pages)}
 
 
-def text_of(pdf: Path) -> list[str]:
-    """The text of each page, or a skip where the tool for it is missing."""
-    tool = shutil.which("pdftotext")
-    if tool is None:
-        pytest.skip("pdftotext is not on the path: the text of a PDF cannot be read here")
-    done = subprocess.run([tool, "-layout", str(pdf), "-"], check=True, capture_output=True, text=True)
-    return done.stdout.split("\f")[:-1]
+def text_of(pdf: Any) -> list[str]:
+    """The text of each page."""
+    return [" ".join(page.extract_text().split()) for page in pdf.pages]
 
 
-def measured(page: Path) -> dict[str, Any]:
+def measured(page: Any) -> dict[str, Any]:
     """How many cards there are, and how many of them do not hold their text."""
-    copy = page.with_name(f"measured-{page.name}")
-    copy.write_text(page.read_text(encoding="utf-8").replace("</body>", MEASURE + "</body>"), encoding="utf-8")
-    dumped = _run(["--window-size=1200,1600", "--dump-dom", copy.resolve().as_uri()])
-    found = re.search(r'data-measured="([^"]*)"', dumped)
-    assert found is not None, dumped[-500:]
-    content: dict[str, Any] = json.loads(html.unescape(found[1]))
+    content: dict[str, Any] = page.evaluate(MEASURE)
     return content
-
-
-def _run(arguments: list[str]) -> str:
-    done = subprocess.run(
-        [browser(), *OPTIONS, *arguments], check=True, capture_output=True, text=True, timeout=120, encoding="utf-8"
-    )
-    return done.stdout
