@@ -30,13 +30,15 @@ from maskwell.release.risk.binomial_sums import (
     sums_of_terms,
 )
 from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
-from maskwell.release.risk.match_chances import strict_risk, strict_when_highest
+from maskwell.release.risk.match_chances import strict_risks, strict_when_highest
 from maskwell.release.stages.stage import RandomizedColumns, Stage, acting, needed_columns
 from maskwell.release.stages.table_flow import TableFlow
 
 _NEAR = 1 + 1e-9
 
 _ROOM = 8
+
+_AT_ONCE = 100  # releases that are looked for before those are left out which cannot matter any more
 
 SEARCHED = 1000
 """Releases under another value than their own whose strict risk is looked for, t by t, of one file."""
@@ -377,8 +379,8 @@ class SparseArrivals:
         risk = strict_when_highest(self.summands(rows), place.ravel(), p) if len(rows) else bound
         open_ = np.flatnonzero(np.isnan(risk))
         risk[open_] = bound[open_]
-        for one in open_[:SEARCHED].tolist():
-            risk[one] = strict_risk(*self.terms(int(row[one])), float(p[one]))
+        some = open_[:SEARCHED]
+        risk[some] = strict_risks([self.terms(int(one)) for one in row[some]], p[some])
         more = risk > least
         return cells[target[more]], row[more], risk[more]
 
@@ -388,14 +390,17 @@ class SparseArrivals:
         Those that could be found most easily come first; after so many, their bound stands for the rest.
         """
         known: dict[tuple[int, float], float] = {}
-        for one in np.argsort(-bound, kind="stable").tolist():
-            at = int(target[one])
-            if bound[one] <= risks[at] * _NEAR:
-                continue
-            key = (int(row[one]), float(p[one]))
-            if key not in known:
-                known[key] = strict_risk(*self.terms(key[0]), key[1]) if len(known) < SEARCHED else float(bound[one])
-            risks[at] = max(risks[at], known[key])
+        order = np.argsort(-bound, kind="stable")
+        while len(order):
+            some, order = order[:_AT_ONCE], order[_AT_ONCE:]
+            keys = [(int(row[one]), float(p[one])) for one in some]
+            new = [key for key in dict.fromkeys(keys) if key not in known][: max(0, SEARCHED - len(known))]
+            known.update(
+                zip(new, strict_risks([self.terms(at) for at, _ in new], np.array([q for _, q in new])), strict=True)
+            )
+            reached = [known.get(key, bound[one]) for key, one in zip(keys, some, strict=True)]
+            np.maximum.at(risks, target[some], reached)
+            order = order[bound[order] > risks[target[order]] * _NEAR]
 
     def _elsewhere(self, cells: Array, least: Real) -> tuple[Array, Array, Real, Real]:
         """Targets (place in ``cells``, row, p, bound) that may be found more easily under another value than their own.

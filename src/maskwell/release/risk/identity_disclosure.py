@@ -17,7 +17,7 @@ from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals
 from maskwell.release.risk.binomial_sums import BinomialSums, highest_of, row_sums
-from maskwell.release.risk.match_chances import strict_bound, strict_risk, strict_when_highest, target_risks
+from maskwell.release.risk.match_chances import strict_bound, strict_risks, strict_when_highest, target_risks
 from maskwell.release.stages.stage import Stage, acting
 
 SEARCHED = 2000
@@ -145,8 +145,8 @@ def _strict(
     others = np.flatnonzero(np.isnan(risks))
     risks[others] = strict_bound(terms, place[others], p[others], counts[others])
     unsettled = others[risks[others] > in_range[others] * (1 + 1e-12)]
-    for target in unsettled[np.argsort(-risks[unsettled], kind="stable")][:SEARCHED].tolist():
-        risks[target] = strict_risk(*arrivals.terms(int(rows[place[target]])), float(p[target]))
+    highest = unsettled[np.argsort(-risks[unsettled], kind="stable")][:SEARCHED]
+    risks[highest] = strict_risks([arrivals.terms(int(row)) for row in rows[place[highest]]], p[highest])
     return np.maximum(risks, in_range)
 
 

@@ -24,9 +24,9 @@ Source: derived.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,10 @@ SLACK = 1e-12
 
 _USED = 3.0  # standard deviations around the mean in which a distribution keeps its relative accuracy
 _REMEMBERED, _SHORT = 4096, 1024  # searches that are kept, and terms of the rows for which they are
+
+_DEGREES = (8, 32, 128)  # so many numbers t are looked at, for many targets at once, before each is looked at alone
+_TERMS = 1 << 20
+_LEAST = 1e-280  # below, digits are lost
 
 DIRECT = 2000
 """Rows of at most so many records are convolved term by term, which keeps the smallest probabilities accurate."""
@@ -321,13 +325,53 @@ def highest_share(n: Array, p: Real, target: float) -> float:
 def strict_risk(n: Array, p: Real, target: float) -> float:
     """The strict risk of a record that arrives with probability ``target``, from all terms of its row.
 
-    Where the target is not the most likely to arrive, every t is looked at, from the smallest on, until 1 / t is no
-    more than what was found. Distributions are tilted so that their mean lies near t: odds are multiplied by a common
-    factor, which leaves everything given T = t as it is, and keeps small probabilities accurate.
-
     >>> strict_risk(np.array([2, 3]), np.array([3 / 4, 1 / 6]), 3 / 4)   # 5/11
     0.4545454545454546
     """
+    return float(strict_risks([(n, p)], np.array([target]))[0])
+
+
+def strict_risks(terms: Sequence[tuple[Array, Real]], targets: Real) -> Real:
+    """The strict risks of several records, each from all terms of its row.
+
+    Where the target is not the most likely to arrive, every t is looked at, from the smallest on, until 1 / t is no
+    more than what was found: the first few for many targets at once, further ones for each of those that are left.
+    """
+    risks = np.zeros(len(terms))
+    left: list[tuple[int, _Search]] = []
+    for place, ((n, p), target) in enumerate(zip(terms, targets.tolist(), strict=True)):
+        known = _known_or_open(n, p, target)
+        if isinstance(known, _Search):
+            left.append((place, known))
+        else:
+            risks[place] = known
+    left.sort(key=lambda one: len(one[1].row.n))
+    for degree in _DEGREES:
+        open_: list[tuple[int, _Search]] = []
+        for some in _in_parts(left):
+            searches = [search for _, search in some]
+            for (place, search), risk in zip(some, _by_first(searches, degree).tolist(), strict=True):
+                risks[place] = risk
+                if np.isnan(risk):
+                    open_.append((place, search))
+        left = open_
+    for place, search in left:
+        find = _remembered if len(search.row.n) <= _SHORT else _searched
+        risks[place] = find(search.row, search.target, search.certain)
+    return risks
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A target that has to be looked for: the other terms of its row, and the records that are certain to arrive."""
+
+    row: _Row
+    target: float
+    certain: int
+
+
+def _known_or_open(n: Array, p: Real, target: float) -> float | _Search:
+    """The strict risk where a formula tells it, else what has to be searched."""
     kept = (n > 0) & (p > 0)
     n, p = n[kept], p[kept]
     certain = int(n[p == 1].sum())
@@ -339,7 +383,75 @@ def strict_risk(n: Array, p: Real, target: float) -> float:
     n, p = n[free], p[free]
     if not certain and target >= p.max():
         return target / (1 - target) / float((n * p / (1 - p)).sum())
-    return (_remembered if len(n) <= _SHORT else _searched)(_Row(n, p), target, certain)
+    return _Search(_Row(n, p), target, certain)
+
+
+def _in_parts(left: list[tuple[int, _Search]]) -> Iterator[list[tuple[int, _Search]]]:
+    """The searches in stretches whose tables of terms are of a moderate size; long rows are not among them."""
+    part: list[tuple[int, _Search]] = []
+    for place, search in left:
+        terms = len(search.row.n)
+        if part and (len(part) + 1) * terms > _TERMS:
+            yield part
+            part = []
+        part.append((place, search))
+    if part:
+        yield part
+
+
+def _by_first(searches: list[_Search], degree: int) -> Real:
+    """The strict risks of targets for which no t above ``degree`` has to be looked at; NaN for the others.
+
+    Given T = t, a target with odds o is there with the chance ``o e(t-1) / (e(t) + o e(t-1))``, where e are the
+    elementary symmetric polynomials of the other odds: coefficients of a product of powers (1 + o_j z)^N_j. All odds
+    are multiplied by one factor, which changes no share and keeps the coefficients within the range of numbers. All
+    terms are 0 or more, so that no digit is lost. Derived.
+    """
+    n, odds, of_target, near = _tables(searches, mean=degree / 2)
+    if len(n[0]) > _SHORT:
+        return np.full(len(searches), np.nan)
+    e = _polynomials(n, odds, degree)
+    stayed = of_target[:, None] * e[:, :-1]
+    arrived = e[:, 1:] + stayed
+    t = np.arange(1, degree + 1)
+    most, certain = n.sum(axis=1)[:, None] + 1, np.array([[search.certain] for search in searches])
+    share = np.where(arrived > 0, stayed / np.where(arrived > 0, arrived, 1.0), 0.0) / (t + certain)
+    reached = np.maximum.accumulate(share, axis=1)
+    bound = [[highest_share(np.append(s.row.n, s.certain), np.append(s.row.p, 1.0), s.target)] for s in searches]
+    enough = (t + 1 >= most) | (reached >= np.minimum(np.array(bound), 1 / (t + 1 + certain)) * (1 - 1e-13))
+    told = np.logical_and.accumulate((arrived > _LEAST) | (t > most), axis=1)
+    at_most = np.maximum(reached[:, -1], 1 / (most + certain)[:, 0])  # when all arrive, the target is there
+    return np.where(near & (enough & told).any(axis=1), at_most, np.nan)
+
+
+def _tables(searches: list[_Search], *, mean: float) -> tuple[Real, Real, Real, Array]:
+    """Records and odds of the others, shape (targets, terms); the odds of the targets; and whether they are a term."""
+    n, odds = np.zeros((2, len(searches), max(len(search.row.n) for search in searches)))
+    targets = np.array([search.target for search in searches])
+    near = np.zeros(len(searches), dtype=bool)
+    for i, search in enumerate(searches):
+        row, size = search.row, len(search.row.n)
+        n[i, :size], odds[i, :size] = row.n, row.p / (1 - row.p)
+        same = int(np.abs(row.p - search.target).argmin())
+        n[i, same] -= 1
+        near[i] = abs(row.p[same] - search.target) <= 1e-12 * search.target
+    of_target = targets / (1 - targets)
+    scale = mean / ((n * odds).sum(axis=1) + of_target)
+    return n, odds * scale[:, None], of_target * scale, near
+
+
+def _polynomials(n: Real, odds: Real, degree: int) -> Real:
+    """Coefficients of ``prod_j (1 + o_j z)^N_j`` up to a degree, shape (targets, degree + 1)."""
+    e = np.zeros((len(n), degree + 1))
+    e[:, 0] = 1.0
+    for records, o in zip(n.T, odds.T, strict=True):
+        before, factor = e.copy(), np.ones(len(n))
+        for m in range(1, degree + 1):
+            factor = factor * (records - m + 1) * o / m
+            if not factor.any():
+                break
+            e[:, m:] += factor[:, None] * before[:, :-m]
+    return e
 
 
 class _Row:
@@ -347,18 +459,24 @@ class _Row:
 
     def __init__(self, n: Array, p: Real) -> None:
         self.n, self.p = n, p
-        self._key = n.tobytes(), p.tobytes()
-        self._hash = hash(self._key)
+
+    @cached_property
+    def _key(self) -> tuple[bytes, bytes]:
+        return self.n.tobytes(), self.p.tobytes()
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Row) and self._key == other._key
 
 
 def _searched(row: _Row, target: float, certain: int) -> float:
-    """The largest share over all t beyond those that are certain."""
+    """The largest share over all t beyond those that are certain.
+
+    Distributions are tilted so that their mean lies near t: odds are multiplied by a common factor, which leaves
+    everything given T = t as it is, and keeps small probabilities accurate.
+    """
     n, p = row.n, row.p
     most, best = int(n.sum()), 0.0
     bound = highest_share(np.append(n, certain), np.append(p, 1.0), target)

@@ -101,6 +101,30 @@ def test_the_strict_risk_looks_at_every_number_where_others_are_likelier_to_arri
     assert searched == pytest.approx(1 / 4001, rel=1e-9)
 
 
+def test_many_targets_at_once_are_found_as_each_alone() -> None:
+    """Polynomials of the first t, and the search over all t: two ways to one number, for short and long searches."""
+    rng = np.random.default_rng(12)
+    rows, targets = [], []
+    for most in [3, 20, 300] * 8:
+        n, p = rng.integers(1, most, 12), np.exp(rng.uniform(np.log(1e-5), np.log(0.9), 12))
+        p[0] = 1.0 if most == 20 else p[0]
+        rows.append((n, p))
+        targets.append(p[int(rng.integers(1, 12))])
+    at_once = match_chances.strict_risks(rows, np.array(targets))
+    searches = [match_chances._known_or_open(n, p, target) for (n, p), target in zip(rows, targets, strict=True)]
+    alone = [
+        match_chances._searched(one.row, one.target, one.certain) if isinstance(one, match_chances._Search) else one
+        for one in searches
+    ]
+    assert sum(not isinstance(one, float) for one in searches) > 12
+    np.testing.assert_allclose(at_once, alone, rtol=1e-13)
+
+
+def test_targets_of_tiny_odds_lose_no_digit() -> None:
+    n, p = [1, 2, 1], [1e-12, 2e-12, 1e-9]
+    assert strict_risk(np.array(n), np.array(p), p[0]) == pytest.approx(exact_risk(n, p, 0).strict, rel=1e-12)
+
+
 def test_bad_input_is_named() -> None:
     with pytest.raises(CountsError, match="no record can be the target"):
         match_risk([0, 5], np.eye(2), 0)
