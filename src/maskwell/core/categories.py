@@ -6,6 +6,7 @@ sees their columns as numpy arrays and makes such columns again.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
@@ -28,6 +29,7 @@ from maskwell.errors import (
     LabelError,
     MissingValueError,
     ParameterError,
+    TooLargeError,
     UnknownCategoryError,
     WrongTypeError,
 )
@@ -108,6 +110,11 @@ class Categories:
         return {"labels": self.labels}  # what was worked out is worked out anew
 
     def __len__(self) -> int:
+        if isinstance(self.labels, range) and self.labels.stop > sys.maxsize:
+            raise TooLargeError(
+                "a product of so many designs has more cells than one code can number",
+                hint="ask for each of its columns, or for what needs no cells, such as parity",
+            )
         return len(self.labels)
 
     def __repr__(self) -> str:
@@ -164,7 +171,8 @@ class Categories:
             category ``missing_label``, which must be among the labels (see ``with_missing``).
         match
             "value": a label is found by Python equality. "text": by its text whatever its type, as on the command
-            line: 1, 1.0 and "1" match each other, and so do True, "True", "true" and "TRUE".
+            line: 1, 1.0 and "1" match each other, and so do True, "True", "true" and "TRUE". Where the labels are 1 and
+            0, truth values match them too.
 
         Raises
         ------
@@ -278,6 +286,7 @@ class Categories:
     @cached_property
     def _text_versions(self) -> list[Labels]:
         typed = [[rules.read_text(label, kind) for label in self.labels] for kind in rules.READERS]
+        typed += [[bool(label) for label in self.labels]] if rules.are_bits(self.labels) else []
         return [self.labels, [rules.texts(label)[0] for label in self.labels], *(t for t in typed if None not in t)]
 
     def _find(self, column: Column, match: str) -> Codes:

@@ -69,7 +69,7 @@ def check_labels(labels: Any) -> Sequence[Hashable]:
             hint='write the labels one by one: ["yes", "no"]',
             labels=labels,
         )
-    if isinstance(labels, range) and labels and labels == range(len(labels)):
+    if isinstance(labels, range) and labels and labels == range(labels.stop):  # len() has a limit
         return labels
     plain_labels = tuple(plain(label) for label in labels)
     if not plain_labels:
@@ -305,9 +305,18 @@ def _same_number(label: Any, kind: str) -> Any:
 def _text_codes(labels: Sequence[Hashable]) -> dict[str, int]:
     codes: dict[str, int] = {}
     for code, label in enumerate(labels):
-        for text in texts(label):
+        for text in texts(label) if not are_bits(labels) else (*texts(label), *texts(bool(label))):
             _add(codes, text, code, labels)
     return codes
+
+
+def are_bits(labels: Sequence[Hashable]) -> bool:
+    """Whether the labels are the numbers 1 and 0, for which truth values may stand.
+
+    >>> are_bits((1, 0)), are_bits(range(2)), are_bits(("1", "0"))
+    (True, True, False)
+    """
+    return len(labels) == 2 and {*labels} == {0, 1} and all(type(label) is int for label in labels)
 
 
 def _codes_of_texts(labels: Sequence[Hashable]) -> dict[str, int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from maskwell.designs.basket_bits import ItemBits as ItemBits
+    from maskwell.designs.basket_bits import item_bits as item_bits
     from maskwell.designs.blocks import Blocks as Blocks
     from maskwell.designs.composed import Composed as Composed
     from maskwell.designs.dense import Dense as Dense
@@ -30,6 +32,7 @@ else:
     __getattr__, __dir__, __all__ = lazy_loader.attach(
         __name__,
         submod_attrs={
+            "basket_bits": ["ItemBits", "item_bits"],
             "blocks": ["Blocks"],
             "composed": ["Composed"],
             "dense": ["Dense"],

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, Words, list_of
+from maskwell.core.arguments import Array, Codes, Real, Words, list_of
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity
@@ -114,12 +114,6 @@ class Kronecker(CodedDesign):
     def of(cls, factors: Iterable[Design]) -> Self:
         """From one design for each variable."""
         parts = check_coded(factors, "a product of designs")
-        for count in (math.prod(f.k for f in parts), math.prod(f.m for f in parts)):
-            if count >= 2**63:
-                raise TooLargeError(
-                    f"a product of {len(parts)} designs has {big(count)} cells, more than one code can number",
-                    hint="randomize the columns one by one; each keeps its own design",
-                )
         return cls(factors=parts).noting_decimals(*parts)
 
     @property
@@ -239,6 +233,15 @@ class Kronecker(CodedDesign):
         """Each factor must be."""
         for factor in self.factors:
             factor.check_identifiable()
+
+    def empty_reports(self, n: int) -> Codes:
+        """Room for n codes, unless there are more cells than a code can number."""
+        if max(self.k, self.m) >= 2**63:
+            raise TooLargeError(
+                f"a product of {len(self.leaves)} designs has {big(self.k)} cells, more than one code can number",
+                hint="randomize its columns, or mine them; a table of all of them has too many cells",
+            )
+        return super().empty_reports(n)
 
     @property
     def words_per_row(self) -> int:

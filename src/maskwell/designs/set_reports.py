@@ -159,8 +159,7 @@ class SetDesign(Design):
 
     def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None) -> Any:
         """Reports as 0/1 texts, in the kind of container of ``like``."""
-        distinct, codes = np.unique(reports.ascii_texts(), return_inverse=True)
-        return join_column(codes, [distinct.astype(np.str_).tolist()], like, kept)
+        return texts_like(reports, like, kept)
 
     def tally(self, reports: Any) -> Counts:
         """How many reports hold each category. Takes :class:`Reports`, or a column of 0/1 texts."""
@@ -189,6 +188,16 @@ class SetDesign(Design):
         """The same probabilities under other labels."""
         check_relabelling(self, inputs, outputs)
         return replace(self, categories=inputs)
+
+
+def texts_like(reports: Reports, like: Any, kept: Array | None) -> Any:
+    """Set reports as 0/1 texts, in the kind of container of ``like``.
+
+    >>> texts_like(Reports("", 3, "bits", np.array([[5], [1]], dtype=np.uint8)), [], None)
+    ['101', '100']
+    """
+    distinct, codes = np.unique(reports.ascii_texts(), return_inverse=True)
+    return join_column(codes, [distinct.astype(np.str_).tolist()], like, kept)
 
 
 def sets_of_size(k: int, size: int) -> Iterable[tuple[int, ...]]:

@@ -444,8 +444,9 @@ def _check_field(field: Any, path: str, depth: int) -> None:
 
 # ---- which types of columns a command can use; those that it does not name are copied, whatever they hold
 
-VALUES, REPORTS, ANY = "values", "reports", "any"
-"""What a column is asked for: labels or numbers, reports (which may be sets, kept as bytes), or only to be there."""
+VALUES, REPORTS, BASKETS, ANY = "values", "reports", "baskets", "any"
+"""What a column is asked for: labels or numbers; reports, which may be sets, kept as bytes; baskets, which may also be
+lists of items; or only to be there."""
 
 
 def check_column_type(field: Any, use: str) -> None:
@@ -454,7 +455,8 @@ def check_column_type(field: Any, use: str) -> None:
     >>> import pyarrow as pa
     >>> check_column_type(pa.field("born", pa.date32()), VALUES)
     """
-    if use == ANY or has_values(field.type) or (use == REPORTS and _is_sets(field.type)):
+    sets, lists = use in (REPORTS, BASKETS) and _is_sets(field.type), use == BASKETS and holds_lists(field.type)
+    if use == ANY or has_values(field.type) or sets or lists:
         return
     raise WrongTypeError(
         f"column {shorten(repr(field.name), 24)} holds {shorten(str(field.type), 40)}, which cannot be used",
@@ -466,6 +468,13 @@ def check_column_type(field: Any, use: str) -> None:
 def _is_sets(kind: Any) -> bool:
     types = require().types
     return bool(types.is_fixed_size_binary(kind.value_type if types.is_dictionary(kind) else kind))
+
+
+def holds_lists(kind: Any) -> bool:
+    """Lists of texts, numbers and the like, of any length or of one."""
+    types = require().types
+    lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return bool(lists and has_values(kind.value_type))
 
 
 def has_values(kind: Any) -> bool:

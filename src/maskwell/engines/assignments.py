@@ -2,7 +2,8 @@
 
 A column has one design for all rows, or one for each group of rows, named by the values of other columns. The designs
 that a row used for all its columns together are its *sample*. Reports that are tuples of answers stand in one column
-for each answer; a column that was asked directly has a design that reports the truth.
+for each answer; a column that was asked directly has a design that reports the truth. A product of designs for the
+items of a basket has a column for each item, or one column of baskets.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import shorten
+from maskwell.designs.basket_bits import ItemBits, find_item_bits
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
@@ -66,8 +68,16 @@ class Assignment:
         names = iter(self.columns)
         return tuple((leaf, tuple(next(names) for _ in range(width))) for leaf, width in self._widths)
 
+    @cached_property
+    def baskets(self) -> ItemBits | None:
+        """The items of the one column that holds baskets, None where columns hold one value each."""
+        bits = find_item_bits(self.design) if len(self.columns) == 1 < len(self.leaves) else None
+        return bits if bits is not None and bits.names else None
+
     @property
     def _widths(self) -> list[tuple[Design, int]]:
+        if self.baskets is not None:
+            return [(self.design, 1)]
         one_each = len(self.columns) == len(self.leaves)  # a tuple may also stand in one column, as text
         return [(leaf, 1 if one_each else answers_in(leaf)) for leaf in self.leaves]
 
@@ -141,7 +151,7 @@ def joint_design(assignments: Sequence[Assignment]) -> Design:
 def expected_categories(assignments: Iterable[Assignment], *, reports: bool) -> dict[str, Categories | None]:
     """The categories that each column holds: reports, or true values."""
     expected: dict[str, Categories | None] = {}
-    for leaf, names in (part for assignment in assignments for part in assignment.parts):
+    for leaf, names in (part for one in assignments if one.baskets is None for part in one.parts):
         held = leaf.outputs if reports and isinstance(leaf.outputs, Categories) else leaf.inputs
         places = (held,) if len(names) == 1 else Answers(held).places
         expected.update(zip(names, places, strict=True))
@@ -216,6 +226,12 @@ def variables_of(assignments: Sequence[Assignment]) -> list[Variable]:
     """The assignments by the columns they belong to, in the order in which those are first named; each checked."""
     if not assignments:
         raise _no_design()
+    basket = next((assignment for assignment in assignments if assignment.baskets is not None), None)
+    if basket is not None:
+        raise ParameterError(
+            f"column {shorten(repr(basket.columns[0]), 24)} holds baskets of {len(basket.leaves):,} items",
+            hint="find their itemsets: maskwell mine; or name one column for each item: first,second=DESIGN",
+        )
     by_columns: dict[tuple[str, ...], list[Assignment]] = {}
     for assignment in assignments:
         by_columns.setdefault(assignment.columns, []).append(assignment)

@@ -127,7 +127,8 @@ class Problems:
     missing: int = 0
     first_missing: int | None = None
     role: str = "category"
-    """What a value must be: a category, the report that the answers in several columns make, or a group of rows."""
+    """What a value must be: a category, the report that the answers in several columns make, a group of rows, or a bit
+    that tells whether an item is in a basket."""
 
     def __bool__(self) -> bool:
         return bool(self.unknown or self.missing)
@@ -188,6 +189,8 @@ class Problems:
     def _what_then(self) -> str:
         if self.role == "group":
             return "; give these rows a design too, or leave them out of the file"
+        if self.role == "bit":
+            return ": whether the item is in the basket, not how often"
         if self.role == "category" and all(isinstance(label, tuple) for label in self.categories.labels):
             return "; name one column for each answer"
         return "; recode these, or make another design"

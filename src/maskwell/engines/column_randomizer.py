@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,12 @@ from maskwell.core.categories import Categories, Encoded
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.report_data import Reports
+from maskwell.designs.basket_bits import ItemBits
 from maskwell.designs.design import Design
+from maskwell.designs.kronecker import product_of
+from maskwell.designs.set_reports import texts_like
 from maskwell.engines.arrow_arrays import (
+    BASKETS,
     describe,
     described,
     masks_from_bits,
@@ -26,7 +28,8 @@ from maskwell.engines.arrow_arrays import (
     without_traces,
 )
 from maskwell.engines.assignments import Assignment, check_assignments, expected_categories
-from maskwell.engines.column_codes import CategoryCoder, common_rows, joint_codes, raise_first, separate_codes
+from maskwell.engines.basket_reader import BasketCoder
+from maskwell.engines.column_codes import CategoryCoder, Problems, common_rows, joint_codes, raise_first, separate_codes
 from maskwell.engines.column_tables import TableInMemory
 from maskwell.engines.row_batches import PIECE_BYTES, EvenRows, Progress, RowPass
 from maskwell.engines.row_sources import (
@@ -53,6 +56,8 @@ class RandomizedColumn:
     private: bool
     missing: int | None
     """Rows without a value that were left out; None where they were randomized like the others, and not counted."""
+    item_parity: float | None = None
+    """Of a column of baskets: the largest parity of one item, beside that of a whole basket."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,10 @@ class Randomized:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
-        columns = {name: vars(column) for name, column in self.columns.items()}
+        columns = {
+            name: {word: value for word, value in vars(column).items() if word != "item_parity" or value is not None}
+            for name, column in self.columns.items()
+        }
         parity, joint = self.parity_joint_exact, {}
         if parity is not None:
             joint = {"parity_joint": to_float(parity), "parity_joint_exact": to_text(parity)}
@@ -133,8 +141,11 @@ def randomize_file(
     draws = SECURE if random is None else random
     same_kind = ending_of(path) == ending_of(output)
     with open_source(path, coded=expected_categories(assignments, reports=False), exact=same_kind) as source:
-        columns = [
-            ColumnRandomizer(a, source.schema, path, draws, missing=missing, texts_only=texts_only) for a in assignments
+        columns: list[ColumnRandomizer | BasketRandomizer] = [
+            (ColumnRandomizer if a.baskets is None else BasketRandomizer)(
+                a, source.schema, path, draws, missing=missing, texts_only=texts_only
+            )
+            for a in assignments
         ]
         schema = without_traces(source.schema, names)
         for column in columns:
@@ -160,14 +171,11 @@ def randomize_file(
 
 def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
     """The product of the parities of several columns, None for a single one."""
-    parities = [leaf.parity_exact() for assignment in assignments for leaf in assignment.leaves]
-    finite = [parity for parity in parities if isinstance(parity, Fraction)]
-    if len(parities) == 1:
-        return None
-    return math.prod(finite, start=Fraction(1)) if len(finite) == len(parities) else math.inf
+    leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
+    return None if len(leaves) == 1 else product_of(leaf.parity_exact() for leaf in leaves)
 
 
-def _randomize_batch(batch: Any, columns: Sequence[ColumnRandomizer], schema: Any, row: int) -> Any:
+def _randomize_batch(batch: Any, columns: Sequence[ColumnRandomizer | BasketRandomizer], schema: Any, row: int) -> Any:
     """The batch with reports in place of the truth; None once any column has met a value it cannot use."""
     arrow = require()
     encoded = [column.encode(batch, row) for column in columns]
@@ -212,7 +220,7 @@ class ColumnRandomizer:
         self._fields = [schema.field(position) for position in self.positions]
         for name, field in zip(self._names, self._fields, strict=True):
             _check_true_values(name, field)
-        self._sampler = assignment.design.sampler(random)
+        self._sampler = ProductSampler(assignment.design, random)
         self._coders = _true_coders(assignment, missing)
         self.problems = [coder.problems for coder in self._coders]
         # Where a missing value is a truth like others, their number is nobody's business.
@@ -242,12 +250,10 @@ class ColumnRandomizer:
 
     def draw(self, codes: list[Array]) -> list[Any]:
         """Reports for the next rows, one array for each column."""
-        reports = self._sampler.sample(joint_codes(codes, [leaf.k for leaf in self._leaves]))
-        if reports.encoding == "bits":
-            return [texts_from_bits(reports.data, reports.k) if self._texts_only else masks_from_bits(reports.data)]
-        parts = separate_codes(reports.data, [leaf.m for leaf in self._leaves])
-        arrow = require()
-        return [labels.take(arrow.array(part)) for labels, part in zip(self._labels, parts, strict=True)]
+        parts, arrow = self._sampler.sample(codes), require()
+        if parts[0].encoding == "bits":
+            return [_set_array(parts[0], texts_only=self._texts_only)]
+        return [labels.take(arrow.array(part.data)) for labels, part in zip(self._labels, parts, strict=True)]
 
     def summary(self) -> dict[str, RandomizedColumn]:
         """What happened to each column."""
@@ -276,6 +282,92 @@ class ColumnRandomizer:
         # The width of the positions is the design's, since that of the true column follows the values that occur in it.
         positions = arrow.int8() if leaf.m <= 2**7 else arrow.int16() if leaf.m <= 2**15 else arrow.int32()
         return labels.cast(arrow.dictionary(positions, labels.type.value_type, labels.type.ordered))
+
+
+def _set_array(reports: Reports, *, texts_only: bool) -> Any:
+    """Set reports as texts of 0 and 1, or packed."""
+    return texts_from_bits(reports.data, reports.k) if texts_only else masks_from_bits(reports.data)
+
+
+class ProductSampler:
+    """Draws the reports of several columns from one design, a product of one for each; or of a single column.
+
+    Where one code cannot number the cells of the product, each factor draws its own column.
+    """
+
+    def __init__(self, design: Design, random: RandomSource | None) -> None:
+        self._leaves = design.leaves
+        self._together = len(self._leaves) == 1 or max(design.k, design.m) < 2**63
+        self._samplers = [one.sampler(random) for one in ([design] if self._together else self._leaves)]
+        self.private = all(sampler.private for sampler in self._samplers)
+
+    def sample(self, codes: Sequence[Array]) -> list[Reports]:
+        """Reports of the next rows, from the codes of each column."""
+        if not self._together:
+            return [sampler.sample(column) for sampler, column in zip(self._samplers, codes, strict=True)]
+        drawn = self._samplers[0].sample(joint_codes(codes, [leaf.k for leaf in self._leaves]))
+        if len(self._leaves) == 1:
+            return [drawn]
+        columns = zip(self._leaves, separate_codes(drawn.data, [leaf.m for leaf in self._leaves]), strict=True)
+        return [Reports(leaf.fingerprint, leaf.k, leaf.encoding, part, drawn.private) for leaf, part in columns]
+
+
+class BasketRandomizer:
+    """One column of baskets at work: from true baskets to reports, batch after batch."""
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        schema: Any,
+        path: str,
+        random: RandomSource,
+        *,
+        missing: str = "error",
+        texts_only: bool,
+    ) -> None:
+        self._items, self._name, self._texts_only = basket_items(assignment), assignment.columns[0], texts_only
+        self.positions = [find_column(schema, self._name, path, BASKETS)]
+        self._field = schema.field(self.positions[0])
+        _check_true_values(self._name, self._field)
+        self._sampler = self._items.sampler(random)
+        self._coder = BasketCoder(self._name, self._items.names, missing)
+        self.problems, self._n_missing = [self._coder.problems], 0
+
+    @property
+    def rows_at_once(self) -> int:
+        """So many that their bits, unpacked, take a few megabytes."""
+        return max(64, min(BATCH_ROWS, PIECE_BYTES // len(self._items)))
+
+    def changed(self, schema: Any) -> Any:
+        """The schema with reports in place of the baskets, saying so."""
+        nothing = np.empty((0, (len(self._items) + 7) // 8), dtype=np.uint8)
+        empty = Reports(self._items.design.fingerprint, len(self._items), "bits", nothing, self._sampler.private)
+        kind = _set_array(empty, texts_only=self._texts_only).type
+        field = described(self._field.with_type(kind).with_nullable(True), dict(empty.describe()))
+        return schema.set(self.positions[0], field)
+
+    def encode(self, batch: Any, row: int) -> list[Encoded | None]:
+        """Bits of the baskets, None where some cannot be encoded."""
+        encoded = self._coder.bits(batch.column(self.positions[0]), row + 1)
+        self._n_missing += 0 if encoded is None else encoded.n_missing
+        return [encoded]
+
+    def draw(self, bits: list[Array]) -> list[Any]:
+        """Reports for the next rows."""
+        return [_set_array(self._sampler.sample(bits[0]), texts_only=self._texts_only)]
+
+    def summary(self) -> dict[str, RandomizedColumn]:
+        """What happened to the column; its parity is that of a whole basket."""
+        design, parity = self._items.design, to_float(self._items.basket_parity)
+        about = design.fingerprint, len(self._items), "bits", parity, self._sampler.private, self._n_missing
+        return {self._name: RandomizedColumn(*about, to_float(self._items.item_parity))}
+
+
+def basket_items(assignment: Assignment) -> ItemBits:
+    """The items of a column of baskets, whose names can stand in it."""
+    assert assignment.baskets is not None
+    assignment.baskets.check_named()
+    return assignment.baskets
 
 
 def _check_true_values(name: str, field: Any) -> None:
@@ -320,33 +412,41 @@ def randomize_table(
     kept, codes = _true_codes(table, assignments, missing)
     reports, notes, remaining = {}, {}, iter(codes)
     for assignment in assignments:
-        leaves, sampler = assignment.leaves, assignment.design.sampler(random)
-        drawn = sampler.sample(joint_codes([next(remaining) for _ in leaves], [leaf.k for leaf in leaves]))
-        for name, leaf, part in zip(assignment.columns, leaves, _parts(drawn, leaves), strict=True):
+        drawn = _drawn(assignment, [next(remaining) for _ in assignment.columns], random)
+        for name, (leaf, _), part in zip(assignment.columns, assignment.parts, drawn, strict=True):
             reports[name] = _labels_like(leaf, part, table.column(name), kept)
             notes[name] = dict(part.describe())
     return table.with_columns(reports, kept, notes)
+
+
+def _drawn(assignment: Assignment, codes: list[Array], random: RandomSource | None) -> list[Reports]:
+    """Reports of each column, from the codes of its categories or the bits of its baskets."""
+    if assignment.baskets is not None:
+        return [assignment.baskets.sampler(random).sample(codes[0])]
+    return ProductSampler(assignment.design, random).sample(codes)
 
 
 def _true_codes(
     table: TableInMemory, assignments: Sequence[Assignment], missing: str
 ) -> tuple[Array | None, list[Array]]:
     """The rows that are kept (None for all), and for each column the codes of their true values."""
-    coders = [coder for assignment in assignments for coder in _true_coders(assignment, missing)]
-    encoded = [coder.codes(table.column(coder.column), 1) for coder in coders]
-    raise_first((coder.problems for coder in coders), table.rows)
+    encoded: list[Encoded | None] = []
+    problems: list[Problems] = []
+    for assignment in assignments:
+        if assignment.baskets is not None:
+            name, items = assignment.columns[0], basket_items(assignment)
+            baskets = BasketCoder(name, items.names, missing)
+            encoded.append(baskets.bits(table.columns([name], BASKETS)[name], 1))
+            problems.append(baskets.problems)
+            continue
+        coders = _true_coders(assignment, missing)
+        encoded += [coder.codes(table.column(coder.column), 1) for coder in coders]
+        problems += [coder.problems for coder in coders]
+    raise_first(problems, table.rows)
     return common_rows([one for one in encoded if one is not None], table.rows)
 
 
-def _parts(drawn: Reports, leaves: Sequence[Design]) -> list[Reports]:
-    """The reports of each factor of a product."""
-    if len(leaves) == 1:
-        return [drawn]
-    columns = zip(leaves, separate_codes(drawn.data, [leaf.m for leaf in leaves]), strict=True)
-    return [Reports(leaf.fingerprint, leaf.k, leaf.encoding, codes, drawn.private) for leaf, codes in columns]
-
-
 def _labels_like(design: Design, reports: Reports, like: Any, kept: Array | None) -> Any:
-    if isinstance(design.outputs, Categories):
-        return design.outputs.decode(reports.data, like=like, match="text", kept=kept)
-    return design.labels_of(reports, like=like, kept=kept)
+    if reports.encoding == "bits":
+        return texts_like(reports, like, kept)
+    return design.written_reports().decode(reports.data, like=like, match="text", kept=kept)

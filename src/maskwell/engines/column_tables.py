@@ -49,8 +49,8 @@ class Table(ABC):
     labels: Mapping[str, ColumnLabels]
 
     @abstractmethod
-    def columns(self, names: Sequence[str]) -> dict[str, Any]:
-        """Some columns, each one Arrow array."""
+    def columns(self, names: Sequence[str], use: str = REPORTS) -> dict[str, Any]:
+        """Some columns that can be put to this use, each one Arrow array."""
 
     def check(self, names: Sequence[str]) -> None:
         """Raise for the first name that is no column."""
@@ -58,10 +58,10 @@ class Table(ABC):
             if self.names.count(name) != 1:
                 raise no_column(self.names, name, self.where)
 
-    def _readable(self, name: str, column: Any, *, checked: bool) -> Any:
+    def _readable(self, name: str, column: Any, use: str, *, checked: bool) -> Any:
         """A column of a type that can be used, as one Arrow array."""
         array = _array(column, checked=checked)
-        check_column_type(require().field(name, array.type), REPORTS)
+        check_column_type(require().field(name, array.type), use)
         return array
 
 
@@ -126,12 +126,12 @@ class TableInMemory(Table):
             table = table.set_column(place, field, column)
         return table.replace_schema_metadata(without_traces(self.data.schema, [*columns]).metadata)
 
-    def columns(self, names: Sequence[str]) -> dict[str, Any]:
-        """Some columns, each one Arrow array."""
+    def columns(self, names: Sequence[str], use: str = REPORTS) -> dict[str, Any]:
+        """Some columns that can be put to this use, each one Arrow array."""
         self.check(names)
         arrow = require()
         try:
-            return {name: self._readable(name, self.column(name), checked=False) for name in names}
+            return {name: self._readable(name, self.column(name), use, checked=False) for name in names}
         except MaskwellError:
             raise
         except (arrow.ArrowException, TypeError, ValueError) as error:
@@ -150,14 +150,14 @@ class TableInFile(Table):
         self._source, self.texts_only = source, engine_of(path).texts_only
         self.labels = source.style.columns if isinstance(source.style, Labels) else {}
 
-    def columns(self, names: Sequence[str]) -> dict[str, Any]:
-        """Some columns, each one Arrow array; a file is read once."""
+    def columns(self, names: Sequence[str], use: str = REPORTS) -> dict[str, Any]:
+        """Some columns that can be put to this use, each one Arrow array; a file is read once."""
         self.check(names)
         arrow = require()
         positions = sorted(self.names.index(name) for name in names)
         kept = [self.names[i] for i in positions]
         read = arrow.Table.from_batches([*RowPass(self._source, self.where, only=positions)])
-        return {name: self._readable(name, read.column(place), checked=True) for place, name in enumerate(kept)}
+        return {name: self._readable(name, read.column(place), use, checked=True) for place, name in enumerate(kept)}
 
 
 @contextmanager

@@ -1,0 +1,200 @@
+"""Baskets: sets of items, each item a bit that is kept or flipped on its own.
+
+A product of designs for 1 (the item is in the basket) and 0 (it is not) randomizes a basket of M items. Its 2^M cells
+are never numbered: whoever draws, counts or estimates asks for the bits, one item after the other. With
+
+    s_a = Pr(report 1 | truth 1),   t_a = Pr(report 0 | truth 0)
+
+for item a, a report is at most ``max(s_a / (1 - t_a), t_a / (1 - s_a))`` times likelier with the item than without it,
+and a report of the whole basket at most the product of these times likelier from one basket than from another. The two
+are always told together: the first is what a respondent risks for one item when the others are known to nobody, the
+second for everything in the basket.
+
+Source: [NayakZhangAdeshiyan2016, section 4], after Rizvi and Haritsa (2002); parity of unequal bits derived.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Bits, check_kind
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Parity, log_of, parity_text, to_float
+from maskwell.core.labels import are_bits
+from maskwell.core.phrases import listed, shorten
+from maskwell.core.randomness import RandomSource
+from maskwell.core.report_data import Reports
+from maskwell.designs.design import Design
+from maskwell.designs.kronecker import product_of
+from maskwell.errors import LabelError, ParameterError
+
+MAKE_ONE = "make one with: maskwell design bits --items bread,milk --p 0.9 -o design.json"
+
+
+@dataclass(frozen=True, eq=False)
+class ItemBits:
+    """What a product of designs says about each of its items; made by :func:`item_bits`.
+
+    Attributes
+    ----------
+    design
+        The product.
+    names
+        Of the items, in the order of the factors; empty where the design does not name them.
+    present, absent
+        s and t of each item: chances that a 1 is reported as 1, and a 0 as 0.
+
+    >>> from maskwell.designs import Kronecker, Uniform
+    >>> coin = Uniform.of("4/5", Categories.of((1, 0)))
+    >>> bits = item_bits(Kronecker.of([coin, coin]).with_provenance(items=["bread", "milk"]))
+    >>> bits.present[0], bits.item_parity, bits.basket_parity   # one item, and the whole basket
+    (Fraction(9, 10), Fraction(9, 1), Fraction(81, 1))
+    """
+
+    design: Design
+    names: tuple[str, ...]
+    present: tuple[Fraction, ...]
+    absent: tuple[Fraction, ...]
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+    @property
+    def item_parity(self) -> Parity:
+        """The largest parity of one item."""
+        return max(leaf.parity_exact() for leaf in self.design.leaves)
+
+    @cached_property
+    def basket_parity(self) -> Parity:
+        """The parity of a whole basket: the product over its items."""
+        return product_of(leaf.parity_exact() for leaf in self.design.leaves)
+
+    def both_parities(self) -> dict[str, float]:
+        """Both as plain numbers, with their logarithms, which no number of items makes infinite."""
+        return {
+            "basket_parity": to_float(self.basket_parity),
+            "basket_epsilon": log_of(self.basket_parity),
+            "item_parity": to_float(self.item_parity),
+            "item_epsilon": log_of(self.item_parity),
+        }
+
+    def parities_in_words(self) -> str:
+        """Both parities, the worse one first.
+
+        >>> from maskwell.designs import Kronecker, Uniform
+        >>> coin = Uniform.of("4/5", Categories.of((1, 0)))
+        >>> item_bits(Kronecker.of([coin, coin])).parities_in_words()
+        'parity 81 for a whole basket of 2 items, 9 for one item'
+        """
+        basket, item = (parity_text(one, 3) for one in (self.basket_parity, self.item_parity))
+        return f"parity {basket} for a whole basket of {len(self):,} items, {item} for one item"
+
+    def check_named(self) -> None:
+        """Raise unless the design names its items, and each name can stand in a list of items."""
+        if not self.names:
+            raise LabelError(
+                f"the design does not name its {len(self):,} items, and baskets are lists of their names",
+                hint="make it with names: maskwell design bits --items bread,milk ..., or give a column for each item",
+            )
+        unclear = next((name for name in self.names if _reads_like_a_report(name, len(self))), None)
+        if unclear is not None:
+            raise LabelError(
+                f"the item {shorten(repr(unclear), 24)} reads like a report of {len(self):,} characters 0 or 1",
+                hint="give this item another name",
+            )
+
+    def sampler(self, random: RandomSource | None = None) -> BasketSampler:
+        """A sampler of baskets that goes on row after row."""
+        return BasketSampler(self, random)
+
+
+def _reads_like_a_report(name: str, items: int) -> bool:
+    return len(name) == items and not {*name} - {"0", "1"}
+
+
+def item_bits(design: Design) -> ItemBits:
+    """The bits of a design for baskets, or an error for a design of another kind."""
+    check_kind(Design, design=design)
+    bits = find_item_bits(design)
+    if bits is None:
+        kind = shorten(str(design.provenance.get("family", design.kind)), 24)
+        raise ParameterError(f"a design of the kind {kind} is not made for baskets of items", hint=MAKE_ONE)
+    flat = [place for place, (s, t) in enumerate(zip(bits.present, bits.absent, strict=True)) if s + t <= 1]
+    sure = [place for place, leaf in enumerate(design.leaves) if leaf.parity_exact() == math.inf]
+    if flat or sure:
+        named = listed((_named(bits, place) for place in flat or sure), len(flat or sure), 30)
+        wrong = "a 1 is reported no more often when it is true" if flat else "some report is the truth for certain"
+        raise ParameterError(f"items {named}: {wrong}", hint="keep each bit with a chance above 1/2 and below 1")
+    return bits
+
+
+def find_item_bits(design: Design) -> ItemBits | None:
+    """The same, None where the factors are not all about 1 and 0, or there is only one that names no item.
+
+    >>> from maskwell.designs import Uniform
+    >>> find_item_bits(Uniform.of("4/5", Categories.of(["yes", "no"]))) is None
+    True
+    """
+    leaves = design.leaves
+    if not all(map(_is_bit, leaves)):
+        return None
+    names = _names(design, len(leaves))
+    if len(leaves) == 1 and not names:
+        return None
+    chances = [_kept(leaf) for leaf in leaves]
+    return ItemBits(design, names, tuple(s for s, _ in chances), tuple(t for _, t in chances))
+
+
+def _is_bit(leaf: Design) -> bool:
+    return leaf.k == 2 and isinstance(leaf.outputs, Categories) and all(map(are_bits, _labels(leaf)))
+
+
+def _labels(leaf: Design) -> list[list[object]]:
+    assert isinstance(leaf.outputs, Categories)
+    return [[*leaf.inputs.labels], [*leaf.outputs.labels]]
+
+
+def _names(design: Design, count: int) -> tuple[str, ...]:
+    """The names of the items as the design notes them; a note is not checked by the fingerprint, so it is here."""
+    names = design.provenance.get("items")
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name for name in names):
+        return ()
+    return tuple(names) if len({*names}) == len(names) == count else ()
+
+
+def _kept(leaf: Design) -> tuple[Fraction, Fraction]:
+    P, (truths, reports) = leaf.exact_matrix(), _labels(leaf)
+    return P[reports.index(1)][truths.index(1)], P[reports.index(0)][truths.index(0)]
+
+
+def _named(bits: ItemBits, place: int) -> str:
+    return repr(bits.names[place]) if bits.names else str(place + 1)
+
+
+class BasketSampler:
+    """Randomizes baskets, in as many batches as they come: every item by its own factor of the product.
+
+    A basket is a row of bits: item a is bit ``a % 8`` (least significant first) of byte ``a // 8``.
+    """
+
+    def __init__(self, bits: ItemBits, random: RandomSource | None = None) -> None:
+        self._bits = bits
+        self._samplers = [leaf.sampler(random) for leaf in bits.design.leaves]
+        self._codes = [[[*labels].index(1) for labels in _labels(leaf)] for leaf in bits.design.leaves]
+        self.private = all(sampler.private for sampler in self._samplers)
+
+    def sample(self, baskets: Bits) -> Reports:
+        """Reports of the next baskets, shape (n, ceil(M / 8))."""
+        items = len(self._bits)
+        truth = np.ascontiguousarray(np.unpackbits(baskets, axis=1, count=items, bitorder="little").T)
+        reported = np.empty_like(truth)
+        for item, (sampler, (true_code, report_code)) in enumerate(zip(self._samplers, self._codes, strict=True)):
+            codes: Array = truth[item] ^ (1 - true_code)  # of two codes, that of 1 is true_code
+            reported[item] = sampler.sample(codes).data ^ (1 - report_code)
+        packed = np.packbits(np.ascontiguousarray(reported.T), axis=1, bitorder="little")
+        return Reports(self._bits.design.fingerprint, items, "bits", packed, self.private)

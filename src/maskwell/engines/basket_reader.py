@@ -1,0 +1,284 @@
+"""Baskets of items in a table: one column of lists, or a column of 1 and 0 for each item; as rows of bits.
+
+A basket in one column is a list of items, a text with blanks between the items, or a report: a text of 0 and 1 with one
+character for each item, or the same packed into bytes. Items are found by their text, so that 7 and "7" are one item.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Bits
+from maskwell.core.categories import Categories, Encoded
+from maskwell.core.phrases import HINT, listed, shorten, shown_values
+from maskwell.designs.basket_bits import ItemBits
+from maskwell.engines.arrow_arrays import BASKETS, bits_from_array, column_errors, describe, missing_rows, require
+from maskwell.engines.assignments import Assignment, expected_categories
+from maskwell.engines.column_codes import CategoryCoder, Problems, common_rows, integers_of, places_of, raise_first
+from maskwell.engines.report_counts import check_made_by
+from maskwell.engines.row_batches import PIECE_BYTES, Progress, RowPass
+from maskwell.engines.row_sources import MemoryTable, find_column, open_source
+from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
+
+UNKNOWN = -1
+
+
+@dataclass
+class BasketProblems(Problems):
+    """Baskets that cannot be used: items that the design does not know, and items that are named twice."""
+
+    role: str = "item"
+    repeated: int = 0
+    first_repeated: int | None = None
+    repeated_items: Counter[Any] = field(default_factory=Counter)
+
+    def __bool__(self) -> bool:
+        return bool(self.unknown or self.missing or self.repeated)
+
+    def note_repeated(self, items: Sequence[Any], rows: Array, first_row: int) -> None:
+        """Remember baskets that name an item twice, and the first of their rows."""
+        self.repeated += len(rows)
+        self.repeated_items.update(items)
+        if self.first_repeated is None:
+            self.first_repeated = first_row + int(rows[0])
+
+    def error(self, rows: int) -> UnknownCategoryError | MissingValueError:
+        """The one error for this column."""
+        if self.unknown:
+            return self._unknown_item(rows)
+        if self.repeated:
+            return UnknownCategoryError(
+                f"{self._named}: {_baskets(self.repeated, rows)} an item twice, {_first(self.repeated)}"
+                f"data row {self.first_repeated}",
+                hint="name each item of a basket once: a basket tells whether an item is in it, not how often",
+                values=shown_values(self.repeated_items),
+                column=self.column,
+            )
+        error = super().error(rows)
+        hint = 'leave such rows out with --missing drop; write an empty basket as "" or []'
+        return MissingValueError(error.message, hint=hint, column=self.column, count=self.missing)
+
+    def _unknown_item(self, rows: int) -> UnknownCategoryError:
+        then = "; leave others out, or add them to the design"
+        known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"items: {then}"))
+        return UnknownCategoryError(
+            f"{self._named}: {_baskets(self.unknown, rows)} an unknown item, {_first(self.unknown)}"
+            f"data row {self.first_unknown}",
+            hint=f"items: {known}{then}",
+            values=shown_values(self.offenders),
+            column=self.column,
+            offenders=dict(self.offenders),
+            count=self.unknown,
+        )
+
+
+def _baskets(count: int, rows: int) -> str:
+    return f"{count:,} of {rows:,} baskets {'names' if count == 1 else 'name'}"
+
+
+def _first(count: int) -> str:
+    return "in " if count == 1 else "the first in "
+
+
+class BasketCoder:
+    """Turns one column of baskets into rows of bits, batch after batch; what cannot be used is in ``problems``.
+
+    ``missing`` is ``"error"``, or ``"drop"`` the rows; an empty basket is a basket like others.
+
+    >>> import pyarrow as pa
+    >>> coder = BasketCoder("bought", ("bread", "milk", "soap"))
+    >>> coder.bits(pa.array(["milk bread", "", "001"]), 1).codes.tolist()
+    [[3], [0], [4]]
+    """
+
+    def __init__(self, column: str, items: Sequence[str], missing: str = "error") -> None:
+        if missing == "category":
+            raise ParameterError(
+                f"column {shorten(repr(column), 24)} holds baskets, which have no category 'missing'",
+                hint='leave rows out with --missing drop; write an empty basket as "" or []',
+            )
+        self.column, self._items, self._missing = column, Categories.of(items), missing
+        self.problems = BasketProblems(column, self._items)
+
+    def bits(self, values: Any, first_row: int) -> Encoded | None:
+        """Bits of the baskets, shape (n, ceil(M / 8)), or None when some of them cannot be used."""
+        lost = missing_rows(values)
+        if lost.any() and self._missing == "error":
+            self.problems.note_missing(lost, first_row)
+            return None
+        if lost.any():
+            values = values.filter(require().array(~lost))
+        with column_errors(self.column):
+            bits = self._read(values, np.flatnonzero(~lost), first_row)
+        if bits is None:
+            return None
+        return Encoded(bits, int(lost.sum()), ~lost if lost.any() else None, self._items)
+
+    def _read(self, values: Any, rows: Array, first_row: int) -> Bits | None:
+        arrow = require()
+        if arrow.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        if arrow.types.is_fixed_size_binary(values.type):
+            return bits_from_array(values, len(self._items))
+        bits = np.zeros((len(values), (len(self._items) + 7) // 8), dtype=np.uint8)
+        if not arrow.types.is_nested(values.type):
+            values = values.cast(arrow.string())
+            reported = _are_reports(values, len(self._items))
+            if reported.any():
+                bits[reported] = bits_from_array(values.filter(arrow.array(reported)), len(self._items))
+            rows, values = rows[~reported], _split(values.filter(arrow.array(~reported)))
+            listed_bits = self._bits_of_lists(values, rows, first_row)
+            if listed_bits is not None:
+                bits[~reported] = listed_bits
+            return None if listed_bits is None else bits
+        return self._bits_of_lists(values, rows, first_row)
+
+    def _bits_of_lists(self, lists: Any, rows: Array, first_row: int) -> Bits | None:
+        """Bits of lists of items; ``rows`` where they stand in the batch."""
+        compute = require("pyarrow.compute")
+        parents = integers_of(compute.list_parent_indices(lists))
+        codes, texts = self._codes(compute.list_flatten(lists))
+        if (codes == UNKNOWN).any():
+            wrong = codes == UNKNOWN
+            at = np.unique(parents[wrong])
+            self.problems.note_unknown(_times(texts, wrong), at, first_row, rows)
+            self.problems.unknown += len(at) - int(wrong.sum())  # baskets are counted, not items
+            return None
+        held = np.zeros((len(lists), len(self._items)), dtype=np.bool_)
+        held[parents, codes] = True
+        if int(held.sum()) < len(codes):
+            self._note_repeated(parents, codes, rows, first_row)
+            return None
+        return np.packbits(held, axis=1, bitorder="little")
+
+    def _codes(self, items: Any) -> tuple[Array, list[Any]]:
+        """The code of each item, and all of them as texts."""
+        places, distinct = places_of(items)
+        texts = ["" if value is None else str(value) for value in distinct.to_pylist()]
+        known = {str(label): code for code, label in enumerate(self._items.labels)}
+        table = np.array([*(known.get(text, UNKNOWN) for text in texts), UNKNOWN], dtype=np.int64)
+        return table[places], [[*texts, ""][place] for place in places] if (table[places] == UNKNOWN).any() else []
+
+    def _note_repeated(self, parents: Array, codes: Array, rows: Array, first_row: int) -> None:
+        keys, counts = np.unique(parents * len(self._items) + codes, return_counts=True)
+        at, item = np.divmod(keys[counts > 1], len(self._items))
+        names = [self._items.labels[code] for code in item.tolist()]
+        self.problems.note_repeated(names, rows[np.unique(at)], first_row)
+
+
+def _times(texts: Sequence[str], chosen: Array) -> Mapping[str, int]:
+    return Counter(texts[place] for place in np.flatnonzero(chosen).tolist())
+
+
+def _are_reports(texts: Any, items: int) -> Array:
+    """Which texts are reports: as many characters 0 and 1 as there are items."""
+    pattern = require("pyarrow.compute").match_substring_regex(texts, f"^[01]{{{items}}}$") if items <= 1000 else None
+    if pattern is not None:
+        return np.asarray(pattern.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return np.array([len(text) == items and not {*text} - {"0", "1"} for text in texts.to_pylist()], dtype=np.bool_)
+
+
+def _split(texts: Any) -> Any:
+    """Texts with blanks between items as lists."""
+    compute = require("pyarrow.compute")
+    lists = compute.utf8_split_whitespace(compute.utf8_trim_whitespace(texts))
+    empty = compute.equal(compute.utf8_length(compute.utf8_trim_whitespace(texts)), 0)
+    nothing = require().scalar([], lists.type)
+    return compute.if_else(empty, nothing, lists)
+
+
+# ---- baskets of a whole table
+
+
+@dataclass(frozen=True, eq=False)
+class BasketRows:
+    """Baskets as rows of bits, shape (n, ceil(M / 8)), and how many rows there were and were left out."""
+
+    bits: Bits
+    rows: int
+    dropped: int
+
+
+def basket_columns(path: str | MemoryTable, bits: ItemBits) -> tuple[str, ...]:
+    """Where the baskets are when nobody says it: the columns of the items, or the one that holds reports of the design.
+
+    A column named "items" will do as well.
+    """
+    with open_source(path) as source:
+        names, fields = list(source.schema.names), list(source.schema)
+    if bits.names and {*bits.names} <= {*names}:
+        return bits.names
+    made = [f.name for f in fields if (describe(f) or {}).get("design") == bits.design.fingerprint]
+    if len(made) == 1 or "items" in names:
+        return (made[0] if len(made) == 1 else "items",)
+    raise ParameterError(
+        f"{path} has no column 'items', and none for each of the {len(bits):,} items of the design",
+        hint="name the column with the baskets, or one for each item: --design COLUMN=DESIGN",
+    )
+
+
+def read_baskets(
+    path: str | MemoryTable, assignment: Assignment, *, missing: str = "error", progress: Progress | None = None
+) -> BasketRows:
+    """The reported baskets of a table as bits, all of them in memory: M / 8 bytes for each."""
+    reader = _reader(assignment, missing)
+    coded = expected_categories([assignment], reports=True)
+    with open_source(path, coded=coded) as source:
+        positions = [find_column(source.schema, name, path, BASKETS) for name in assignment.columns]
+        for (leaf, _), name, position in zip(assignment.parts, assignment.columns, positions, strict=True):
+            check_made_by(leaf, source.schema.field(position), name)
+        only = sorted({*positions})
+        places = [only.index(position) for position in positions]
+        at_once = max(64, PIECE_BYTES // max(8, len(assignment.leaves)))
+        rows = RowPass(source, path, only=only, rows_at_once=at_once, progress=progress)
+        read = [reader.read([batch.column(place) for place in places], rows.rows + 1) for batch in rows]
+        raise_first(reader.problems, rows.rows)
+    bits = np.concatenate([one for one in read if one is not None])
+    return BasketRows(bits, rows.rows, rows.rows - len(bits))
+
+
+def _reader(assignment: Assignment, missing: str) -> _ListReader | _BitReader:
+    if assignment.baskets is not None:
+        assignment.baskets.check_named()
+        return _ListReader(assignment.columns[0], assignment.baskets, missing)
+    return _BitReader(assignment, missing)
+
+
+class _ListReader:
+    """Baskets that stand in one column."""
+
+    def __init__(self, column: str, items: ItemBits, missing: str) -> None:
+        self._coder = BasketCoder(column, items.names, missing)
+        self.problems: list[Problems] = [self._coder.problems]
+
+    def read(self, columns: Sequence[Any], first_row: int) -> Bits | None:
+        encoded = self._coder.bits(columns[0], first_row)
+        return None if encoded is None else encoded.codes
+
+
+class _BitReader:
+    """Baskets that have a column of 1 and 0 for each item."""
+
+    def __init__(self, assignment: Assignment, missing: str) -> None:
+        leaves = zip(assignment.columns, assignment.leaves, strict=True)
+        self._coders = [CategoryCoder(name, _reports(leaf), missing, role="bit") for name, leaf in leaves]
+        self.problems = [coder.problems for coder in self._coders]
+
+    def read(self, columns: Sequence[Any], first_row: int) -> Bits | None:
+        encoded = [c.codes(values, first_row) for c, values in zip(self._coders, columns, strict=True)]
+        usable = [one for one in encoded if one is not None]
+        if len(usable) < len(encoded):
+            return None
+        _, codes = common_rows(usable, len(columns[0]))
+        ones = [column == coder.categories.code(1) for column, coder in zip(codes, self._coders, strict=True)]
+        return np.packbits(np.column_stack(ones), axis=1, bitorder="little")
+
+
+def _reports(leaf: Any) -> Categories:
+    assert isinstance(leaf.outputs, Categories)
+    return leaf.outputs

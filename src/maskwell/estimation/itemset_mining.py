@@ -1,0 +1,261 @@
+"""Itemsets that many baskets hold, found level by level from reported baskets, and the rules among them.
+
+A set can be frequent only if all its parts are. Estimates need not obey that: a part may be estimated below the
+threshold by chance although the whole is above it. So a set is searched further unless even
+
+    sigma_hat + margin * standard error < threshold
+
+and only sets whose own estimate reaches the threshold are reported. Every count that a candidate needs, besides its
+own, was taken for its parts before.
+
+Source: level-wise search after Agrawal and Srikant (1994); the margin is derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real
+from maskwell.core.phrases import Printed
+from maskwell.errors import ParameterError
+from maskwell.estimation.itemset_supports import Itemset, ReportedBaskets, Rule, confidence_of, estimate_of
+
+MOST_CANDIDATES = 500_000
+"""Sets of one size that are counted; more of them mean that noise, not data, keeps them in the search."""
+AT_ONCE = 1 << 21
+"""Counts of parts that are worked on at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """What was counted of sets of one size: places of their items, inclusion counts, and estimates.
+
+    ``kept`` marks the sets that may be frequent and are searched further.
+    """
+
+    sets: Array
+    counts: Array
+    support: Real
+    error: Real
+    kept: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Mined:
+    """Frequent itemsets, by size and then by support; rules, by confidence; and what was searched.
+
+    Attributes
+    ----------
+    itemsets, rules
+        What was found.
+    searched
+        How many sets of each size were counted.
+    near
+        How many sets have an estimate below the threshold, and within the margin of it.
+    undefined
+        How many rules were left out because the support they divide by is within two standard errors of zero.
+    flags
+        What a reader should know, in words.
+    """
+
+    itemsets: tuple[Itemset, ...]
+    rules: tuple[Rule, ...]
+    searched: tuple[int, ...]
+    near: int
+    undefined: int
+    flags: tuple[str, ...]
+
+
+def mine_itemsets(
+    baskets: ReportedBaskets,
+    *,
+    min_support: float,
+    min_confidence: float = 0.5,
+    max_items: int = 4,
+    margin: float = 2.0,
+) -> Mined:
+    """Frequent itemsets and rules.
+
+    Parameters
+    ----------
+    baskets
+        The reports.
+    min_support
+        The share of baskets from which on a set is frequent, above 0 and at most 1.
+    min_confidence
+        The confidence from which on a rule is reported, from 0 to 1.
+    max_items
+        The size of the largest sets that are looked for.
+    margin
+        Standard errors by which an estimate may miss the threshold and still be searched further.
+    """
+    _check_keys(len(baskets.names), max_items)
+    levels, flags = [_first_level(baskets, min_support, margin)], []
+    while len(levels) < max_items:
+        candidates = _candidates(levels[-1], len(baskets.names))
+        if candidates is None:
+            flags.append(_too_many(len(levels) + 1, levels[-1], min_support, margin))
+            break
+        if not len(candidates):
+            break
+        levels.append(_next_level(baskets, levels, candidates, min_support, margin))
+    itemsets = [one for level in levels for one in _frequent(baskets, level, min_support)]
+    rules, undefined = _rules(baskets, levels, min_support, min_confidence)
+    near = sum(int((level.kept & (level.support < min_support)).sum()) for level in levels)
+    return Mined(tuple(itemsets), tuple(rules), tuple(len(level.sets) for level in levels), near, undefined, (*flags,))
+
+
+def _check_keys(items: int, size: int) -> None:
+    """Raise unless one number can stand for a set."""
+    if items**size >= 2**63:
+        most = max(one for one in range(1, size) if items**one < 2**63)
+        raise ParameterError(
+            f"max_items = {size} for {items:,} items: there are too many sets",
+            hint=f"look for sets of at most {most} items",
+        )
+
+
+def _too_many(size: int, before: Level, min_support: float, margin: float) -> str:
+    error = float(np.median(before.error[before.kept]))
+    return (
+        f"sets of {size} items were not searched: more than {MOST_CANDIDATES:,} of them may be frequent, because "
+        f"{margin:g} standard errors of a set of {size - 1} are {Printed(margin * error):.2g} and the threshold is "
+        f"{min_support:g}; raise the threshold, or collect more baskets"
+    )
+
+
+# ---- levels
+
+
+def _first_level(baskets: ReportedBaskets, threshold: float, margin: float) -> Level:
+    sets = np.arange(len(baskets.names))[:, None]
+    counts = baskets.inclusion_counts(sets.tolist())
+    shares = np.column_stack([np.ones(len(sets)), counts / baskets.n])
+    return _level(baskets, sets, counts, shares, threshold, margin)
+
+
+def _next_level(baskets: ReportedBaskets, levels: list[Level], sets: Array, threshold: float, margin: float) -> Level:
+    counts = baskets.inclusion_counts(sets.tolist())
+    shares = np.concatenate(
+        [_shares(baskets, levels, *part) for part in _parts(sets, counts, AT_ONCE >> sets.shape[1])]
+    )
+    return _level(baskets, sets, counts, shares, threshold, margin)
+
+
+def _parts(sets: Array, counts: Array, rows: int) -> Iterator[tuple[Array, Array]]:
+    for start in range(0, len(sets), max(1, rows)):
+        yield sets[start : start + max(1, rows)], counts[start : start + max(1, rows)]
+
+
+def _shares(baskets: ReportedBaskets, levels: list[Level], sets: Array, counts: Array) -> Real:
+    """Inclusion shares of all parts of each set, shape (sets, 2^size); the first item is the highest bit."""
+    size, items = sets.shape[1], len(baskets.names)
+    shares = np.ones((len(sets), 1 << size))
+    shares[:, -1] = counts / baskets.n
+    for part in range(1, (1 << size) - 1):
+        held = [i for i in range(size) if part >> (size - 1 - i) & 1]
+        level = levels[len(held) - 1]
+        place = np.searchsorted(_keys(level.sets, items), _keys(sets[:, held], items))
+        shares[:, part] = level.counts[place] / baskets.n
+    return shares
+
+
+def _level(
+    baskets: ReportedBaskets, sets: Array, counts: Array, shares: Real, threshold: float, margin: float
+) -> Level:
+    support, error = estimate_of(shares, baskets.w0[sets], baskets.w1[sets], baskets.n)
+    return Level(sets, counts, support, error, support + margin * error >= threshold)
+
+
+def _keys(sets: Array, items: int) -> Array:
+    """One number for each set; sets in lexicographic order have increasing numbers."""
+    keys = np.zeros(len(sets), dtype=np.int64)
+    for column in sets.T:
+        keys = keys * items + column
+    return keys
+
+
+def _candidates(level: Level, items: int) -> Array | None:
+    """Sets of one item more all of whose parts were kept, in lexicographic order; None where there are too many."""
+    kept, size = level.sets[level.kept], level.sets.shape[1] + 1
+    keys = _keys(kept, items)
+    starts = np.flatnonzero(np.diff(keys // items, prepend=-1)) if len(keys) else np.zeros(0, dtype=np.int64)
+    found, total = [np.zeros((0, size), dtype=np.int64)], 0
+    for first, end in zip(starts, [*starts[1:], len(kept)], strict=True):
+        if (end - first) ** 2 > 4 * MOST_CANDIDATES:
+            return None
+        group = _joined(kept[first:end])
+        group = group[_all_parts_in(group, keys, items)] if size > 2 else group
+        found.append(group)
+        total += len(group)
+        if total > MOST_CANDIDATES:
+            return None
+    return np.concatenate(found)
+
+
+def _joined(group: Array) -> Array:
+    """Sets that differ in their last item only, two by two."""
+    one, two = np.triu_indices(len(group), k=1)
+    return np.column_stack([group[one], group[two, -1]])
+
+
+def _all_parts_in(sets: Array, keys: Array, items: int) -> Array:
+    kept = np.ones(len(sets), dtype=np.bool_)
+    for left_out in range(sets.shape[1] - 2):  # the two parts that it was joined from are there
+        part = _keys(np.delete(sets, left_out, axis=1), items)
+        place = np.minimum(np.searchsorted(keys, part), len(keys) - 1)
+        kept &= keys[place] == part
+    return kept
+
+
+# ---- what is reported
+
+
+def _frequent(baskets: ReportedBaskets, level: Level, threshold: float) -> list[Itemset]:
+    chosen = np.flatnonzero(level.support >= threshold)
+    order = chosen[np.argsort(-level.support[chosen], kind="stable")]
+    return [
+        Itemset(_names(baskets, level.sets[i]), float(level.support[i]), float(level.error[i])) for i in order.tolist()
+    ]
+
+
+def _names(baskets: ReportedBaskets, places: Array) -> tuple[str, ...]:
+    return tuple(baskets.names[place] for place in places.tolist())
+
+
+def _rules(baskets: ReportedBaskets, levels: list[Level], threshold: float, least: float) -> tuple[list[Rule], int]:
+    """Rules of the frequent sets, by confidence; and how many were left out because they are not defined."""
+    rules: list[Rule] = []
+    undefined = 0
+    for level in levels[1:]:
+        frequent = np.flatnonzero(level.support >= threshold)
+        if not len(frequent):
+            continue
+        sets = level.sets[frequent]
+        shares = _shares(baskets, levels, sets, level.counts[frequent])
+        for before in _conditions(sets.shape[1]):
+            w0, w1 = baskets.w0[sets], baskets.w1[sets]
+            ratio, error, defined = confidence_of(shares, w0, w1, before, baskets.n)
+            undefined += int((~defined).sum())
+            rules += [
+                Rule(
+                    _names(baskets, sets[i, before]),
+                    _names(baskets, sets[i, ~before]),
+                    float(ratio[i]),
+                    float(error[i]),
+                    float(level.support[frequent[i]]),
+                )
+                for i in np.flatnonzero(defined & (ratio >= least)).tolist()
+            ]
+    return sorted(rules, key=lambda rule: -rule.confidence), undefined
+
+
+def _conditions(size: int) -> Iterator[Array]:
+    """All ways to divide a set into a condition and what follows, as masks of the condition."""
+    for count in range(1, size):
+        for places in combinations(range(size), count):
+            yield np.isin(np.arange(size), places)
