@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from maskwell.verbs.estimate import estimate as estimate
     from maskwell.verbs.improve import improve as improve
     from maskwell.verbs.make_design import make_design as make_design
+    from maskwell.verbs.mine import mine as mine
     from maskwell.verbs.plot import plot as plot
     from maskwell.verbs.publish import publish as publish
     from maskwell.verbs.randomize import randomize as randomize
@@ -103,6 +104,7 @@ else:
             "verbs.estimate": ["estimate"],
             "verbs.improve": ["improve"],
             "verbs.make_design": ["make_design"],
+            "verbs.mine": ["mine"],
             "verbs.plot": ["plot"],
             "verbs.publish": ["publish"],
             "verbs.randomize": ["randomize"],
@@ -147,6 +149,7 @@ __all__ = [
     "estimate",
     "tabulate",
     "regress",
+    "mine",
     "publish",
     "risk",
     "plot",

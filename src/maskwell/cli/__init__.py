@@ -74,6 +74,12 @@ def _regress() -> click.Command:
     return regress
 
 
+def _mine() -> click.Command:
+    from maskwell.cli.mine_command import mine
+
+    return mine
+
+
 def _release() -> click.Command:
     from maskwell.cli.release_command import release
 
@@ -122,6 +128,7 @@ COMMANDS = {
     "randomize": (_randomize, "Randomize columns of a file of any size."),
     "estimate": (_estimate, "Estimate true shares and tables from reports."),
     "regress": (_regress, "Regression where the outcome or a predictor was randomized."),
+    "mine": (_mine, "Find frequent itemsets and rules in randomized baskets."),
     "release": (_release, "Post-randomize a microdata file: plan, assess, apply, document."),
     "risk": (_risk, "Say how easily records of a file are found, before and after a release."),
     "serve": (_serve, "Run the collection service: answers are randomized in the browser."),

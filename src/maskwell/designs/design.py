@@ -42,6 +42,8 @@ from maskwell.errors import (
 MATRIX_LIMIT = 10**7
 SHORT_BITS = 64  # of a number whose digits cost nothing
 EXACT_LIMIT = 10**6
+LISTED_LIMIT = 10**9
+"""Categories whose shares are listed, one by one."""
 RANK_LIMIT = 4 * 10**9
 """Multiplications behind a rank that is worked out in passing, as for an audit: a matrix of about 1,500 by 1,500."""
 
@@ -315,7 +317,12 @@ class Design(ABC):
             )
 
     def uniform_prior(self) -> Real:
-        """All categories equally likely."""
+        """All categories equally likely; refused where they are more than any list holds."""
+        if self.k > LISTED_LIMIT:
+            raise TooLargeError(
+                f"the shares of {big(self.k)} categories are too many to be listed",
+                hint="ask for what needs no shares, such as parity or rank; of a product, ask for its parts",
+            )
         return np.full(self.k, 1 / self.k)
 
     def check_distribution(self, pi: Real, name: str = "pi") -> Real:

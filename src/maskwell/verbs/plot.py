@@ -30,6 +30,7 @@ from maskwell.reports.pictures.risk_curves import plot_release_risk, plot_risk_r
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
 from maskwell.reports.pictures.utility_pictures import plot_associations
 from maskwell.verbs.estimate import EstimateResult
+from maskwell.verbs.mine import MinedBaskets
 
 
 def _of_design(design: Design, **options: Any) -> Picture:
@@ -48,6 +49,7 @@ PICTURES: dict[type, Any] = {
     Design: _of_design,
     Estimate: plot_learned,
     EstimateResult: EstimateResult.plot,
+    MinedBaskets: MinedBaskets.plot,
     Regression: plot_coefficients,
     Release: plot_release_risk,
     RiskReport: plot_risk_report,
@@ -66,8 +68,9 @@ def plot(value: Any, **options: Any) -> Picture:
     Parameters
     ----------
     value
-        A design (or the path of its file), an audit, a demand, a choice, an estimate, a regression, a plan of a sample,
-        a release, a risk or utility report; or a list of demands or of points of a risk-utility map.
+        A design (or the path of its file), an audit, a demand, a choice, an estimate, a regression, itemsets that were
+        mined, a plan of a sample, a release, a risk or utility report; or a list of demands or of points of a
+        risk-utility map.
     **options
         Of the picture in ``maskwell.plots``.
 

@@ -14,6 +14,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.exact import parity_text, rounded, to_text
 from maskwell.core.phrases import Printed, shorten
 from maskwell.core.report_data import Reports
+from maskwell.designs.basket_bits import ItemBits, find_item_bits
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
@@ -31,7 +32,7 @@ LONG_NUMBER = 300  # decimal digits
 def labels_of(categories: Categories) -> str:
     """The labels, or the first of them."""
     first = ", ".join(label(one) for one in categories.labels[:SHOWN_LABELS])
-    return first + (", ..." if len(categories) > SHOWN_LABELS else "")
+    return first + (", ..." if categories.labels[SHOWN_LABELS : SHOWN_LABELS + 1] else "")
 
 
 def count_of_reports(design: Design) -> str:
@@ -165,10 +166,12 @@ def design_report(design: Design, path: str | None, note: str = "") -> Report:
     parity = stands_for(design)
     protection = "no bound on parity" if isinstance(parity, float) else f"parity {parity_text(parity)}"
     first = f"{with_article(family)} design over {count(design.k)} categories with {protection}"
+    items = find_item_bits(design)
+    if items is not None:
+        first = f"{with_article(family)} design with {items.parities_in_words()}"
     facts = [
         ("made as", made_as(design)),
-        ("categories", labels_of(design.inputs)),
-        ("reports", reports_of(design)),
+        *what_is_reported(design),
         *what_it_does(design),
         ("parity", parity_of(design)),
         ("epsilon", number(design.epsilon(), 10)),
@@ -184,6 +187,27 @@ def design_report(design: Design, path: str | None, note: str = "") -> Report:
         if path
         else "keep it with -o design.json, then: maskwell audit design.json",
     )
+
+
+def what_is_reported(design: Design) -> list[tuple[str, str]]:
+    """Categories and reports; for baskets the items, which are fewer."""
+    items = find_item_bits(design)
+    if items is not None:
+        return _items(items)
+    return [("categories", f"{count(design.k)}: {labels_of(design.inputs)}"), ("reports", reports_of(design))]
+
+
+def _items(bits: ItemBits) -> list[tuple[str, str]]:
+    """The items of a basket, what happens to the bit of one, and what that promises."""
+    named = [label(name) for name in bits.names]
+    first = ", ".join(named[:SHOWN_LABELS]) + (", ..." if len(named) > SHOWN_LABELS else "")
+    kept = {_percent(chance) for chance in (*bits.present, *bits.absent)}
+    chances = f"with {kept.pop()} %" if len(kept) == 1 else "with a chance of its own"
+    return [
+        ("items", f"{len(bits):,}{f': {first}' if named else ''}"),
+        ("what it does", f"keeps the bit of each item {chances}, otherwise flips it"),
+        ("parity, one item", parity_text(bits.item_parity, 10)),
+    ]
 
 
 def promise_note(design: Design) -> Notes:
@@ -224,8 +248,12 @@ def randomized_report(done: Mapping[str, Any], designs: Mapping[str, str]) -> Re
     together = f"  together: parity {number(done['parity_joint'])}" if "parity_joint" in done else ""
     table = Grid(["column", "parity", "categories", "missing", "reports"], rows, more=together)
     options = " ".join(f"--design {shlex.quote(f'{name}={path}')}" for name, path in designs.items())
+    baskets = [(name, c["item_parity"]) for name, c in columns.items() if "item_parity" in c]
+    each = [
+        f"column {name}: the parity is that of a whole basket; {number(item)} for one item" for name, item in baskets
+    ]
     return Report(
         line(f"{counted(done['rows'], 'row', 'rows')} randomized{dropped}, written to {where}."),
-        [table, Notes(done["lost"])],
-        next_step=f"maskwell estimate {shlex.quote(done['output'])} {options}",
+        [table, Notes([*each, *done["lost"]])],
+        next_step=f"maskwell {'mine' if baskets else 'estimate'} {shlex.quote(done['output'])} {options}",
     )

@@ -14,24 +14,24 @@ from typing import Any
 
 from maskwell.core.exact import Parity, parity_text, rounded, told_apart
 from maskwell.core.phrases import Printed, shorten
+from maskwell.designs.basket_bits import find_item_bits
 from maskwell.designs.design import EXACT_LIMIT, Design
 from maskwell.engines.assignments import Assignment
 from maskwell.privacy.certificate import parity_from_text
 from maskwell.privacy.certificate_check import Verified
 from maskwell.privacy.criteria import RHO_EXAMPLES, posterior_range, stands_for
 from maskwell.privacy.design_audit import PRIORS, REPETITIONS
-from maskwell.reports.plain_words import count, counted, factor_up, label, number
+from maskwell.reports.plain_words import counted, factor_up, label, number
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report
 from maskwell.reports.text.design_report import (
     MATRIX_LABEL_WIDTH,
     SHOWN_LABELS,
-    labels_of,
     made_as,
     matrix_blocks,
     parity_of,
     report_names,
-    reports_of,
     typed_categories,
+    what_is_reported,
     what_it_does,
 )
 
@@ -94,7 +94,8 @@ def _after_audit(audit: Mapping[str, Any], design: Design, path: str, demand: st
         return f"a design that tells more at no cost in privacy: maskwell improve {shlex.quote(path)}"
     if audit["identifiable"] is False:
         return _planned("reports that shares can be estimated from", design, columns)
-    assigned = f"{','.join(['COLUMN'] * columns)}={path}"
+    basket = columns > 1 and find_item_bits(design) is not None
+    assigned = f"{'BASKETS' if basket else ','.join(['COLUMN'] * columns)}={path}"
     return f"maskwell randomize DATA.csv --design {shlex.quote(assigned)} -o REPORTS.csv"
 
 
@@ -134,8 +135,7 @@ def _sufficient(asked: Mapping[str, Any]) -> Parity:
 def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
     facts = [
         ("made as", made_as(design)),
-        ("categories", f"{count(audit['k'])}: {labels_of(design.inputs)}"),
-        ("reports", reports_of(design)),
+        *what_is_reported(design),
         *what_it_does(design),
         ("parity", parity_of(design)),
         ("epsilon", number(audit["epsilon"], 10)),

@@ -1,0 +1,230 @@
+"""``mine``: frequent itemsets and rules from randomized baskets, with standard errors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.arguments import Real, as_real, as_whole, check_option
+from maskwell.core.display import data_frame
+from maskwell.core.exact import OPEN_SHARE, as_fraction, check_range, to_float
+from maskwell.designs.basket_bits import ItemBits, item_bits
+from maskwell.designs.design import Design
+from maskwell.designs.wire import read_design
+from maskwell.errors import ParameterError
+from maskwell.estimation.itemset_mining import Mined, mine_itemsets
+from maskwell.estimation.itemset_supports import MOST_ITEMS, Itemset, ReportedBaskets, Rule
+from maskwell.reports.report import Report
+from maskwell.reports.text.mining_report import mining_report
+from maskwell.verbs.inputs import Designs, assignments_of, check_progress, rows_of
+
+if TYPE_CHECKING:
+    from maskwell.engines.assignments import Assignment
+    from maskwell.engines.row_batches import Progress
+    from maskwell.engines.row_sources import MemoryTable
+    from maskwell.reports.pictures.canvas import Picture
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MinedBaskets:
+    """What was found in randomized baskets.
+
+    Attributes
+    ----------
+    mined
+        Itemsets and rules, and what was searched.
+    baskets
+        The reports; any itemset and any rule can be asked of them.
+    bits
+        The design, item by item.
+    min_support, min_confidence, max_items, margin
+        What was looked for.
+    rows, dropped
+        Rows that were read, and those left out because a value was missing.
+    """
+
+    mined: Mined
+    baskets: ReportedBaskets
+    bits: ItemBits
+    min_support: float
+    min_confidence: float
+    max_items: int
+    margin: float
+    rows: int
+    dropped: int
+
+    @property
+    def itemsets(self) -> tuple[Itemset, ...]:
+        """Sets of items that enough baskets hold, by size and then by support."""
+        return self.mined.itemsets
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Rules among them, by confidence."""
+        return self.mined.rules
+
+    @property
+    def n(self) -> int:
+        """Number of baskets."""
+        return self.baskets.n
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a reader should know, in words."""
+        return self.mined.flags
+
+    def support(self, items: Iterable[Hashable]) -> Itemset:
+        """The support of any set of items, found or not, with its standard error."""
+        return self.baskets.support(items)
+
+    def confidence(self, given: Iterable[Hashable], then: Iterable[Hashable]) -> Rule:
+        """The confidence of any rule, with its standard error."""
+        return self.baskets.confidence(given, then)
+
+    def pair_supports(self) -> tuple[Real, Real]:
+        """Supports of all pairs of items, and their standard errors, in the order of the items; shape (M, M)."""
+        return self.baskets.pair_supports()
+
+    # ---- for people and programs
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, as ``maskwell mine --json`` gives it."""
+        return {
+            "n": self.n,
+            "rows": self.rows,
+            "dropped": self.dropped,
+            "items": len(self.bits),
+            **self.bits.both_parities(),
+            "min_support": self.min_support,
+            "min_confidence": self.min_confidence,
+            "max_items": self.max_items,
+            "margin": self.margin,
+            "itemsets": [one.to_dict() for one in self.itemsets],
+            "rules": [one.to_dict() for one in self.rules],
+            "searched": list(self.mined.searched),
+            "near": self.mined.near,
+            "undefined_rules": self.mined.undefined,
+            "flags": list(self.flags),
+        }
+
+    def to_frame(self) -> Any:
+        """A pandas table of the itemsets, a line for each."""
+        columns = {
+            "items": [one.items for one in self.itemsets],
+            "support": [one.support for one in self.itemsets],
+            "standard_error": [one.standard_error for one in self.itemsets],
+        }
+        return data_frame(columns)
+
+    def to_report(self, design: str = "design.json") -> Report:
+        """What it says to people; ``design`` names the design file, for the hint at the end."""
+        report = mining_report(self.mined, self.bits, self.n, self.min_support, self.margin, design)
+        if self.dropped:
+            were = "was" if self.dropped == 1 else "were"
+            report = report.with_line(f"note: {self.dropped:,} of {self.rows:,} rows had no basket and {were} left out")
+        return report
+
+    def plot(self) -> Picture:
+        """The itemsets with the largest supports, with their intervals and the threshold."""
+        from maskwell.plots import plot_itemsets
+
+        return plot_itemsets(self.itemsets, self.min_support, self.n)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.to_report())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.to_report().to_html()
+
+
+def mine(
+    data: Any,
+    design: Design | str | os.PathLike[str] | Designs,
+    *,
+    min_support: Any = 0.05,
+    min_confidence: Any = 0.5,
+    max_items: int = 4,
+    margin: Any = 2,
+    missing: str = "error",
+    progress: Progress | None = None,
+) -> MinedBaskets:
+    """Find frequent itemsets and rules in randomized baskets, as ``maskwell mine`` does.
+
+    Parameters
+    ----------
+    data
+        A table of pandas, polars or Arrow, a dictionary of columns, or the path of a file, with a column of 1 and 0 for
+        each item or one column of baskets; or a list of baskets. A basket in one column is a list of items, a text with
+        blanks between items, or a report as ``randomize`` makes it.
+    design
+        The design for baskets (``make_design("bits", ...)``), or its file. The columns are those that are called as its
+        items, or the column "items"; others are named: ``{"bought": design}``, ``{"first,second": design}``.
+    min_support
+        The share of baskets from which on a set is frequent, above 0 and at most 1.
+    min_confidence
+        The confidence from which on a rule is told, from 0 to 1.
+    max_items
+        The size of the largest sets that are looked for, from 1 to 12.
+    margin
+        A set that is estimated below ``min_support`` is searched further as long as it is within so many standard
+        errors of it.
+    missing
+        Rows without a value: ``"error"``, or ``"drop"`` them. An empty basket is a basket like others.
+    progress
+        Called with the rows read so far and the share of the file they are.
+
+    >>> import maskwell as mw
+    >>> design = mw.make_design("bits", items=["bread", "milk"], p="0.9")
+    >>> found = mine([["bread", "milk"]] * 60 + [["milk"]] * 20 + [[]] * 20, design, min_support=0.4)
+    >>> [(one.items, round(one.support, 3)) for one in found.itemsets]
+    [(('milk',), 0.875), (('bread',), 0.625), (('bread', 'milk'), 0.609)]
+    """
+    from maskwell.engines.basket_reader import read_baskets
+
+    sought = {
+        "min_support": to_float(check_range(as_fraction(min_support, "min_support"), "min_support", OPEN_SHARE)),
+        "min_confidence": to_float(check_range(as_fraction(min_confidence, "min_confidence"), "min_confidence")),
+        "margin": as_real(margin, "margin", low=0, high=100),
+    }
+    largest = as_whole(max_items, "max_items", low=1, high=MOST_ITEMS)
+    check_option("missing", missing, ("error", "drop"))
+    check_progress(progress)
+    rows = rows_of({"items": data} if isinstance(data, list | tuple) else data)
+    assignment = _assignment(rows, design)
+    bits = item_bits(assignment.design)
+    read = read_baskets(rows, assignment, missing=missing, progress=progress)
+    names = bits.names if assignment.baskets is not None else assignment.columns
+    baskets = ReportedBaskets.of(read.bits, bits, names)
+    mined = mine_itemsets(baskets, max_items=min(largest, len(bits)), **sought)
+    return MinedBaskets(mined, baskets, bits, max_items=largest, rows=read.rows, dropped=read.dropped, **sought)
+
+
+def _assignment(rows: str | MemoryTable, design: Any) -> Assignment:
+    """The design and its columns, which are looked for where nobody names them."""
+    from maskwell.engines.assignments import Assignment
+    from maskwell.engines.basket_reader import basket_columns
+
+    if isinstance(design, Design | str | os.PathLike):
+        read = read_design(design)
+        return Assignment(basket_columns(rows, item_bits(read)), read)
+    assigned = assignments_of(design)
+    if len(assigned) != 1 or assigned[0].when:
+        count = "no design" if not assigned else f"{len(assigned)} designs, or one for some rows only"
+        raise ParameterError(f"{count}: all baskets share one", hint="give one design, of all items")
+    item_bits(assigned[0].design)
+    return assigned[0]
+
+
+def design_of(text: str) -> tuple[Mapping[str, str] | str, str]:
+    """What was typed after ``--design``, as :func:`mine` takes it, and the design file in it.
+
+    >>> design_of("bits.json"), design_of("bought=bits.json")
+    (('bits.json', 'bits.json'), ({'bought': 'bits.json'}, 'bits.json'))
+    """
+    columns, sign, path = text.rpartition("=")
+    if not sign or os.path.isfile(text):  # noqa: PTH113 (nothing but a look)
+        return text, text
+    return {columns: path}, path
