@@ -7,6 +7,7 @@ import sys
 from datetime import UTC, datetime
 
 from bench import (
+    baskets,
     collection,
     intervals,
     likelihood,
@@ -29,6 +30,7 @@ SECTIONS = {
     "Estimates": likelihood,
     "Intervals": intervals,
     "Tables": tables,
+    "Baskets": baskets,
     "Sampling plans": sampling,
     "Regression": regression,
     "Releases (two cores)": release,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ import pytest
 from tests.support.examples import numbered
 
 from maskwell.core import Categories
-from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Unary, Uniform
+from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Unary, Uniform, item_bits
 from maskwell.designs.row_reduction import reduced_rows
 from maskwell.errors import MaskwellError
+from maskwell.estimation import ReportedBaskets
 from maskwell.planning import matching_gamma, minimax_size
 from maskwell.privacy import Demand
 from maskwell.privacy.criteria import in_every_language, posterior_range
+from maskwell.procedures import bits
 
 Vector = dict[str, Any]
 
@@ -174,6 +177,18 @@ def test_itemsets_are_products_of_bits(vectors: dict[str, list[Vector]]) -> None
         for item in range(v["M"]):
             support = np.take(support, [1] if item in v["itemset"] else [0, 1], axis=item)
         assert support.sum() == pytest.approx(v["support_hat"], rel=v["tol"])
+
+
+def test_supports_of_itemsets(vectors: dict[str, list[Vector]]) -> None:
+    for v in vectors["itemsets"]:
+        names = [str(item) for item in range(v["M"])]
+        design = item_bits(bits(names, p=Fraction(str(v["keep_prob"]))))
+        assert float(design.item_parity) == pytest.approx(v["per_item_parity"], rel=v["tol"])
+        assert float(design.basket_parity) == pytest.approx(v["parity"], rel=v["tol"])
+        held = np.array(list(product((0, 1), repeat=v["M"])), dtype=np.uint8)  # item 0 most significant
+        rows = np.repeat(np.packbits(held, axis=1, bitorder="little"), v["counts_by_cell"], axis=0)
+        found = ReportedBaskets.of(rows, design).support([str(item) for item in v["itemset"]])
+        assert found.support == pytest.approx(v["support_hat"], rel=v["tol"])
 
 
 # ---- section 4 of the specification, formula by formula

@@ -120,6 +120,10 @@ estimate - --design vote=warner.json --plot new.svg
 regress data.csv --formula 'vote ~ age + region' --design vote=warner.json
 regress reports.parquet --formula 'vote ~ age' --design vote=warner.json --variance sandwich --exponentiate
 regress data.csv --formula 'vote ~ age' --design vote=forced.json --weights weight --strata region --plot new.svg
+mine baskets.csv --design bits.json
+mine baskets.csv --design bought=bits.json --min-support 0.2 --min-confidence 1/2 --max-items 3 --margin 1
+mine flags.csv --design a,b,c=bits.json --missing drop --plot new.svg
+randomize baskets.csv --design bought=bits.json -o new.parquet
 release people.csv --init
 release people.csv --init -o new.toml --force
 release people.csv --plan plan.toml --dry-run
@@ -419,6 +423,8 @@ INPUTS = [
     "released/internal/receipt.json",
     "released",
     "matrix.csv",
+    "baskets.csv",
+    "flags.csv",
     "curves.csv",
     "strata.csv",
     "labels.txt",
@@ -476,6 +482,8 @@ def make_folder(folder: Path) -> None:
         "people.csv": "\n".join(["id,sex,region,job", *people, ""]),
         "plan.toml": PLAN,
         "matrix.csv": "0.7,0.3\n0.3,0.7\n",
+        "baskets.csv": "items,bought\n" + 'a b,101\nc,""\n"",b c\na b c,a\n' * 5,
+        "flags.csv": "a,b,c\n" + "1,0,1\n0,0,1\ntrue,1,0\n,1,1\n" * 5,
         "curves.csv": "p,lower,upper\n0,0,0.3\n0.2,0.05,0.6\n0.5,0.2,0.8\n1,0.7,1\n",
         "strata.csv": "stratum,share,pi,design\nnorth,0.4,0.1,warner.json\nsouth,0.6,0.3,forced.json\n",
         "labels.txt": "never\nonce\noften\n",

@@ -24,7 +24,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Bits, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Parity, log_of, parity_text, to_float
+from maskwell.core.exact import Parity, log_of, rounded, to_float
 from maskwell.core.labels import are_bits
 from maskwell.core.phrases import listed, shorten
 from maskwell.core.randomness import RandomSource
@@ -91,7 +91,7 @@ class ItemBits:
         >>> item_bits(Kronecker.of([coin, coin])).parities_in_words()
         'parity 81 for a whole basket of 2 items, 9 for one item'
         """
-        basket, item = (parity_text(one, 3) for one in (self.basket_parity, self.item_parity))
+        basket, item = (rounded(one, 4, up=True) for one in (self.basket_parity, self.item_parity))
         return f"parity {basket} for a whole basket of {len(self):,} items, {item} for one item"
 
     def check_named(self) -> None:

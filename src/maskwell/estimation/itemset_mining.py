@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -183,9 +183,9 @@ def _candidates(level: Level, items: int) -> Array | None:
     """Sets of one item more all of whose parts were kept, in lexicographic order; None where there are too many."""
     kept, size = level.sets[level.kept], level.sets.shape[1] + 1
     keys = _keys(kept, items)
-    starts = np.flatnonzero(np.diff(keys // items, prepend=-1)) if len(keys) else np.zeros(0, dtype=np.int64)
+    starts = np.flatnonzero(np.diff(keys // items, prepend=-1)).tolist()
     found, total = [np.zeros((0, size), dtype=np.int64)], 0
-    for first, end in zip(starts, [*starts[1:], len(kept)], strict=True):
+    for first, end in pairwise([*starts, len(kept)]):
         if (end - first) ** 2 > 4 * MOST_CANDIDATES:
             return None
         group = _joined(kept[first:end])

@@ -189,12 +189,12 @@ def design_report(design: Design, path: str | None, note: str = "") -> Report:
     )
 
 
-def what_is_reported(design: Design) -> list[tuple[str, str]]:
-    """Categories and reports; for baskets the items, which are fewer."""
+def what_is_reported(design: Design, before: str = "") -> list[tuple[str, str]]:
+    """Categories and reports, with what stands ``before`` the categories; for baskets the items, which are fewer."""
     items = find_item_bits(design)
     if items is not None:
         return _items(items)
-    return [("categories", f"{count(design.k)}: {labels_of(design.inputs)}"), ("reports", reports_of(design))]
+    return [("categories", f"{before}{labels_of(design.inputs)}"), ("reports", reports_of(design))]
 
 
 def _items(bits: ItemBits) -> list[tuple[str, str]]:
@@ -206,7 +206,7 @@ def _items(bits: ItemBits) -> list[tuple[str, str]]:
     return [
         ("items", f"{len(bits):,}{f': {first}' if named else ''}"),
         ("what it does", f"keeps the bit of each item {chances}, otherwise flips it"),
-        ("parity, one item", parity_text(bits.item_parity, 10)),
+        ("parity, one item", rounded(bits.item_parity, 10, up=True)),
     ]
 
 

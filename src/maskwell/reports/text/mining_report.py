@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from maskwell.core.exact import parity_text
+from maskwell.core.exact import rounded
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.estimation.itemset_mining import Mined
@@ -75,8 +75,8 @@ def _more(count: int) -> str:
 def _facts(mined: Mined, bits: ItemBits, margin: float) -> list[tuple[str, str]]:
     sizes = (f"{count:,} of {size}" for size, count in enumerate(mined.searched, start=1))
     return [
-        ("parity, whole basket", parity_text(bits.basket_parity, 10)),
-        ("parity, one item", parity_text(bits.item_parity, 10)),
+        ("parity, whole basket", rounded(bits.basket_parity, 6, up=True)),
+        ("parity, one item", rounded(bits.item_parity, 6, up=True)),
         ("sets counted, by size", ", ".join(sizes)),
         (
             "near the threshold",

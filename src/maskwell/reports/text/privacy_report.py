@@ -21,7 +21,7 @@ from maskwell.privacy.certificate import parity_from_text
 from maskwell.privacy.certificate_check import Verified
 from maskwell.privacy.criteria import RHO_EXAMPLES, posterior_range, stands_for
 from maskwell.privacy.design_audit import PRIORS, REPETITIONS
-from maskwell.reports.plain_words import counted, factor_up, label, number
+from maskwell.reports.plain_words import count, counted, factor_up, label, number
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report
 from maskwell.reports.text.design_report import (
     MATRIX_LABEL_WIDTH,
@@ -135,7 +135,7 @@ def _sufficient(asked: Mapping[str, Any]) -> Parity:
 def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
     facts = [
         ("made as", made_as(design)),
-        *what_is_reported(design),
+        *what_is_reported(design, f"{count(audit['k'])}: "),
         *what_it_does(design),
         ("parity", parity_of(design)),
         ("epsilon", number(audit["epsilon"], 10)),

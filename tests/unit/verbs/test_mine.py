@@ -1,0 +1,137 @@
+"""``mine`` from Python: every kind of table, what a result answers, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import maskwell as mw
+from maskwell.core import SeededRandom
+from maskwell.errors import DataFileError, MaskwellError, ParameterError, UnknownCategoryError, WrongTypeError
+
+ITEMS = ["bread", "milk", "soap", "salt"]
+DESIGN = mw.make_design("bits", items=ITEMS, p="0.9")
+
+
+def made_up(n: int = 600) -> list[list[str]]:
+    random = np.random.default_rng(1)
+    held = random.random((n, 4)) < [0.5, 0.3, 0.3, 0.05]
+    held[:, 2] |= held[:, 1] & (random.random(n) < 0.8)
+    return [[item for item, there in zip(ITEMS, row, strict=True) if there] for row in held]
+
+
+REPORTS = mw.randomize({"items": made_up()}, {"items": DESIGN}, random=SeededRandom(1))["items"]
+TABLE = {item: [int(report[place]) for report in REPORTS] for place, item in enumerate(ITEMS)}
+FOUND = mw.mine({"items": REPORTS}, DESIGN, min_support=0.1)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_a_table_of_bits_tells_the_same_as_a_column_of_baskets(kind) -> None:
+    for data, design in (
+        (kind(TABLE), DESIGN),
+        (kind(TABLE), {",".join(ITEMS): DESIGN}),
+        (kind({name: [bool(bit) for bit in column] for name, column in TABLE.items()}), DESIGN),
+        (kind({"bought": REPORTS}), {"bought": DESIGN}),
+    ):
+        assert mw.mine(data, design, min_support=0.1).to_dict() == FOUND.to_dict()
+
+
+def test_lists_and_files_tell_the_same(tmp_path) -> None:
+    lists = [[item for item, bit in zip(ITEMS, report, strict=True) if bit == "1"] for report in REPORTS]
+    DESIGN.save(tmp_path / "bits.json")
+    pd.DataFrame(TABLE).to_csv(tmp_path / "flags.csv", index=False)
+    pl.DataFrame({"items": lists}).write_parquet(tmp_path / "lists.parquet")
+    for data in (lists, str(tmp_path / "flags.csv"), tmp_path / "lists.parquet"):
+        assert mw.mine(data, tmp_path / "bits.json", min_support=0.1).to_dict() == FOUND.to_dict()
+
+
+def test_columns_may_be_called_otherwise_than_the_items() -> None:
+    renamed = {f"c{place}": TABLE[item] for place, item in enumerate(ITEMS)}
+    found = mw.mine(renamed, {",".join(renamed): DESIGN}, min_support=0.1)
+    assert {item for one in found.itemsets for item in one.items} <= {*renamed}
+    assert [one.support for one in found.itemsets] == [one.support for one in FOUND.itemsets]
+
+
+def test_both_parities_stand_in_the_headline_and_in_json() -> None:
+    first = " ".join(" ".join(FOUND.to_report()[:2]).split())
+    assert "parity 6561 for a whole basket of 4 items, 9 for one item" in first
+    content = json.loads(json.dumps(FOUND.to_dict()))
+    assert (content["basket_parity"], content["item_parity"]) == (6561.0, 9.0)
+    assert {*content["itemsets"][0]} == {"items", "support", "standard_error"}
+    assert {*content["rules"][0]} == {"if", "then", "confidence", "standard_error", "support"}
+
+
+def test_a_result_answers_further_questions() -> None:
+    assert FOUND.support([]).support == 1
+    both = FOUND.support(["milk", "soap"])
+    pairs, errors = FOUND.pair_supports()
+    assert (both.support, both.standard_error) == pytest.approx((pairs[1, 2], errors[1, 2]))
+    assert FOUND.confidence(["milk"], ["soap"]).confidence == pytest.approx(
+        both.support / FOUND.support(["milk"]).support
+    )
+    frame = FOUND.to_frame()
+    assert list(frame.columns) == ["items", "support", "standard_error"] and len(frame) == len(FOUND.itemsets)
+    assert "itemset" in repr(FOUND) and "<table>" in FOUND._repr_html_()
+
+
+def test_the_picture_has_every_interval_and_the_threshold() -> None:
+    picture = mw.plot(FOUND)
+    assert "bread + soap" in picture.text and "600 baskets" in picture.text
+    assert (picture.data["low"] < picture.data["estimate"]).all() and "<svg" in picture.svg()
+    nothing = mw.mine({"items": REPORTS}, DESIGN, min_support=1)
+    with pytest.raises(MaskwellError, match="no itemset to draw"):
+        nothing.plot()
+    assert nothing.to_report()[0].startswith("0 itemsets are in at least 100 % of baskets")
+
+
+def test_rows_without_a_basket_are_left_out_where_asked() -> None:
+    data = {"items": [*REPORTS, None]}
+    with pytest.raises(MaskwellError, match="1 of 601 values is missing"):
+        mw.mine(data, DESIGN)
+    found = mw.mine(data, DESIGN, missing="drop", min_support=0.1)
+    assert (found.n, found.rows, found.dropped) == (600, 601, 1)
+    assert "note: 1 of 601 rows had no basket and was left out" in list(found.to_report())
+
+
+KARY = mw.make_design("k-ary", categories=mw.Categories.of(["a", "b"]), epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "said"),
+    [
+        ({"min_support": 0}, ParameterError, "min_support = 0 is out of range"),
+        ({"min_support": "1.5"}, ParameterError, "min_support = 1.5 is out of range"),
+        ({"min_support": "often"}, MaskwellError, "min_support"),
+        ({"min_confidence": -0.1}, ParameterError, "min_confidence = -0.1 is out of range"),
+        ({"max_items": 0}, ParameterError, "max_items = 0"),
+        ({"max_items": 2.5}, ParameterError, "max_items = 2.5"),
+        ({"max_items": 13}, ParameterError, "max_items = 13"),
+        ({"margin": -1}, ParameterError, "margin = -1"),
+        ({"missing": "category"}, ParameterError, "missing"),
+        ({"progress": 7}, WrongTypeError, "progress"),
+        ({"design": KARY}, ParameterError, "a design of the kind k-ary is not made for baskets"),
+        ({"design": {"items": KARY}}, ParameterError, "k-ary"),
+        ({"design": {}}, ParameterError, "no design"),
+        ({"design": {"items": DESIGN, "more": DESIGN}}, ParameterError, "2 designs"),
+        ({"design": {"items[g=1]": DESIGN}}, ParameterError, "some rows only"),
+        ({"design": 7}, MaskwellError, ""),
+        ({"data": {"items": []}}, DataFileError, "no rows"),
+        ({"data": {"items": ["bread"]}}, MaskwellError, "1 basket"),
+        ({"data": {"other": ["bread"]}}, ParameterError, "no column 'items'"),
+        ({"data": {"items": ["bread", "beer"]}}, UnknownCategoryError, "1 of 2 baskets names an unknown item"),
+        ({"data": {"items": ["bread bread", ""]}}, UnknownCategoryError, "an item twice"),
+        ({"data": {**TABLE, "salt": [2] * 600}}, UnknownCategoryError, "600 of 600 values are no bit"),
+        ({"data": 7}, WrongTypeError, "table"),
+    ],
+)
+def test_wrong_input_is_one_clear_error(change, kind, said) -> None:
+    options = {"data": {"items": REPORTS}, "design": DESIGN, **change}
+    with pytest.raises(kind) as raised:
+        mw.mine(options.pop("data"), options.pop("design"), **options)
+    assert said in raised.value.message and raised.value.hint
+    assert len(raised.value.message) <= 93 and len(raised.value.hint) <= 94
