@@ -8,7 +8,7 @@ threshold by chance although the whole is above it. So a set is searched further
 and only sets whose own estimate reaches the threshold are reported. Every count that a candidate needs, besides its
 own, was taken for its parts before.
 
-Source: level-wise search after Agrawal and Srikant (1994); the margin is derived.
+Source: derived; the search by levels is the usual one of frequent itemsets.
 """
 
 from __future__ import annotations
@@ -120,11 +120,11 @@ def _check_keys(items: int, size: int) -> None:
 
 
 def _too_many(size: int, before: Level, min_support: float, margin: float) -> str:
-    error = float(np.median(before.error[before.kept]))
+    reach = Printed(margin * float(np.median(before.error[before.kept])))
     return (
         f"sets of {size} items were not searched: more than {MOST_CANDIDATES:,} of them may be frequent, because "
-        f"{margin:g} standard errors of a set of {size - 1} are {Printed(margin * error):.2g} and the threshold is "
-        f"{min_support:g}; raise the threshold, or collect more baskets"
+        f"{Printed(margin):g} standard errors of a set of {size - 1} are {reach:.2g}, and the threshold is "
+        f"{Printed(min_support):g}; raise the threshold, or collect more baskets"
     )
 
 
