@@ -120,10 +120,10 @@ def _check_keys(items: int, size: int) -> None:
 
 
 def _too_many(size: int, before: Level, min_support: float, margin: float) -> str:
-    reach = Printed(margin * float(np.median(before.error[before.kept])))
+    reach = margin * float(np.median(before.error[before.kept]))
     return (
         f"sets of {size} items were not searched: more than {MOST_CANDIDATES:,} of them may be frequent, because "
-        f"{Printed(margin):g} standard errors of a set of {size - 1} are {reach:.2g}, and the threshold is "
+        f"{Printed(margin):g} standard errors of a set of {size - 1} are {Printed(reach):.2g}, and the threshold is "
         f"{Printed(min_support):g}; raise the threshold, or collect more baskets"
     )
 
