@@ -209,6 +209,11 @@ def basket_columns(path: str | MemoryTable, bits: ItemBits) -> tuple[str, ...]:
 
     A column named "items" will do as well.
     """
+    if path == "-":
+        raise ParameterError(
+            "standard input can be read once only, and the columns of the baskets are not named",
+            hint="name the column with the baskets, or one for each item: --design items=DESIGN",
+        )
     with open_source(path) as source:
         names, fields = list(source.schema.names), list(source.schema)
     if bits.names and {*bits.names} <= {*names}:

@@ -44,6 +44,9 @@ from maskwell.engines.row_sources import (
 )
 from maskwell.errors import DataFileError, ParameterError
 
+MOST_AXES = 32
+"""Factors of a product that draw from one number for each row: NumPy before version 2 takes no more axes."""
+
 
 @dataclass(frozen=True)
 class RandomizedColumn:
@@ -292,12 +295,14 @@ def _set_array(reports: Reports, *, texts_only: bool) -> Any:
 class ProductSampler:
     """Draws the reports of several columns from one design, a product of one for each; or of a single column.
 
-    Where one code cannot number the cells of the product, each factor draws its own column.
+    Where one code cannot number the cells of the product, or it has more axes than NumPy takes, each factor draws its
+    own column.
     """
 
     def __init__(self, design: Design, random: RandomSource | None) -> None:
         self._leaves = design.leaves
-        self._together = len(self._leaves) == 1 or max(design.k, design.m) < 2**63
+        few = len(self._leaves) <= MOST_AXES
+        self._together = len(self._leaves) == 1 or (few and max(design.k, design.m) < 2**63)
         self._samplers = [one.sampler(random) for one in ([design] if self._together else self._leaves)]
         self.private = all(sampler.private for sampler in self._samplers)
 

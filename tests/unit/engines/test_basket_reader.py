@@ -96,13 +96,14 @@ def test_files_are_randomized_and_read_back(tmp_path, ending) -> None:
     assert (done["parity_joint"], done["rows"]) == (729.0, 200)
 
 
-def test_wide_tables_are_randomized_column_by_column() -> None:
-    names = [f"i{i}" for i in range(70)]
+@pytest.mark.parametrize("items", [33, 70])
+def test_wide_tables_are_randomized_column_by_column(items) -> None:
+    names = [f"i{i}" for i in range(items)]
     table = {name: [1, 0] * 2000 for name in names}
     reports = mw.randomize(table, {",".join(names): bits(names, p="0.9")}, random=SeededRandom(2))
     share = np.array([reports[name] for name in names])
     assert abs(share[:, ::2].mean() - 0.9) < 0.005 and abs(share[:, 1::2].mean() - 0.1) < 0.005
-    assert len({tuple(row) for row in share.tolist()}) == 70  # every column has draws of its own
+    assert len({tuple(row) for row in share.tolist()}) == items  # every column has draws of its own
 
 
 def refused(data, kind: type[MaskwellError], columns="items", **options) -> MaskwellError:
@@ -156,6 +157,8 @@ def test_columns_are_found_where_nobody_names_them() -> None:
     assert basket_columns(MemoryTable({"x": [1], "items": ["milk"]}), items) == ("items",)
     made = mw.randomize(pa.table({"bought": LISTS, "items": TEXTS}), {"bought": DESIGN})
     assert basket_columns(MemoryTable(made), items) == ("bought",)
+    with pytest.raises(ParameterError, match="standard input can be read once only"):
+        basket_columns("-", items)
     with pytest.raises(ParameterError, match="no column 'items'"):
         basket_columns(MemoryTable({"x": [1]}), items)
 

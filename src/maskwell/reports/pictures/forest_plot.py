@@ -141,7 +141,7 @@ def _draw(canvas: Canvas, rows: _Rows) -> None:
         place = HEAD + step * (i + (0.3 if narrow else 0.5))
         canvas.text(16, place, shorten(label, 44 if narrow else 28), fontsize=SMALL)
     if not rows.logarithmic:
-        left, right = axes.get_xlim()
-        axes.set_xlim(min(left, 0), max(right, 0))
+        low_end, high_end = axes.get_xlim()
+        axes.set_xlim(min(low_end, 0), max(high_end, 0))
     canvas.text(16, 18, f"{rows.unit}, with its {Printed(100 * rows.level):g} % interval", tone="muted", fontsize=SMALL)
     canvas.text(16, HEAD + step * count + 40, rows.below, tone="muted", fontsize=SMALL)
