@@ -109,6 +109,7 @@ LARGE: dict[str, Callable[[], Design]] = {
     "product of 11 coins": lambda: Kronecker.of([coin()] * 11),
     "product of 20 coins": lambda: Kronecker.of([coin()] * 20),
     "product of 62 coins": lambda: Kronecker.of([coin()] * 62),
+    "product of 1,100 coins": lambda: Kronecker.of([coin()] * 1100),
     "product of 11 different matrices": lambda: Kronecker.of([matrix(2, seed=s) for s in range(11)]),
     "product of 16 matrices of 3": lambda: Kronecker.of([matrix(3, seed=s) for s in range(16)]),
     "product of 6 matrices of 4": lambda: Kronecker.of([matrix(4, seed=s) for s in range(6)]),
