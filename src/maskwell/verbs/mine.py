@@ -212,8 +212,8 @@ def _assignment(rows: str | MemoryTable, design: Any) -> Assignment:
         return Assignment(basket_columns(rows, item_bits(read)), read)
     assigned = assignments_of(design)
     if len(assigned) != 1 or assigned[0].when:
-        count = "no design" if not assigned else f"{len(assigned)} designs, or one for some rows only"
-        raise ParameterError(f"{count}: all baskets share one", hint="give one design, of all items")
+        some = "a design for some rows only" if len(assigned) == 1 else f"{len(assigned) or 'no'} designs"
+        raise ParameterError(f"{some}: all baskets share one", hint="give one design, with a bit for each item")
     item_bits(assigned[0].design)
     return assigned[0]
 

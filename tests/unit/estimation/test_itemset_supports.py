@@ -140,6 +140,8 @@ def test_confidence_is_a_ratio_of_means() -> None:
     rule = baskets.confidence(["i0", "i2"], ["i1"])
     u, v = products(held, DESIGN, [0, 2, 1]), products(held, DESIGN, [0, 2])
     assert rule.confidence == pytest.approx(u.mean() / v.mean()) and rule.support == pytest.approx(u.mean())
+    linear = (u - rule.confidence * v).std(ddof=1) / np.sqrt(900) / v.mean()
+    assert rule.standard_error == pytest.approx(linear, rel=1e-9)
     left_out = (u.sum() - u) / (v.sum() - v)
     jackknife = np.sqrt(899 / 900 * ((left_out - left_out.mean()) ** 2).sum())
     assert rule.standard_error == pytest.approx(jackknife, rel=0.01)
