@@ -523,3 +523,15 @@ def test_json_of_impossible_categories(form):
 def test_plain_leaves_other_values_alone():
     assert plain(np.timedelta64(1, "ns").astype("m8[s]")).total_seconds() == 0
     assert plain(Colour.RED) is Colour.RED
+
+
+@pytest.mark.parametrize("values", [np.array([True, False]), [True, False], ["true", "FALSE"], [1.0, "0"]])
+@pytest.mark.parametrize("labels", [(1, 0), (0, 1)])
+def test_truth_values_stand_for_one_and_zero_by_text(labels, values) -> None:
+    assert Categories.of(labels).encode(values, match="text").codes.tolist() == [labels.index(1), labels.index(0)]
+
+
+@pytest.mark.parametrize("labels", [(0, 1, 2), ("1", "0"), (1, 2)])
+def test_truth_values_stand_for_no_other_labels(labels) -> None:
+    with pytest.raises(UnknownCategoryError):
+        Categories.of(labels).encode([True], match="text")
