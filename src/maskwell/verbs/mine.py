@@ -178,9 +178,9 @@ def mine(
 
     >>> import maskwell as mw
     >>> design = mw.make_design("bits", items=["bread", "milk"], p="0.9")
-    >>> found = mine([["bread", "milk"]] * 60 + [["milk"]] * 20 + [[]] * 20, design, min_support=0.4)
-    >>> [(one.items, round(one.support, 3)) for one in found.itemsets]
-    [(('milk',), 0.875), (('bread',), 0.625), (('bread', 'milk'), 0.609)]
+    >>> reports = [["bread", "milk"]] * 50 + [["milk"]] * 25 + [["bread"]] * 10 + [[]] * 15
+    >>> [(one.items, round(one.support, 4)) for one in mine(reports, design, min_support=0.4).itemsets]
+    [(('milk',), 0.8125), (('bread',), 0.625), (('bread', 'milk'), 0.5859)]
     """
     from maskwell.engines.basket_reader import read_baskets
 
