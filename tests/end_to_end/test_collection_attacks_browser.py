@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.collecting import opened
+from tests.support.kept_on_device import change_kept, kept_by
 from tests.support.running_service import RunningService
 
 from maskwell.collection.store import Store
@@ -113,7 +114,7 @@ def test_an_answer_that_was_hidden_later_does_not_count(page: Any, store: Store)
 def test_a_report_that_cannot_be_kept_is_not_shown(page: Any) -> None:
     answer(page, "no")
     page.get_by_label("tax-no", exact=True).wait_for()
-    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }; }")
+    page.evaluate("IDBObjectStore.prototype.put = () => { throw new DOMException('', 'QuotaExceededError'); }; 0")
     answer(page, "tax-no", "Draw my report")
     page.get_by_text("does not let the page keep your report").wait_for()
     assert page.locator(".report").count() == 0
@@ -123,17 +124,16 @@ def test_nothing_of_the_answers_stays_on_the_device_once_they_are_sent(page: Any
     to_review(page)
     press(page, "Send")
     page.get_by_text("Thank you").wait_for()
-    (kept,) = page.evaluate("Object.values({...localStorage})")
-    assert json.loads(kept) == {"reports": {}, "sent": True}
+    assert list(kept_by(page).values()) == [{"reports": {}, "sent": True}]
     page.reload()
     page.get_by_text("Thank you").wait_for()
 
 
 def test_a_tab_left_open_draws_and_sends_nothing_after_another_has_sent(page: Any, store: Store) -> None:
     other = page.context.new_page()
+    other.add_init_script("BroadcastChannel.prototype.addEventListener = () => {};")  # it hears of nothing
     other.goto(page.url)
     press(other, "Begin")
-    other.evaluate("window.addEventListener('storage', (event) => event.stopImmediatePropagation(), true)")
     answer(page, "no")
     other.get_by_label("no", exact=True).check()
     answer(page, "tax-no", "Draw my report")
@@ -146,19 +146,14 @@ def test_a_tab_left_open_draws_and_sends_nothing_after_another_has_sent(page: An
         press(other, "Next")
     other.get_by_text("Thank you").wait_for()
     assert not bodies
-    assert json.loads(page.evaluate("Object.values({...localStorage})[0]"))["reports"] == {}
+    assert list(kept_by(page).values()) == [{"reports": {}, "sent": True}]
 
 
 def test_what_another_tab_has_changed_is_seen_before_it_is_sent(page: Any) -> None:
     to_review(page)
     bodies: list[Any] = []
     page.on("request", lambda request: bodies.append(request.post_data) if request.post_data else None)
-    page.evaluate("""() => {
-      const [key] = Object.keys({...localStorage});
-      const kept = JSON.parse(localStorage.getItem(key));
-      kept.reports.constructor = 0;
-      localStorage.setItem(key, JSON.stringify(kept));
-    }""")
+    change_kept(page, "constructor", 0)
     press(page, "Send")
     page.get_by_text("tax").first.wait_for()
     page.wait_for_timeout(300)
@@ -216,5 +211,5 @@ def test_no_ticked_answer_comes_back_with_the_page(page: Any) -> None:
 def test_a_forged_step_draws_nothing(page: Any, forged: str) -> None:
     answer(page, "no")
     page.evaluate(f"dispatchEvent(new PopStateEvent('popstate', {{ state: {{ step: {forged} }} }}))")
-    kept = json.loads(page.evaluate("Object.values({...localStorage})[0]"))["reports"]
-    assert "tax" not in kept
+    ((_, kept),) = kept_by(page).items()
+    assert "tax" not in kept["reports"]

@@ -16,6 +16,7 @@ from scipy.stats import chi2
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.collecting import BY_INVITATION, SURVEY
+from tests.support.kept_on_device import KEPT, kept_by
 from tests.support.running_service import RunningService
 
 from maskwell.collection.store import Store, StoredSurvey
@@ -69,12 +70,12 @@ ANSWER_ALL = """async (truths) => {
     button("Next").click();
   }
   await until(() => button("Send"));
-  const session = { ...sessionStorage };
-  const kept = JSON.stringify({ ...localStorage, session, cookie: document.cookie, url: location.href });
+  const everything = async () => JSON.stringify([await (KEPT)(), { ...localStorage }, { ...sessionStorage }]);
+  const kept = await everything() + document.cookie + location.href;
   button("Send").click();
   await until(() => document.querySelector("h1")?.textContent === "Thank you");
-  return kept + JSON.stringify({ ...localStorage, page: document.body.innerText });
-}"""
+  return kept + await everything() + document.body.innerText;
+}""".replace("KEPT", KEPT)
 
 
 def test_the_truth_is_nowhere_but_on_the_screen(
@@ -131,9 +132,8 @@ def first_report(page: Any) -> str:
 
 def kept_reports(page: Any) -> dict[str, Any]:
     """What the browser keeps of the survey."""
-    states = page.evaluate("Object.values({...localStorage}).map((text) => JSON.parse(text).reports)")
-    assert len(states) == 1
-    kept: dict[str, Any] = states[0]
+    (state,) = kept_by(page).values()
+    kept: dict[str, Any] = state["reports"]
     return kept
 
 
@@ -172,14 +172,14 @@ def test_a_double_click_draws_once(page: Any) -> None:
     drawn = page.evaluate("""async () => {
       const button = [...document.querySelectorAll("button")].find((one) => one.textContent === "Draw my report");
       const states = [];
-      const write = Storage.prototype.setItem;
-      Storage.prototype.setItem = function (key, text) {
-        states.push(JSON.parse(text).reports.cash);
-        return write.call(this, key, text);
+      const write = IDBObjectStore.prototype.put;
+      IDBObjectStore.prototype.put = function (value, key) {
+        states.push(value.reports.cash);
+        return write.call(this, value, key);
       };
       for (let i = 0; i < 20; i++) button.click();
       await new Promise((done) => setTimeout(done, 300));
-      Storage.prototype.setItem = write;
+      IDBObjectStore.prototype.put = write;
       return states;
     }""")
     assert len(drawn) >= 1

@@ -220,10 +220,11 @@ def service_of(request: Request) -> Service:
 
 
 async def _page(request: Request) -> Response:
-    service = service_of(request)
-    await run_in_threadpool(service.open_survey, request.path_params["code"])
+    service, code = service_of(request), request.path_params["code"]
+    await run_in_threadpool(service.open_survey, code)
     page: Asset = service.assets["respond.html"]
-    return page.response(request, {"Content-Security-Policy": RESPONDENT_POLICY})
+    ahead = f"</s/{code}/survey.json>; rel=preload; as=fetch; crossorigin"  # asked for before the script runs
+    return page.response(request, {"Content-Security-Policy": RESPONDENT_POLICY, "Link": ahead})
 
 
 async def _document(request: Request) -> Response:

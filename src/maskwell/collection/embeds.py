@@ -21,6 +21,7 @@ from maskwell.errors import ParameterError
 
 PLATFORMS = ("qualtrics", "limesurvey", "surveyjs")
 _WORDS = (
+    "decimal",
     "sensitive_note",
     "draw",
     "drawn_title",
@@ -129,6 +130,7 @@ def _program(survey: Survey, question: Question) -> str:
     }
     parts = [
         '"use strict";',
+        module_as_value("pieces"),
         module_as_value("maskwell"),
         with_values("embed"),
         f"const question = {json_text(content)};",

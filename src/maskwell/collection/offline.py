@@ -59,7 +59,8 @@ def _content(survey: Survey) -> dict[str, Any]:
 
 def _script() -> str:
     """One script: what draws, where reports go, and the respondent's page; each in a scope of its own."""
-    return "\n".join([module_as_value("maskwell"), "{", static_text("offline.js"), "}", with_values("respond")])
+    values = [module_as_value("pieces"), module_as_value("maskwell")]
+    return "\n".join([*values, "{", with_values("offline"), "}", with_values("respond")])
 
 
 def _style() -> str:

@@ -48,6 +48,9 @@ from maskwell.errors import MaskwellError
 from maskwell.procedures.realisation import make_device
 from maskwell.reports.device.device_sheets import SheetOptions, device_page
 
+PAGE_FILES = ("respond.html", "respond.js", "pieces.js", "maskwell.js")
+"""The respondent's page and its scripts, whose hashes are shown."""
+
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -302,9 +305,11 @@ class Studio:
     async def preview(self, request: Request, session: Session) -> Response:
         """The survey as a respondent sees it: reports are drawn, and neither sent nor kept."""
         stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
-        response = self.page("preview.html", session, stored=stored)
-        response.headers["Content-Security-Policy"] = RESPONDENT_POLICY
-        return response
+        banner = bytes(self.page("preview.html", session, stored=stored).body)
+        page = self.service.assets["respond.html"].content
+        page = page.replace(b"/static/respond.js", b"/static/preview.js").replace(b"<main", banner + b"<main")
+        headers = {"Content-Security-Policy": RESPONDENT_POLICY, "Cache-Control": "no-store"}
+        return Response(page, media_type="text/html; charset=utf-8", headers=headers)
 
     async def document(self, request: Request, session: Session) -> Response:
         """The document of a survey, also of a draft, for its preview."""
@@ -509,7 +514,7 @@ class Studio:
     async def check(self, request: Request) -> Response:
         """What a sceptic can check, and how."""
         stored = await run_in_threadpool(self.service.open_survey, request.path_params["code"])
-        files = [self.service.assets[name] for name in ("respond.html", "respond.js", "maskwell.js")]
+        files = [self.service.assets[name] for name in PAGE_FILES]
         return self.page("check.html", None, stored=stored, files=files, address=self.service.settings.address)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -173,7 +174,7 @@ def test_the_page_may_load_nothing_from_elsewhere(place: Place) -> None:
     assert "http" not in policy
     assert "set-cookie" not in page.headers
     assert page.headers["referrer-policy"] == "no-referrer"
-    for name in ("respond.js", "maskwell.js", "respond.css", "wording.json"):
+    for name in ("respond.js", "maskwell.js", "pieces.js", "respond.css", "wording.json"):
         answer = place.client.get(f"/static/{name}")
         assert answer.status_code == 200
         assert "//" not in answer.text.replace("// ", "").replace("http://www.w3.org/2000/svg", "")
@@ -183,7 +184,8 @@ def test_the_hashes_shown_are_those_of_what_is_served(place: Place) -> None:
     import hashlib
 
     shown = place.client.get(f"/s/{place.survey.code}/check").text
-    for path in (f"/s/{place.survey.code}", "/static/respond.js", "/static/maskwell.js"):
+    scripts = set(re.findall(r'"(/static/\w+\.js)"', place.client.get(f"/s/{place.survey.code}").text))
+    for path in (f"/s/{place.survey.code}", *scripts):
         assert hashlib.sha256(place.client.get(path).content).hexdigest() in shown
 
 
@@ -191,8 +193,6 @@ def test_every_text_of_the_page_is_there_in_every_language(place: Place) -> None
     wording = place.client.get("/static/wording.json").json()
     assert {frozenset(texts) for texts in wording.values()} == {frozenset(wording["en"])}
     script = place.client.get("/static/respond.js").text
-    import re
-
     assert set(re.findall(r'say\("(\w+)"', script)) <= set(wording["en"])
 
 

@@ -4,7 +4,7 @@
  * A true answer lives in the ticked radio button until the report is drawn, and then nowhere. The buttons stand in a
  * closed shadow tree: they belong to no form of the page, so that no form can send them. What is kept in the browser's
  * storage is the text of the report, under the design and a hash of the respondent's id, so that loading the page
- * again, going back or a double click never draw a second time.
+ * again, going back, a double click or a browser that crashed never draw a second time.
  *
  * `host` is what the page offers:
  *   element      where to ask
@@ -15,25 +15,25 @@
  */
 
 import { readDesign } from "./maskwell.js";
+import { bars, chancesOf, changeKept, filled, forgetKept, make, promised, readKept } from "./pieces.js";
+
+/** For pages that know no id of a respondent: what is kept until the tab is closed. */
+const inThisTab = {
+  read: async (key) => sessionStorage.getItem(key) ?? undefined,
+  change: async (key, change) => {
+    const text = change(sessionStorage.getItem(key) ?? undefined);
+    sessionStorage.setItem(key, text);
+    return text;
+  },
+  forget: async (key) => { sessionStorage.removeItem(key); },
+};
 
 export async function askInside(question, wording, host) {
   const language = [host.language, document.documentElement.lang, ...(navigator.languages ?? [])]
     .map((one) => String(one ?? "").toLowerCase().split(/[-_]/)[0])
     .find((one) => question.languages.includes(one)) ?? question.languages[0];
-  const say = (key, values = {}) =>
-    Object.entries(values).reduce((text, [name, value]) => text.replace(`{${name}}`, value), (wording[language] ?? wording.en)[key]);
+  const say = (key, values = {}) => filled((wording[language] ?? wording.en)[key], values);
   const inWords = (texts) => texts[language] ?? texts[question.languages[0]] ?? "";
-  const rounded = (number, digits) => new Intl.NumberFormat(language, { maximumSignificantDigits: digits }).format(number);
-
-  function make(tag, properties, ...inside) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(properties)) {
-      if (name === "onclick") element.addEventListener("click", value);
-      else element.setAttribute(name, value);
-    }
-    element.append(...inside.flat());
-    return element;
-  }
 
   const outside = make("div", { class: "maskwell", lang: language });
   const inside = outside.attachShadow({ mode: "closed" });
@@ -45,7 +45,7 @@ export async function askInside(question, wording, host) {
 
   host.element.append(outside);
   host.wait?.();
-  if (!globalThis.crypto?.subtle || !navigator.locks) return stop("not_safe");
+  if (!globalThis.crypto?.subtle) return stop("not_safe");
   let design;
   try {
     design = await readDesign(question.design);
@@ -63,22 +63,11 @@ export async function askInside(question, wording, host) {
     const report = question.reports ? question.reports.indexOf(text) : text;
     return design.isReport(report) ? report : undefined;
   };
-  let storage;
-  try {
-    storage = host.respondent ? localStorage : sessionStorage; // without an id: until this tab is closed
-    storage.setItem(`${key}:try`, "1");
-    storage.removeItem(`${key}:try`);
-  } catch {
-    return stop("no_storage");
-  }
-  const kept = () => [storage.getItem(key), host.read()].find((text) => reportOf(text ?? undefined) !== undefined);
+  const device = host.respondent ? { read: readKept, change: changeKept, forget: forgetKept } : inThisTab;
+  const known = (value) => [value, host.read()].find((text) => reportOf(text ?? undefined) !== undefined);
 
   /** The report: drawn here and now, unless one was drawn before. */
-  const settle = (ticked) => navigator.locks.request(key, () => {
-    const text = kept() ?? textOfReport(design.draw(ticked));
-    storage.setItem(key, text);
-    return text;
-  });
+  const settle = (ticked) => device.change(key, (value) => known(value) ?? textOfReport(design.draw(ticked)));
 
   // ---- what is shown
 
@@ -88,20 +77,8 @@ export async function askInside(question, wording, host) {
     return answer ? inWords(answer.text) : question.reports[report];
   };
 
-  function bar(share) {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    for (const [name, value] of Object.entries({ viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" })) svg.setAttribute(name, value);
-    for (const [name, width] of [["room", 100], ["part", 100 * share]]) {
-      const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-      for (const [property, value] of Object.entries({ class: name, x: 0, y: 0, height: 10, width })) rect.setAttribute(property, value);
-      svg.append(rect);
-    }
-    return svg;
-  }
-
   function showReport(text, focus) {
     const report = reportOf(text);
-    const [top, bottom] = design.parity();
     const heading = make("p", { class: "report", tabindex: "-1" }, shown(report));
     show(
       make("p", { class: "ask" }, inWords(question.ask)),
@@ -111,12 +88,8 @@ export async function askInside(question, wording, host) {
       make("details", {},
         make("summary", {}, say("reveals_title")),
         make("p", {}, say("reveals")),
-        make("ul", { class: "bars" }, question.answers.map(({ text: words }, truth) => {
-          const [part, whole] = design.chance(report, truth);
-          const share = Number((part * 10000n) / whole) / 10000;
-          return make("li", {}, make("span", { class: "label" }, inWords(words)), bar(share), make("span", { class: "number" }, rounded(100 * share, 2)));
-        })),
-        make("p", {}, say("reveals_factor", { factor: rounded(Number((top * 1000000n) / bottom) / 1e6, 3) }))),
+        bars(chancesOf(design, report, question.answers.map(({ text: words }) => inWords(words)), say("decimal"))),
+        make("p", {}, say("reveals_factor", { factor: promised(design.parity(), say("decimal")) }))),
     );
     host.write(text);
     host.go?.();
@@ -146,8 +119,11 @@ export async function askInside(question, wording, host) {
     );
   }
 
-  const before = kept();
-  if (before === undefined) showQuestion();
-  else showReport(await settle(), false);
-  return { forget: () => storage.removeItem(key) }; // for a page that begins with another respondent in the same tab
+  try {
+    if (known(await device.read(key)) === undefined) showQuestion();
+    else showReport(await settle(), false);
+  } catch {
+    return stop("no_storage");
+  }
+  return { forget: () => device.forget(key) }; // for a page that begins with another respondent in the same tab
 }

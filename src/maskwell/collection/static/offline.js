@@ -5,64 +5,57 @@
  * before the page itself and is its place (`maskwellPlace`): where the survey comes from and where reports go.
  */
 
+import { changeKept, filled, forgetKept, make, readKept, watchKept } from "./pieces.js";
+
 const content = JSON.parse(document.getElementById("content").textContent);
 const survey = content.survey;
 const shelf = `maskwell:shelf:${survey.fingerprint}`;
 const room = document.getElementById("interviewer");
+let rows = []; // the reports of each person under their id, in the order of the ids
 let exported;
 
 // ---- what is kept
 
-const readShelf = () => JSON.parse(localStorage.getItem(shelf) ?? "{}");
-
-/** Whether the browser lets the file keep anything; where it does not, the page itself says so. */
-function canRead() {
+/** Show what is kept; where the browser lets the file keep nothing, the page itself says so. */
+async function refresh() {
   try {
-    readShelf();
-    return true;
+    rows = (await readKept(shelf)) ?? [];
   } catch {
-    return false;
+    return;
   }
+  renderRoom();
 }
 
-/** Change what is kept, with no other tab in between. */
-function changeShelf(change) {
-  return navigator.locks.request(shelf, () => {
-    const kept = readShelf();
-    change(kept);
-    const sorted = Object.fromEntries(Object.entries(kept).sort(([a], [b]) => (a < b ? -1 : 1)));
-    localStorage.setItem(shelf, JSON.stringify(sorted));
-  });
+/** Replace the rows by what `change` makes of them, with no other tab in between. */
+async function changeShelf(change) {
+  rows = await changeKept(shelf, (value) => change(value ?? []).sort(([a], [b]) => (a < b ? -1 : 1)));
+  renderRoom();
 }
 
 /** Keep the reports of one person; the same ones again change nothing. */
 async function take({ id, reports }) {
-  await changeShelf((kept) => { kept[id] ??= reports; });
-  renderRoom();
+  await changeShelf((kept) => (kept.some(([one]) => one === id) ? kept : [...kept, [id, reports]]));
   return { ok: true, status: 200 };
 }
 
 // ---- files
 
-const listed = () => Object.entries(readShelf()).sort(([a], [b]) => (a < b ? -1 : 1));
-
-function asJson(rows) {
+function asJson() {
   const reports = rows.map(([id, given]) => ({ id, reports: given }));
   return JSON.stringify({ maskwell: "reports", version: 1, survey: survey.fingerprint, reports }, null, 1);
 }
 
 const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-function asCsv(rows) {
+function asCsv() {
   const names = survey.questions.map(({ name }) => name);
-  const text = (name, report) => (report === undefined ? "" : content.reports[name]?.[report] ?? String(report));
-  const lines = [["maskwell_id", ...names], ...rows.map(([id, given]) => [id, ...names.map((name) => text(name, given[name]))])];
+  const text = (name, report) => content.reports[name]?.[report] ?? String(report);
+  const lines = [["maskwell_id", ...names], ...rows.map(([id, given]) => [id, ...names.map((name) => (Object.hasOwn(given, name) ? text(name, given[name]) : ""))])];
   return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
 
 function download(kind, type, write) {
-  const rows = listed();
-  const link = make("a", { href: URL.createObjectURL(new Blob([write(rows)], { type })), download: `reports-${survey.fingerprint.slice(7, 15)}.${kind}` });
+  const link = make("a", { href: URL.createObjectURL(new Blob([write()], { type })), download: `reports-${survey.fingerprint.slice(7, 15)}.${kind}` });
   document.body.append(link);
   link.click();
   link.remove();
@@ -73,21 +66,10 @@ function download(kind, type, write) {
 
 // ---- for the interviewer
 
-function make(tag, properties, ...inside) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (name === "onclick") element.addEventListener("click", value);
-    else element.setAttribute(name, value);
-  }
-  element.append(...inside.flat());
-  return element;
-}
-
 const button = (text, onclick) => make("button", { type: "button", class: "plain", onclick }, text);
 
 function say(key, values = {}) {
-  const words = content.wording[document.documentElement.lang] ?? content.wording.en;
-  return Object.entries(values).reduce((text, [name, value]) => text.replace(`{${name}}`, value), words[key]);
+  return filled((content.wording[document.documentElement.lang] ?? content.wording.en)[key], values);
 }
 
 /** A button that asks once more before it does something that cannot be taken back. */
@@ -104,19 +86,17 @@ function careful(label, warning, sure, action) {
 
 async function removeExported() {
   const gone = new Set(exported);
-  await changeShelf((kept) => { for (const id of Object.keys(kept)) if (gone.has(id)) delete kept[id]; });
   exported = undefined;
-  renderRoom();
+  await changeShelf((kept) => kept.filter(([id]) => !gone.has(id)));
 }
 
-function startOver() {
-  const unfinished = Object.keys(localStorage).filter((key) => key.startsWith(`maskwell:${survey.fingerprint}:`));
-  for (const key of unfinished) localStorage.removeItem(key);
+async function startOver() {
+  await forgetKept(`maskwell:${survey.fingerprint}:`);
   location.reload();
 }
 
 function renderRoom() {
-  const count = listed().length;
+  const count = rows.length;
   const open = room.querySelector("details")?.open ?? false;
   const details = make("details", {},
     make("summary", {}, say("interviewer")),
@@ -137,8 +117,6 @@ globalThis.maskwellPlace = {
   afterwards: ({ make: element, say: words, again }) =>
     element("div", { class: "buttons" }, element("button", { type: "button", onclick: again }, words("next_person"))),
 };
-if (canRead()) {
-  renderRoom();
-  new MutationObserver(renderRoom).observe(document.documentElement, { attributes: true, attributeFilter: ["lang"] });
-  window.addEventListener("storage", (event) => { if (event.key === shelf) renderRoom(); });
-}
+refresh();
+new MutationObserver(refresh).observe(document.documentElement, { attributes: true, attributeFilter: ["lang"] });
+watchKept((key) => { if (key === shelf) refresh(); });

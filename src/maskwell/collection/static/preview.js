@@ -2,13 +2,6 @@
 
 const address = location.pathname.replace(/\/preview$/, "/survey.json");
 const kept = new Map();
-Object.defineProperty(globalThis, "localStorage", {
-  value: {
-    getItem: (key) => kept.get(key) ?? null,
-    setItem: (key, text) => { kept.set(key, text); },
-    removeItem: (key) => { kept.delete(key); },
-  },
-});
 history.replaceState(history.state, "", "#preview"); // stands for an invitation, where one is needed
 
 globalThis.maskwellPlace = {
@@ -19,6 +12,12 @@ globalThis.maskwellPlace = {
   },
   send: async () => ({ ok: true }),
   isInvited: async () => true,
+  device: {
+    read: async (key) => kept.get(key),
+    change: async (key, change) => kept.set(key, change(kept.get(key))).get(key),
+    forget: async (key) => { kept.delete(key); },
+    watch: () => {},
+  },
   afterwards: ({ make, again }) => make("section", { class: "box" },
     make("p", {}, "This was the preview: nothing was sent or stored."),
     make("button", { type: "button", class: "plain", onclick: again }, "Begin again")),

@@ -3,10 +3,11 @@
  *
  * A true answer lives in the ticked radio button until the report is drawn, and then nowhere. What is kept in the
  * browser's storage, under the survey's fingerprint, is the random id of the submission and the reports that were drawn,
- * so that reloading, going back, a second tab or sending again never draw a second time.
+ * so that reloading, going back, a second tab, sending again or a browser that crashed never draw a second time.
  */
 
 import { Design, MaskwellError, fingerprintOf, readDesign, textOf } from "./maskwell.js";
+import { bars, chancesOf, changeKept, filled, forgetKept, make, promised, readKept, watchKept } from "./pieces.js";
 
 const main = document.getElementById("page");
 const footer = document.getElementById("footer");
@@ -37,61 +38,38 @@ let survey;
 let designs;
 let language;
 let storageKey;
+let kept; // what this device keeps, as it was last heard of
 let at = "start";
 
 // ---- small helpers
 
-/** An element with its properties and what is in it; texts are never read as HTML. */
-function make(tag, properties = {}, ...inside) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...inside.flat().filter((one) => one !== undefined && one !== null));
-  return element;
-}
-
 /** A text of the page in the language of the reader. */
 function say(key, values = {}) {
-  const text = (wording[language] ?? wording.en)[key] ?? wording.en[key];
-  return Object.entries(values).reduce((words, [name, value]) => words.replace(`{${name}}`, value), text);
+  return filled((wording[language] ?? wording.en)[key] ?? wording.en[key], values);
 }
 
 const inWords = (texts) => texts?.[language] ?? texts?.[survey.languages[0]] ?? "";
 const answerText = (question, label) => inWords(question.answers.find((answer) => answer.label === label)?.text) || label;
 
-function rounded(number, digits = 2) {
-  return new Intl.NumberFormat(language, { maximumSignificantDigits: digits + 1 }).format(number);
-}
-
-/** A factor that is promised: three digits, rounded up, so that no more is promised than is kept. */
-function promised([top, bottom]) {
-  if (bottom === 0n) return "∞";
-  let unit = 1n; // the last digit that is shown is worth unit / 10^6
-  while (top * 1000000n > 1000n * unit * bottom) unit *= 10n;
-  const steps = (top * 1000000n + unit * bottom - 1n) / (unit * bottom);
-  return new Intl.NumberFormat(language, { maximumSignificantDigits: 4 }).format(Number(steps * unit) / 1e6);
-}
-
-
 // ---- what is kept on this device
 
+const device = place.device ?? { read: readKept, change: changeKept, forget: forgetKept, watch: watchKept };
+
 /** The reports have no prototype: a question may have any name, such as "constructor". */
-function readKept() {
-  const kept = JSON.parse(localStorage.getItem(storageKey) ?? "null");
-  return { ...kept, reports: Object.assign(Object.create(null), kept?.reports) };
+const stateOf = (value) => ({ ...value, reports: Object.assign(Object.create(null), value?.reports) });
+
+async function refresh() {
+  kept = stateOf(await device.read(storageKey));
 }
 
-/** Change what is kept, with no other tab in between; the changed state comes back. Nothing changes once it was sent. */
+/** Change what is kept, with no other tab in between; true once it is on the disk. Nothing changes once it was sent. */
 async function keep(change) {
-  return navigator.locks.request(storageKey, () => {
-    const kept = readKept();
-    if (kept.sent) return kept;
-    change(kept);
-    localStorage.setItem(storageKey, JSON.stringify(kept));
-    return kept;
-  });
+  kept = stateOf(await device.change(storageKey, (value) => {
+    const state = stateOf(value);
+    if (!state.sent) change(state);
+    return state;
+  }));
+  return true;
 }
 
 /** Keep, or say that this browser does not: what was drawn is then neither shown nor sent. */
@@ -121,7 +99,9 @@ function asked(reports) {
 // ---- the page
 
 function show(...content) {
+  const isFirst = !main.querySelector("h1");
   main.replaceChildren(...content.flat().filter(Boolean));
+  if (isFirst) return; // a page that has just come is read from its top as it is
   main.focus();
   window.scrollTo(0, 0);
 }
@@ -145,10 +125,10 @@ function render() {
   document.documentElement.lang = language;
   document.title = inWords(survey.title);
   renderFooter();
-  if (readKept().sent) return renderThanks();
+  if (kept.sent) return renderThanks();
   if (at === "start") return renderStart();
   if (at === "practice") return renderPractice();
-  const questions = asked(readKept().reports);
+  const questions = asked(kept.reports);
   if (at >= questions.length) return renderReview(questions);
   return questions[at].design ? renderSensitive(questions[at], questions.length) : renderOpen(questions[at], questions.length);
 }
@@ -167,7 +147,7 @@ function renderFooter() {
 
 function renderStart() {
   const [top, bottom = "1"] = survey.joint.parity.split("/");
-  const factor = promised([BigInt(top), BigInt(bottom)]);
+  const factor = promised([BigInt(top), BigInt(bottom)], say("decimal"));
   show(
     make("h1", {}, inWords(survey.title)),
     inWords(survey.introduction) && make("p", {}, inWords(survey.introduction)),
@@ -190,21 +170,6 @@ function answers(texts, ticked) {
 }
 
 const tickedCode = () => { const input = main.querySelector("input:checked"); return input ? Number(input.value) : undefined; };
-
-function bars(rows) {
-  return make("ul", { class: "bars" }, rows.map(([label, share, number]) => {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("viewBox", "0 0 100 10");
-    svg.setAttribute("preserveAspectRatio", "none");
-    svg.setAttribute("aria-hidden", "true");
-    for (const [name, width] of [["room", 100], ["part", 100 * share]]) {
-      const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-      for (const [key, value] of Object.entries({ class: name, x: 0, y: 0, height: 10, width })) rect.setAttribute(key, value);
-      svg.append(rect);
-    }
-    return make("li", {}, make("span", { class: "label" }, label), svg, make("span", { class: "number" }, number));
-  }));
-}
 
 function renderPractice() {
   const design = new Design(PRACTICE);
@@ -241,13 +206,13 @@ function renderOpen(question, total) {
   const answer = async () => {
     const ticked = tickedCode();
     if (ticked === undefined) return message.replaceChildren(say("choose"));
-    const kept = await tryToKeep((state) => { state.reports[question.name] = ticked; }, message);
-    return kept && go(at + 1);
+    const isKept = await tryToKeep((state) => { state.reports[question.name] = ticked; }, message);
+    return isKept && go(at + 1);
   };
   show(
     stepLine(total),
     make("fieldset", {}, make("legend", {}, make("h1", {}, inWords(question.ask))), inWords(question.help) && make("p", { class: "note" }, inWords(question.help)),
-      answers(question.answers.map(({ label }) => answerText(question, label)), readKept().reports[question.name])),
+      answers(question.answers.map(({ label }) => answerText(question, label)), kept.reports[question.name])),
     make("p", { class: "note" }, say("open_note")),
     message,
     make("div", { class: "buttons" }, button(say("next"), answer), backButton()),
@@ -255,16 +220,16 @@ function renderOpen(question, total) {
 }
 
 function renderSensitive(question, total) {
-  const kept = readKept().reports[question.name];
-  if (kept !== undefined) return renderDrawn(question, total, kept);
+  const before = kept.reports[question.name];
+  if (before !== undefined) return renderDrawn(question, total, before);
   const message = make("p", { role: "status" });
   const draw = async () => {
     const ticked = tickedCode();
     if (ticked === undefined) return message.replaceChildren(say("choose"));
-    const drawn = await tryToKeep((state) => { // drawn here, and only if no other tab has drawn before
+    const isKept = await tryToKeep((state) => { // drawn here, and only if no other tab has drawn before
       state.reports[question.name] ??= designs.get(question.name).draw(ticked);
     }, message);
-    return drawn && render();
+    return isKept && render();
   };
   return show(
     stepLine(total),
@@ -286,11 +251,7 @@ function reportText(question, report) {
 
 function renderDrawn(question, total, report) {
   const design = designs.get(question.name);
-  const rows = question.answers.map(({ label }, truth) => {
-    const [top, bottom] = design.chance(report, truth);
-    const share = Number((top * 10000n) / bottom) / 10000;
-    return [answerText(question, label), share, rounded(100 * share, 1)];
-  });
+  const texts = question.answers.map(({ label }) => answerText(question, label));
   show(
     stepLine(total),
     make("h1", {}, inWords(question.ask)),
@@ -299,21 +260,21 @@ function renderDrawn(question, total, report) {
     make("p", { class: "note" }, say("drawn_note")),
     make("h2", {}, say("reveals_title")),
     make("p", {}, say("reveals")),
-    bars(rows),
-    make("p", {}, say("reveals_factor", { factor: promised(design.parity()) })),
+    bars(chancesOf(design, report, texts, say("decimal"))),
+    make("p", {}, say("reveals_factor", { factor: promised(design.parity(), say("decimal")) })),
     make("div", { class: "buttons" }, button(say("next"), () => go(at + 1)), backButton()),
   );
 }
 
 function renderReview(questions) {
-  const kept = readKept();
-  const missing = questions.findIndex((question) => kept.reports[question.name] === undefined);
+  const { reports } = kept;
+  const missing = questions.findIndex((question) => reports[question.name] === undefined);
   if (missing >= 0) { at = missing; return render(); }
   const message = make("p", { role: "status" });
   const send = button(say("send"), async () => {
     send.disabled = true;
     message.replaceChildren(say("sending"));
-    const outcome = await deliver(questions, kept.reports);
+    const outcome = await deliver(questions, reports);
     if (outcome === true) return render();
     send.disabled = false;
     send.replaceChildren(say("again"));
@@ -323,7 +284,7 @@ function renderReview(questions) {
     make("h1", {}, say("review_title")),
     make("dl", { class: "sent" }, questions.flatMap((question) => [
       make("dt", {}, inWords(question.ask)),
-      make("dd", { class: question.design ? "drawn" : "" }, `${reportText(question, kept.reports[question.name])} (${say(question.design ? "as_drawn" : "as_given")})`)])),
+      make("dd", { class: question.design ? "drawn" : "" }, `${reportText(question, reports[question.name])} (${say(question.design ? "as_drawn" : "as_given")})`)])),
     make("p", { class: "note" }, say("review_note"), survey.access === "invitations" ? ` ${say("review_invitation")}` : ""),
     message,
     make("div", { class: "buttons" }, send, button(say("back"), () => go(questions.length - 1), { class: "plain" })),
@@ -332,9 +293,8 @@ function renderReview(questions) {
 
 /** True once the reports are stored, or other ones than those on the screen are kept; else what to tell. */
 async function deliver(questions, seen) {
-  let kept;
   try {
-    kept = await keep((state) => { state.id ??= newId(); }); // the same id goes with every try
+    await keep((state) => { state.id ??= newId(); }); // the same id goes with every try
   } catch {
     return say("no_storage");
   }
@@ -371,7 +331,8 @@ function renderThanks() {
 
 /** The next person on the same device: what was kept of the last one is removed. */
 async function again() {
-  await navigator.locks.request(storageKey, () => localStorage.removeItem(storageKey));
+  await device.forget(storageKey);
+  await refresh();
   at = "start";
   render();
 }
@@ -393,21 +354,12 @@ async function sha256(text) {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function canKeep() {
-  try {
-    localStorage.setItem("maskwell:try", "1");
-    localStorage.removeItem("maskwell:try");
-    return Boolean(navigator.locks);
-  } catch {
-    return false;
-  }
-}
-
 async function begin() {
+  const asking = place.survey(); // both are on their way at once
   wording = await place.wording();
   language = (navigator.languages ?? []).map((one) => one.split("-")[0]).find((one) => wording[one]) ?? "en";
   if (!globalThis.crypto?.subtle) return stop(say("not_safe"));
-  const content = await place.survey();
+  const content = await asking;
   if (!content) return stop(say("not_there"));
   survey = content.survey;
   language = (navigator.languages ?? []).map((one) => one.split("-")[0]).find((one) => survey.languages.includes(one)) ?? survey.languages[0];
@@ -417,9 +369,13 @@ async function begin() {
   } catch (error) {
     return stop(say(error.message === "weak" ? "weak" : "changed"));
   }
-  if (!canKeep()) return stop(say("no_storage"));
   storageKey = `maskwell:${survey.fingerprint}:${code}:${invitation && (await sha256(invitation)).slice(0, 32)}`;
-  if (readKept().sent) return render();
+  try {
+    await refresh();
+  } catch {
+    return stop(say("no_storage"));
+  }
+  if (kept.sent) return render();
   if (content.state !== "open") return stop(say("closed"));
   if (survey.access === "invitations" && !(await isInvited())) return stop(say(invitation ? "used" : "needs_invitation"));
   history.replaceState({ step: at }, "");
@@ -428,15 +384,17 @@ async function begin() {
 
 async function isInvited() {
   if (!invitation) return false;
-  if (readKept().id) return true; // it was sent, and perhaps the answer was lost: sending again tells
+  if (kept.id) return true; // it was sent, and perhaps the answer was lost: sending again tells
   return place.isInvited();
 }
 
 window.addEventListener("popstate", (event) => {
   at = event.state?.step ?? "start";
-  if (survey) render();
+  if (kept) render();
 });
-window.addEventListener("storage", (event) => {
-  if (survey && (event.key === storageKey || event.key === null)) render(); // another tab has drawn or sent
+device.watch(async (key) => {
+  if (!kept || key !== storageKey) return;
+  await refresh(); // another tab has drawn or sent
+  render();
 });
 begin();
