@@ -2,8 +2,9 @@
 
 In a block marked ``console`` a line that starts with ``$`` is a command; the lines below it are its output, where
 ``...`` stands for anything. The blocks of a page run in order in one folder, which holds the programs that the page
-shows in full (``literalinclude``) and nothing else. A command that should not succeed says so in a comment:
-``# exit status 1``.
+shows in full (``literalinclude``), the files that it tells to write (Write `name`:) and nothing else. A command that
+should not succeed says so in a comment: ``# exit status 1``. ``CODE`` stands for the code of the survey that was added
+last; ``maskwell serve`` listens on a free port, and is ended when its first lines have come.
 """
 
 import doctest
@@ -17,11 +18,15 @@ from pathlib import Path
 
 import pytest
 from tests.support.fuzzing import run_command
+from tests.support.running_service import free_port
 
 LONGEST = 300
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+WRITTEN = re.compile(r"Write `(\S+)`:\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
+DRAFT = re.compile(r"^draft ([0-9a-f]{10}):", re.MULTILINE)
+PORT = "8750"
 PROGRAM = re.compile(r"^```\{literalinclude\} (\S+\.py)$", re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -45,6 +50,17 @@ SHELL = re.compile(r"[|<>;&$`*?~()]")
 INSIDE = re.compile(r"cd (\S+) && ")
 INTO = re.compile(r" > (\S+)$")
 PROGRAM_ENTRY = "tests.support.programs:main"
+
+
+def serve(command, folder, lines):
+    """The first lines of a service, which then is ended; they tell the usual port."""
+    port = str(free_port())
+    words, environment = [sys.executable, "-m", *shlex.split(command)], {**os.environ, "MASKWELL_PORT": port}
+    with subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as service:
+        said = "".join(service.stdout.readline() for _ in range(lines))
+        is_running = service.poll() is None
+        service.terminate()
+    return 0 if is_running else service.returncode, said.replace(port, PORT)
 
 
 def run(command, folder):
@@ -76,9 +92,17 @@ def test_commands_do_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     for program in PROGRAM.findall(page.read_text(encoding="utf-8")):
         shutil.copy(page.parent / program, tmp_path)
+    for name, content in WRITTEN.findall(page.read_text(encoding="utf-8")):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    survey = "CODE"
     for command, shown in steps(page):
         said = re.search(r"# exit status (\d)", command)
-        code, output = run(command, tmp_path)
+        if command.startswith("maskwell serve"):
+            code, output = serve(command, tmp_path, len(shown))
+        else:
+            code, output = run(command.replace("CODE", survey), tmp_path)
+        survey = draft.group(1) if (draft := DRAFT.search(output)) else survey
+        output = output.replace(survey, "CODE")
         assert code == (int(said.group(1)) if said else 0), f"{command}\n{output}"
         expected = "\n".join(shown).strip() + "\n"
         matches = doctest.OutputChecker().check_output(expected, output.strip() + "\n", FLAGS)

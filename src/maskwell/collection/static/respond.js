@@ -356,6 +356,7 @@ async function sha256(text) {
 
 async function begin() {
   const asking = place.survey(); // both are on their way at once
+  device.read("").catch(() => {}); // what is kept is opened meanwhile; an error shows when it is read
   wording = await place.wording();
   language = (navigator.languages ?? []).map((one) => one.split("-")[0]).find((one) => wording[one]) ?? "en";
   if (!globalThis.crypto?.subtle) return stop(say("not_safe"));
