@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -55,19 +55,43 @@ def survey_text(form: Mapping[str, Any]) -> str:
     <BLANKLINE>
     """
     questions = [table(one, "question") for one in tables(form.get("questions", []), "question")]
+    languages = [text(one, "languages") for one in form.get("languages") or ["en"]]
     word, value = _demand(form.get("demand"))
     gamma = _share_of_demand(word, value, sum(bool(one.get("sensitive")) for one in questions))
     head = [
         "[survey]",
         f"title = {in_toml(text(form.get('title'), 'title'))}",
-        *(f"{key} = {in_toml(str(form[key]))}" for key in ("introduction", "thanks", "contact") if form.get(key)),
+        *_filled(form, ("introduction", "thanks", "contact")),
+        *([f"languages = {_listed(languages)}"] if languages != ["en"] else []),
         f"access = {in_toml('invitations' if form.get('access') == 'invitations' else 'open')}",
         f"demand = {{ {word} = {_toml_value(value)} }}",
     ]
     names: list[str] = []
     parts = ["\n".join(head) + "\n"]
     parts += ["\n".join(_question_lines(question, gamma, names)) + "\n" for question in questions]
+    wording = table(form.get("wording") or {}, "wording")
+    for one in languages[1:]:
+        parts.append("\n".join(_translation_lines(one, table(wording.get(one) or {}, f"wording.{one}"), names)) + "\n")
     return "\n".join(parts)
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(in_toml, texts))}]"
+
+
+def _translation_lines(language: str, wording: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """What a form says in a further language; what is left empty is left out, and the survey says what it lacks."""
+    where = f"wording.{in_toml(language)}"
+    lines = [f"[{where}]", *_filled(wording, ("title", "introduction", "thanks"))]
+    for name, given in zip(names, tables(wording.get("questions", []), f"wording.{language}"), strict=False):
+        answers = [str(one) for one in given.get("answers") or []]
+        said = [*_filled(given, ("ask", "help")), *([f"answers = {_listed(answers)}"] if answers else [])]
+        lines += ["", f"[{where}.question.{in_toml(name)}]", *said] if said else []
+    return lines
+
+
+def _filled(given: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    return [f"{key} = {in_toml(str(given[key]))}" for key in keys if given.get(key)]
 
 
 def _demand(given: Any) -> tuple[str, str | list[str]]:
@@ -101,14 +125,27 @@ def _question_lines(question: Mapping[str, Any], gamma: str, names: list[str]) -
     ask = text(question.get("ask"), "ask")
     kept = str(question.get("name") or "")
     names.append(kept if kept and kept not in names else _name(ask, names))
-    answers = ", ".join(in_toml(label(one, "answers")) for one in question.get("answers", []))
-    lines = ["[[question]]", f"name = {in_toml(names[-1])}", f"ask = {in_toml(ask)}"]
-    lines += [f"help = {in_toml(str(question['help']))}"] if question.get("help") else []
-    lines.append(f"answers = [{answers}]")
+    answers = _listed(label(one, "answers") for one in question.get("answers", []))
+    lines = ["[[question]]", f"name = {in_toml(names[-1])}", f"ask = {in_toml(ask)}", *_filled(question, ("help",))]
+    lines += [f"answers = {answers}", *_condition_lines(question.get("after"), names)]
     if not question.get("sensitive"):
         return [*lines, "open = true"]
     declined = ["prefer_not_to_say = true"] if question.get("declined") else []
     return [*lines, *declined, f"design = {{ gamma = {in_toml(gamma)} }}"]
+
+
+def _condition_lines(given: Any, names: Sequence[str]) -> list[str]:
+    """After which answers to which earlier question this one is asked, the last in ``names``; nothing for everybody."""
+    if not given:
+        return []
+    after = table(given, "after")
+    at, answers = after.get("question"), [label(one, "after") for one in after.get("answers") or []]
+    if not isinstance(at, int) or not 0 <= at < len(names) - 1 or not answers:
+        raise PlanError(
+            f"question {names[-1]!r}: no answer is chosen after which it is asked",
+            hint="choose answers of an earlier open question, or ask everybody",
+        )
+    return [f"show_if = {{ {in_toml(names[at])} = {_listed(answers)} }}"]
 
 
 def _name(words: str, taken: list[str]) -> str:
@@ -120,7 +157,7 @@ def _name(words: str, taken: list[str]) -> str:
 
 
 def form_of(content: str) -> dict[str, Any] | None:
-    """The form that stands for a file; None where the file says more than the form can hold, such as other languages.
+    """The form that stands for a file; None where the file says more than the form can hold, such as a design of its own.
 
     >>> form = {"title": "Work", "demand": {"word": "gamma", "value": "4"}, "questions": [
     ...     {"ask": "Paid in cash?", "answers": ["yes", "no"], "sensitive": True}]}
@@ -144,14 +181,37 @@ def _form(survey: Survey, written: Mapping[str, Any]) -> dict[str, Any]:
     (word, value), *_ = [*survey.demand.items()] or [("epsilon", "1")]
     return {
         **words,
+        "languages": list(survey.languages),
+        "wording": {one: _form_words(survey, one) for one in survey.languages[1:]},
         "contact": survey.contact,
         "access": survey.access,
         "demand": {"word": word, "value": value},
         "questions": [
-            _form_question(question, one, first)
+            {**_form_question(question, one, first), "after": _form_condition(question, survey)}
             for question, one in zip(survey.questions, written["question"], strict=True)
         ],
     }
+
+
+def _form_words(survey: Survey, language: str) -> dict[str, Any]:
+    words = {key: getattr(survey, key).get(language, "") for key in ("title", "introduction", "thanks")}
+    questions = [
+        {
+            "ask": one.ask[language],
+            "help": one.help.get(language, ""),
+            "answers": [one.answers[label][language] for label in one.labels],
+        }
+        for one in survey.questions
+    ]
+    return {**words, "questions": questions}
+
+
+def _form_condition(question: Question, survey: Survey) -> dict[str, Any] | None:
+    """The condition as the form holds it: on one question. Of several, one stands here, and the file is no form."""
+    names = list(survey.by_name)
+    return next(
+        ({"question": names.index(name), "answers": list(after)} for name, after in question.show_if.items()), None
+    )
 
 
 def _form_question(question: Question, written: Mapping[str, Any], language: str) -> dict[str, Any]:

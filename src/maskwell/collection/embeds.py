@@ -166,9 +166,9 @@ def _qualtrics(question: Question, program: str) -> str:
     """For the JavaScript of a question of the kind Text / Graphic.
 
     From the Question API of Qualtrics: ``SurveyEngine.addOnReady``, ``getQuestionContainer``, ``disableNextButton``,
-    ``enableNextButton``, ``setJSEmbeddedData`` and ``getJSEmbeddedData`` (fields that have the prefix ``__js_`` in the
-    survey flow), ``setEmbeddedData`` and ``getEmbeddedData`` where those are missing. ``${e://Field/...}`` is piped
-    text; the program is written without ``${`` so that nothing else is taken for it.
+    ``enableNextButton``, ``setJSEmbeddedData`` and ``getJSEmbeddedData`` (they add the prefix ``__js_`` that the field has
+    in the survey flow), ``setEmbeddedData`` and ``getEmbeddedData`` where those are missing (they add nothing).
+    ``${e://Field/...}`` is piped text; the program is written without ``${`` so that nothing else is taken for it.
     """
     name = field_name(question.name)
     head = _head(
@@ -191,11 +191,11 @@ def _qualtrics(question: Question, program: str) -> str:
       language: "${{e://Field/Q_Language}}",
       respondent: "${{e://Field/ResponseID}}",
       read: function () {{
-        return engine.getJSEmbeddedData ? engine.getJSEmbeddedData("{name}") : engine.getEmbeddedData("{name}");
+        return engine.getJSEmbeddedData ? engine.getJSEmbeddedData("{name}") : engine.getEmbeddedData("__js_{name}");
       }},
       write: function (report) {{
         if (engine.setJSEmbeddedData) engine.setJSEmbeddedData("{name}", report);
-        else engine.setEmbeddedData("{name}", report);
+        else engine.setEmbeddedData("__js_{name}", report);
       }},
       wait: function () {{ question.disableNextButton(); }},
       go: function () {{ question.enableNextButton(); }}
@@ -209,7 +209,8 @@ def _limesurvey(question: Question, program: str) -> str:
     """For the text of a question of the kind "short free text", in the editor's source view.
 
     From the manual of LimeSurvey: ``{QID}``, ``{SGQ}``, ``{SAVEDID}`` and ``{TOKEN}`` are filled in; a script's brace
-    has a space or a line's end on its inner side; the field of the answer is ``answer{SGQ}`` within ``question{QID}``;
+    has a space or a line's end on its inner side; the field of the answer is ``answer{SGQ}``, or else the one text
+    field within ``question{QID}`` (newer versions form its name in another way);
     scripts begin at the page's load or at ``pjax:scriptcomplete``; the platform hears of a change by ``keyup`` and
     ``change``. A mandatory question keeps the respondent on the page until there is a report.
     """

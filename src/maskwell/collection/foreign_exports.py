@@ -85,6 +85,10 @@ def _unfinished_limesurvey(line: Line) -> bool:
     return any(line.get(name) == "" for name in ("submitdate", "Date submitted", "submitdate. Date submitted"))
 
 
+_NOT_APPROVED = ("validation_status_not_approved", "Not Approved")
+"""The status of a row that was turned down: as an XML value, and as a label."""
+
+
 def _marks(*groups: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(group.split("|")) for group in groups)
 
@@ -107,7 +111,7 @@ FORMATS: Mapping[str, Format] = {
         marks=_marks("_uuid", "_submission_time|_index"),
         ids=("_uuid", "_id"),
         plain=lambda name: name.rsplit("/", 1)[-1],
-        is_left_out=lambda line: line.get("_validation_status") == "validation_status_not_approved",
+        is_left_out=lambda line: line.get("_validation_status") in _NOT_APPROVED,
     ),
     "limesurvey": Format(
         marks=_marks("submitdate", "lastpage|startlanguage", "Date submitted", "submitdate. Date submitted"),

@@ -54,7 +54,7 @@ def test_a_form_comes_back_from_its_file() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ('design = { gamma = "2" }', 'design = { family = "k-ary", gamma = "2" }\nshow_if = { Sector = "here" }'),
+        ('design = { gamma = "2" }', 'design = { family = "warner", p = "2/3" }'),
         ('title = "Work"', 'title = "Work"\npractice = false'),
         ('design = { gamma = "2" }', 'design = { gamma = "1.5" }'),
         ("[survey]", "survey"),
@@ -65,6 +65,47 @@ def test_a_file_that_says_more_than_a_form_is_no_form(before: str, after: str) -
     assert before in text
     assert form_of(text.replace(before, after)) is None
     assert form_of(SURVEY) is None
+
+
+TRANSLATED: dict[str, Any] = {
+    **FORM,
+    "languages": ["en", "de"],
+    "questions": [
+        *FORM["questions"][:2],
+        {**FORM["questions"][2], "after": {"question": 0, "answers": ["here"]}},
+    ],
+    "wording": {
+        "de": {
+            "title": "Arbeit",
+            "introduction": "Zwei Fragen.",
+            "thanks": "Danke.",
+            "questions": [
+                {"ask": "Wo?", "answers": ["hier", "dort"]},
+                {"ask": "Bar?", "help": "Je.", "answers": ["ja", "nein", "keine Angabe"]},
+                {"ask": "Bar?", "answers": ["x", "y"]},
+            ],
+        }
+    },
+}
+
+
+def test_a_form_holds_conditions_and_languages() -> None:
+    text = survey_text(TRANSLATED)
+    survey = Survey.from_toml(text)
+    assert survey.questions[2].show_if == {"Sector": ("here",)}
+    assert survey.questions[1].answers["prefer not to say"] == {"en": "prefer not to say", "de": "keine Angabe"}
+    form = form_of(text)
+    assert form is not None
+    assert survey_text(form) == text
+
+
+def test_what_a_form_lacks_is_named() -> None:
+    wording = {"de": {**TRANSLATED["wording"]["de"], "questions": []}}
+    assert "[wording.de] lacks 'Sector.ask'" in consequences(survey_text({**TRANSLATED, "wording": wording}))["error"]["message"]
+    for after in ({"question": 0, "answers": []}, {"question": 2, "answers": ["yes"]}, {"question": "x"}):
+        questions = [*FORM["questions"][:2], {**FORM["questions"][2], "after": after}]
+        with pytest.raises(PlanError, match="no answer is chosen after which it is asked"):
+            survey_text({**FORM, "questions": questions})
 
 
 def test_all_questions_together_keep_the_demand() -> None:

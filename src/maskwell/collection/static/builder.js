@@ -37,16 +37,93 @@ function check(name, checked, label) {
 
 // ---- questions
 
+const part = (element, name) => element.querySelector(`[name="${name}"]`);
+const lines = (element, name) => part(element, name).value.split("\n").map((line) => line.trim()).filter(Boolean);
+const all = () => [...root.querySelectorAll("fieldset.question")];
+
 function number() {
-  const all = [...root.querySelectorAll("fieldset.question")];
-  all.forEach((one, i) => {
+  all().forEach((one, i) => {
     one.querySelector("legend").textContent = `Question ${i + 1}`;
     for (const button of one.querySelectorAll(".tools button")) button.setAttribute("aria-label", `${button.textContent} question ${i + 1}`);
     one.querySelector(".up").disabled = i === 0;
   });
+  follow();
 }
 
-function question({ name = "", ask = "", help = "", answers = ["yes", "no"], sensitive = true, declined = false } = {}) {
+/** Redraw what depends on other fields; only where these have changed, so that nobody loses the place where they type. */
+function redraw(place, about, draw) {
+  const mark = JSON.stringify(about);
+  if (place.mark !== mark) place.replaceChildren(...draw());
+  place.mark = mark;
+}
+
+function follow() {
+  all().forEach(conditions);
+  translations();
+}
+
+/** Of whom a question is asked: of everybody, or after some answers to an earlier open question. */
+function conditions(one, i, every) {
+  const open = every.slice(0, i).filter((earlier) => !part(earlier, "sensitive").checked && part(earlier, "ask").value.trim());
+  if (!open.includes(one.after)) one.after = undefined;
+  const place = one.querySelector(".condition");
+  const answers = one.after ? lines(one.after, "answers") : [];
+  redraw(place, [open.map((earlier) => part(earlier, "ask").value), open.indexOf(one.after), answers], () => {
+    if (!open.length) return [];
+    const choose = (event) => { one.after = open[event.target.value]; one.chosen = new Set(); number(); part(one, "after").focus(); };
+    const select = make("select", { name: "after", onchange: choose }, make("option", { value: "" }, "everybody"),
+      open.map((earlier, at) => make("option", { value: at, selected: earlier === one.after }, `people by their answer to “${part(earlier, "ask").value}”`)));
+    const box = (label) => make("label", { class: "check" }, make("input", { type: "checkbox", checked: one.chosen.has(label), onchange: (event) => { one.chosen[event.target.checked ? "add" : "delete"](label); } }), label);
+    return [field("Asked of", select), one.after && make("div", { role: "group", "aria-label": "Asked after these answers", class: "choices" }, answers.map(box))].filter(Boolean);
+  });
+}
+
+function conditionOf(one, every) {
+  return one.after ? { question: every.indexOf(one.after), answers: lines(one.after, "answers").filter((label) => one.chosen.has(label)) } : null;
+}
+
+// ---- languages
+
+const languages = () => [...new Set(part(root, "languages").value.toLowerCase().split(/[\s,]+/).filter(Boolean))];
+
+function nameOf(language) {
+  try {
+    return `${new Intl.DisplayNames(["en"], { type: "language" }).of(language)} (${language})`;
+  } catch {
+    return language; // not the code of a language: the survey says so
+  }
+}
+
+/** A field for a text in another language, below the text itself; what is typed stays with the owner of the text. */
+function translated(owner, language, key, original, isList) {
+  if (!original.length) return undefined;
+  const words = (owner.words[language] ??= {});
+  const about = { lang: language, oninput: (event) => { words[key] = isList ? event.target.value.split("\n").map((line) => line.trim()).filter(Boolean) : event.target.value.trim(); } };
+  if (!isList) return field(original, make("input", { value: words[key] ?? "", autocomplete: "off", ...about }));
+  return field(original.join(" · "), make("textarea", { rows: original.length, class: "text", ...about }, (words[key] ?? []).join("\n")), "(one in each line)");
+}
+
+function translations() {
+  const place = document.getElementById("translations");
+  const head = ["title", "introduction", "thanks"].map((key) => [key, part(root, key).value.trim()]);
+  const texts = all().map((one) => {
+    const declined = part(one, "declined").checked && part(one, "sensitive").checked ? ["prefer not to say"] : [];
+    return [part(one, "ask").value.trim(), part(one, "help").value.trim(), [...lines(one, "answers"), ...declined]];
+  });
+  const unfolded = new Set([...place.querySelectorAll("details[open]")].map((one) => one.dataset.language));
+  redraw(place, [languages(), head, texts], () => languages().slice(1).map((language) =>
+    make("details", { "data-language": language, open: unfolded.has(language) }, make("summary", {}, nameOf(language)),
+      head.map(([key, original]) => translated(root, language, key, original)),
+      all().map((one, i) => ["ask", "help", "answers"].map((key, at) => translated(one, language, key, texts[i][at], key === "answers"))))));
+}
+
+function wordingOf(language) {
+  return { ...root.words[language], questions: all().map((one) => one.words[language] ?? {}) };
+}
+
+// ---- the form
+
+function question({ name = "", ask = "", help = "", answers = ["yes", "no"], sensitive = true, declined = false, after } = {}) {
   const tool = (label, onclick, kind = "") => make("button", { type: "button", class: `plain ${kind}`, onclick: () => { onclick(); number(); changed(); } }, label);
   const element = make("fieldset", { class: "question" },
     make("legend", {}, "Question"),
@@ -56,27 +133,27 @@ function question({ name = "", ask = "", help = "", answers = ["yes", "no"], sen
     field("Help below the question", input("help", help), "(may be empty)"),
     check("sensitive", sensitive, "sensitive: randomized on the respondent's device"),
     check("declined", declined, "with the answer “prefer not to say”"),
+    make("div", { class: "condition" }),
     make("div", { class: "tools" },
       tool("Move up", () => { element.previousElementSibling?.before(element); element.querySelector(".up").focus(); }, "up"),
       tool("Remove", () => { const next = element.nextElementSibling ?? element.previousElementSibling; element.remove(); (next?.querySelector('[name="ask"]') ?? document.getElementById("add")).focus(); })));
-  return element;
+  return Object.assign(element, { words: {}, chosen: new Set(after?.answers) });
 }
 
 function formOf() {
   const value = (name) => root.querySelector(`[name="${name}"]`).value;
-  const questions = [...root.querySelectorAll("fieldset.question")].map((one) => {
-    const of = (name) => one.querySelector(`[name="${name}"]`);
-    return {
-      name: of("name").value,
-      ask: of("ask").value.trim(),
-      help: of("help").value.trim(),
-      answers: of("answers").value.split("\n").map((line) => line.trim()).filter(Boolean),
-      sensitive: of("sensitive").checked,
-      declined: of("declined").checked && of("sensitive").checked,
-    };
-  });
+  const questions = all().map((one, _, every) => ({
+    name: part(one, "name").value,
+    ask: part(one, "ask").value.trim(),
+    help: part(one, "help").value.trim(),
+    answers: lines(one, "answers"),
+    sensitive: part(one, "sensitive").checked,
+    declined: part(one, "declined").checked && part(one, "sensitive").checked,
+    after: conditionOf(one, every),
+  }));
+  const wording = Object.fromEntries(languages().slice(1).map((language) => [language, wordingOf(language)]));
   const texts = Object.fromEntries(["title", "introduction", "thanks", "contact", "access"].map((name) => [name, value(name).trim()]));
-  return { ...texts, demand: { word: value("word"), value: value("value") }, questions };
+  return { ...texts, languages: languages(), wording, demand: { word: value("word"), value: value("value") }, questions };
 }
 
 /** What margins are for: respondents, a true share (or every share), and the margin to reach. */
@@ -153,11 +230,26 @@ function build(form) {
     make("details", {}, make("summary", {}, "Contact and closing words"),
       field("Contact", input("contact", form.contact), "for questions of respondents"),
       field("Thanks", area("thanks", form.thanks, 2), "shown after sending")),
+    make("details", { id: "languages" }, make("summary", {}, "Languages"),
+      field("Codes of the languages", input("languages", (form.languages ?? ["en"]).join(" ")), "the first is that of the texts here, such as: en de"),
+      make("div", { id: "translations" })),
     make("h2", {}, "Questions"),
     questions,
     make("p", {}, make("button", { type: "button", id: "add", class: "quiet", onclick: () => { const added = question(); questions.append(added); number(); added.querySelector('[name="ask"]').focus(); changed(); } }, "Add a question")));
+  fill(form);
   number();
-  root.addEventListener("input", () => { isForm = true; changed(); });
+  root.addEventListener("input", () => { isForm = true; follow(); changed(); });
+}
+
+/** What a saved form says about conditions and other languages. */
+function fill({ questions, wording = {} }) {
+  const every = all();
+  root.words = {};
+  every.forEach((one, i) => { one.after = every[questions[i].after?.question]; });
+  for (const [language, { questions: words, ...head }] of Object.entries(wording)) {
+    root.words[language] = head;
+    every.forEach((one, i) => { one.words[language] = words[i]; });
+  }
 }
 
 plan.append(make("h2", {}, "Plan for"), make("div", { class: "row" },

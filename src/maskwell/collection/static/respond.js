@@ -284,7 +284,7 @@ function renderReview(questions) {
     make("h1", {}, say("review_title")),
     make("dl", { class: "sent" }, questions.flatMap((question) => [
       make("dt", {}, inWords(question.ask)),
-      make("dd", { class: question.design ? "drawn" : "" }, `${reportText(question, reports[question.name])} (${say(question.design ? "as_drawn" : "as_given")})`)])),
+      make("dd", { class: question.design ? "drawn" : "" }, `${reportText(question, reports[question.name])} `, make("span", {}, `(${say(question.design ? "as_drawn" : "as_given")})`))])),
     make("p", { class: "note" }, say("review_note"), survey.access === "invitations" ? ` ${say("review_invitation")}` : ""),
     message,
     make("div", { class: "buttons" }, send, button(say("back"), () => go(questions.length - 1), { class: "plain" })),
