@@ -134,14 +134,16 @@ def test_a_tab_left_open_draws_and_sends_nothing_after_another_has_sent(page: An
     other.add_init_script("BroadcastChannel.prototype.addEventListener = () => {};")  # it hears of nothing
     other.goto(page.url)
     press(other, "Begin")
-    answer(page, "no")
     other.get_by_label("no", exact=True).check()
+    page.bring_to_front()  # a page behind another is drawn seldom, and clicks wait for that
+    answer(page, "no")
     answer(page, "tax-no", "Draw my report")
     press(page, "Next")
     press(page, "Send")
     page.get_by_text("Thank you").wait_for()
     bodies: list[Any] = []
     other.on("request", lambda request: bodies.append(request.post_data))
+    other.bring_to_front()
     if other.get_by_role("button", name="Next").count():
         press(other, "Next")
     other.get_by_text("Thank you").wait_for()
@@ -155,10 +157,8 @@ def test_what_another_tab_has_changed_is_seen_before_it_is_sent(page: Any) -> No
     page.on("request", lambda request: bodies.append(request.post_data) if request.post_data else None)
     change_kept(page, "constructor", 0)
     press(page, "Send")
-    page.get_by_text("tax").first.wait_for()
-    page.wait_for_timeout(300)
+    page.locator("main", has_text="recently").wait_for(state="detached")
     assert not bodies
-    assert "recently" not in page.locator("main").inner_text()
 
 
 def test_a_changed_answer_after_a_lost_acknowledgement_does_not_claim_that_the_survey_is_closed(
@@ -207,9 +207,9 @@ def test_no_ticked_answer_comes_back_with_the_page(page: Any) -> None:
     assert "tax-no" not in traces
 
 
-@pytest.mark.parametrize("forged", ['"practice"', "99", "-1", '"constructor"', "{}", "1.5"])
-def test_a_forged_step_draws_nothing(page: Any, forged: str) -> None:
+def test_a_forged_step_draws_nothing(page: Any) -> None:
     answer(page, "no")
-    page.evaluate(f"dispatchEvent(new PopStateEvent('popstate', {{ state: {{ step: {forged} }} }}))")
-    ((_, kept),) = kept_by(page).items()
+    for forged in ('"practice"', "99", "-1", '"constructor"', "{}", "1.5"):
+        page.evaluate(f"dispatchEvent(new PopStateEvent('popstate', {{ state: {{ step: {forged} }} }}))")
+    (kept,) = kept_by(page).values()
     assert "tax" not in kept["reports"]

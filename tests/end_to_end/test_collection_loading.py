@@ -42,7 +42,7 @@ def test_everything_after_the_page_itself_is_asked_for_at_once(
     page.set_default_timeout(20_000)
     held: list[Any] = []
     finished: list[Any] = []
-    page.on("requestfinished", lambda request: finished.append(request))
+    page.on("requestfinished", lambda request: finished.append(request))  # noqa: PLW0108 (Playwright marks it)
     page.route("**/*", lambda route: route.continue_() if route.request.url == address else held.append(route))
     page.goto(address, wait_until="commit")
     expected = {"survey.json", "respond.css", "respond.js", "pieces.js", "maskwell.js", "wording.json"}
@@ -99,7 +99,7 @@ def browser_until_killed(profile: Path, kind: Any) -> Iterator[KillableBrowser]:
 def test_a_report_is_there_after_the_browser_was_killed(
     browser: Any, service: RunningService, store: Store, tmp_path: Path
 ) -> None:
-    """Killed as soon as a report is on the screen, several times: the page comes back with the reports that it showed."""
+    """Killed as soon as a report is on the screen, several times: the page comes back with what it has shown."""
     address = f"{service.address}/s/{opened(store, MANY_ANSWERS).code}"
     reports: list[str] = []
     for number in range(KILLS + 1):

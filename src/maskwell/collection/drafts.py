@@ -157,7 +157,7 @@ def _name(words: str, taken: list[str]) -> str:
 
 
 def form_of(content: str) -> dict[str, Any] | None:
-    """The form that stands for a file; None where the file says more than the form can hold, such as a design of its own.
+    """The form that stands for a file; None where the file says more than the form can hold, such as single designs.
 
     >>> form = {"title": "Work", "demand": {"word": "gamma", "value": "4"}, "questions": [
     ...     {"ask": "Paid in cash?", "answers": ["yes", "no"], "sensitive": True}]}

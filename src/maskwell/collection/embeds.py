@@ -166,8 +166,8 @@ def _qualtrics(question: Question, program: str) -> str:
     """For the JavaScript of a question of the kind Text / Graphic.
 
     From the Question API of Qualtrics: ``SurveyEngine.addOnReady``, ``getQuestionContainer``, ``disableNextButton``,
-    ``enableNextButton``, ``setJSEmbeddedData`` and ``getJSEmbeddedData`` (they add the prefix ``__js_`` that the field has
-    in the survey flow), ``setEmbeddedData`` and ``getEmbeddedData`` where those are missing (they add nothing).
+    ``enableNextButton``, ``setJSEmbeddedData`` and ``getJSEmbeddedData`` (they add the prefix ``__js_`` that the field
+    has in the survey flow), ``setEmbeddedData`` and ``getEmbeddedData`` where those are missing (they add nothing).
     ``${e://Field/...}`` is piped text; the program is written without ``${`` so that nothing else is taken for it.
     """
     name = field_name(question.name)

@@ -101,7 +101,10 @@ def test_a_form_holds_conditions_and_languages() -> None:
 
 def test_what_a_form_lacks_is_named() -> None:
     wording = {"de": {**TRANSLATED["wording"]["de"], "questions": []}}
-    assert "[wording.de] lacks 'Sector.ask'" in consequences(survey_text({**TRANSLATED, "wording": wording}))["error"]["message"]
+    assert (
+        "[wording.de] lacks 'Sector.ask'"
+        in consequences(survey_text({**TRANSLATED, "wording": wording}))["error"]["message"]
+    )
     for after in ({"question": 0, "answers": []}, {"question": 2, "answers": ["yes"]}, {"question": "x"}):
         questions = [*FORM["questions"][:2], {**FORM["questions"][2], "after": after}]
         with pytest.raises(PlanError, match="no answer is chosen after which it is asked"):

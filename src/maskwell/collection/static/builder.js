@@ -230,12 +230,12 @@ function build(form) {
     make("details", {}, make("summary", {}, "Contact and closing words"),
       field("Contact", input("contact", form.contact), "for questions of respondents"),
       field("Thanks", area("thanks", form.thanks, 2), "shown after sending")),
-    make("details", { id: "languages" }, make("summary", {}, "Languages"),
-      field("Codes of the languages", input("languages", (form.languages ?? ["en"]).join(" ")), "the first is that of the texts here, such as: en de"),
-      make("div", { id: "translations" })),
     make("h2", {}, "Questions"),
     questions,
-    make("p", {}, make("button", { type: "button", id: "add", class: "quiet", onclick: () => { const added = question(); questions.append(added); number(); added.querySelector('[name="ask"]').focus(); changed(); } }, "Add a question")));
+    make("p", {}, make("button", { type: "button", id: "add", class: "quiet", onclick: () => { const added = question(); questions.append(added); number(); added.querySelector('[name="ask"]').focus(); changed(); } }, "Add a question")),
+    make("details", { id: "languages" }, make("summary", {}, "Languages"),
+      field("Codes of the languages", input("languages", (form.languages ?? ["en"]).join(" ")), "the first is that of the texts above, such as: en de"),
+      make("div", { id: "translations" })));
   fill(form);
   number();
   root.addEventListener("input", () => { isForm = true; follow(); changed(); });
