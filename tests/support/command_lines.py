@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -42,6 +43,38 @@ xi = 0.5
 variables = ["job"]
 method = "method1"
 theta = 0.3
+"""
+
+SURVEY = """\
+[survey]
+title = "Pay"
+access = "invitations"
+demand = { gamma = 4 }
+[[question]]
+name = "cash"
+ask = "Paid in cash?"
+answers = ["yes", "no"]
+design = { gamma = 4 }
+"""
+CODES = {"invited": "0000000001", "open": "0000000002", "draft": "0000000003"}
+"""The surveys of the database."""
+
+COLLECTED = """\
+serve --help
+survey add survey.toml --database sqlite:///surveys.db
+survey list --database sqlite:///surveys.db
+survey open 0000000003 --database sqlite:///surveys.db
+survey close 0000000002 --database sqlite:///surveys.db
+survey delete 0000000002 --yes --database sqlite:///surveys.db
+survey results 0000000002 --database sqlite:///surveys.db
+survey invite 0000000001 --count 3 -o links.txt --database sqlite:///surveys.db
+survey export 0000000002 -o collected --database sqlite:///surveys.db
+survey import 0000000002 reports.csv --database sqlite:///surveys.db
+survey embed 0000000002 --question cash --for qualtrics -o new.js --database sqlite:///surveys.db
+survey offline 0000000002 -o new.html --database sqlite:///surveys.db
+survey form 0000000002 --device dice -o new.xlsx --database sqlite:///surveys.db
+survey backup -o copy.db --database sqlite:///surveys.db
+survey restore backup.db --database sqlite:///new.db
 """
 
 MADE = """\
@@ -506,9 +539,36 @@ def make_folder(folder: Path) -> None:
         ended = run_command(shlex.split(line), folder)
         assert ended.status == 0, (line, ended.err)
     _labelled_files(folder)
+    if not APART:
+        _surveys(folder)
     for path in folder.joinpath("released").rglob("*"):
         if path.is_file() and path.name not in ("data.csv", "receipt.json"):
             path.unlink()  # its pictures and pages are read by no command
+
+
+def _surveys(folder: Path) -> None:
+    """A database with a survey in each state, and a copy of it."""
+    import sqlalchemy as sa
+
+    from maskwell.collection.store import Store
+    from maskwell.collection.survey import Survey
+
+    folder.joinpath("survey.toml").write_text(SURVEY, encoding="utf-8")
+    folder.joinpath("reports.csv").write_text("cash\nyes\nno\n", encoding="utf-8")
+    store = Store(f"sqlite:///{folder / 'surveys.db'}")
+    store.create()
+    for state, code in CODES.items():
+        text = SURVEY if state == "invited" else SURVEY.replace('"invitations"', '"open"')
+        made = store.add_survey(Survey.from_toml(text), text)
+        if state != "draft":
+            store.open(made)
+        with store.engine.begin() as connection:
+            connection.execute(
+                sa.text("UPDATE surveys SET code = :code WHERE code = :made"), {"code": code, "made": made}
+            )
+    store.close()
+    line = "survey backup -o backup.db --database sqlite:///surveys.db"
+    assert run_command(shlex.split(line), folder).status == 0
 
 
 def _person(i: int, rng: random.Random) -> str:
@@ -558,8 +618,11 @@ class Option:
     kind: str
 
 
-APART = ("serve", "survey")
-"""A service runs until it is stopped, and surveys need its database: both are attacked in ``tests/unit/collection``."""
+APART = () if find_spec("sqlalchemy") else ("serve", "survey")
+"""Commands that are left out: those of the service, where it is not installed."""
+
+REFUSED = ("--workers", "0")
+"""Ends a line of ``serve``, which otherwise runs until it is stopped: everything is read, and then this is refused."""
 
 
 @cache
@@ -602,7 +665,7 @@ def _kind(name: str, option: click.Option) -> str:
 def good_lines() -> dict[tuple[str, ...], list[list[str]]]:
     """Good command lines of every command, without its own words."""
     found: dict[tuple[str, ...], list[list[str]]] = {path: [] for path in commands()}
-    lines = [shlex.split(line) for line in GOOD.splitlines()]
+    lines = [shlex.split(line) for line in (GOOD + ("" if APART else COLLECTED)).splitlines()]
     lines += [["design", name, *shlex.split(one.example), "-o", "new.json"] for name, one in PROCEDURES.items()]
     for line in lines:
         path = next(path for path in (tuple(line[:2]), tuple(line[:1])) if path in found)
@@ -631,7 +694,7 @@ def case(number: int, folder: Path) -> Case:
     group = rng.choice([name for name in groups if name != "demo"])
     path = rng.choice([path for path in commands() if path[0] == group])
     lines = good_lines()[path]
-    words = list(rng.choice(lines)) if lines else []
+    words = list(rng.choice(lines)) if lines and path != ("serve",) else []
     for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3, 5))):
         words = rng.choice(_CHANGES)(words, path, rng)
     if rng.random() < 0.3:
@@ -640,6 +703,7 @@ def case(number: int, folder: Path) -> Case:
         words.append("--show-values")
     if rng.random() < 0.1:
         words.append("--force")
+    words += REFUSED if path == ("serve",) else ()
     stdin = rng.choice(("data.csv", "data.csv", "noise", "empty.csv", "odd.csv", "wrong.csv", "deep.json"))
     start = list(path) if rng.random() < 0.99 else _changed_text(list(path), path, rng)
     return Case(tuple(word.replace("\0", "") for word in (*start, *words)), folder.joinpath(stdin).read_bytes())

@@ -123,13 +123,18 @@ def run_apart(arguments: Iterable[object], folder: Path, *, stdin: bytes = b"", 
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    """Every file in a folder, to be compared afterwards."""
+    """Every file in a folder, to be compared afterwards; not databases, which change when they are opened."""
     found, top = dict[str, bytes](), str(folder)
     for place, _, names in os.walk(top):
         for name in names:
-            if (path := Path(place, name)).is_file():
-                found[str(path)[len(top) + 1 :]] = path.read_bytes()
+            path = Path(place, name)
+            if path.is_file() and not name.endswith(_BESIDE) and not (content := path.read_bytes()).startswith(_SQLITE):
+                found[str(path)[len(top) + 1 :]] = content
     return found
+
+
+_SQLITE = b"SQLite format 3"
+_BESIDE = ("-wal", "-shm", "-turn")
 
 
 def check_ended(ended: Ended, folder: Path, before: Mapping[str, bytes], *, secrets: Iterable[bytes] = ()) -> None:

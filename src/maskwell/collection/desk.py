@@ -42,7 +42,7 @@ from maskwell.core.documents import json_form, read_document
 from maskwell.core.labels import texts
 from maskwell.core.phrases import Printed
 from maskwell.engines.row_sources import open_source
-from maskwell.errors import DataFileError, ParameterError, PlanError, ReportError
+from maskwell.errors import DataFileError, MaskwellError, ParameterError, PlanError, ReportError
 
 MOST_INVITATIONS = 1_000_000
 _BATCH = 5_000
@@ -57,8 +57,21 @@ class Desk:
     @classmethod
     def open(cls, database: str | None = None) -> Desk:
         """The desk of a database, by default that of the service in this folder; its tables are brought up to date."""
-        store = Store(Settings.load(database=database).database)
-        store.create()
+        url = Settings.load(database=database).database
+        try:
+            store = Store(url)
+            store.create()
+        except MaskwellError:
+            raise
+        except (
+            sa.exc.SQLAlchemyError,
+            ImportError,
+            ValueError,
+        ) as error:  # no address, no driver, no file, or no database
+            raise ParameterError(
+                "the database cannot be opened: it is not there, or its address is wrong",
+                hint="such as sqlite:///surveys.db or postgresql+psycopg://user@host/name",
+            ) from error
         return cls(store)
 
     def add(self, path: str | Path) -> dict[str, Any]:

@@ -191,7 +191,10 @@ def test_the_hashes_shown_are_those_of_what_is_served(place: Place) -> None:
 
 def test_every_text_of_the_page_is_there_in_every_language(place: Place) -> None:
     wording = place.client.get("/static/wording.json").json()
-    assert {frozenset(texts) for texts in wording.values()} == {frozenset(wording["en"])}
+    for name in ("wording", "offline", "forms"):
+        texts = place.client.get(f"/static/{name}.json").json()
+        assert texts.keys() == wording.keys()
+        assert {frozenset(one) for one in texts.values()} == {frozenset(texts["en"])}, name
     script = place.client.get("/static/respond.js").text
     assert set(re.findall(r'say\("(\w+)"', script)) <= set(wording["en"])
 

@@ -15,10 +15,12 @@ from starlette.testclient import TestClient
 from tests.support.collecting import REPORTS, SURVEY, opened, submission
 
 from maskwell.collection.application import create_app
+from maskwell.collection.desk import Desk
 from maskwell.collection.intake import Intake
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store, StoredSurvey
 from maskwell.collection.survey import Survey
+from maskwell.errors import ParameterError
 
 
 @contextmanager
@@ -108,3 +110,13 @@ def test_the_number_of_a_deleted_survey_is_not_given_again(store: Store) -> None
     following = store.open(store.add_survey(Survey.from_toml(SURVEY), SURVEY))
     assert following.id != stored.id
     assert store.accept([submission(stored)]) == ["closed"]
+
+
+@pytest.mark.parametrize(
+    "address", ["a,a", "", "sqlitex:///a.db", "mysql://a/b", "sqlite:///nowhere/a.db", "sqlite:///."]
+)
+def test_a_desk_without_a_database_says_so(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match="the database cannot be opened"):
+        Desk.open(address)
+    assert list(tmp_path.iterdir()) == []
