@@ -63,11 +63,7 @@ class Desk:
             store.create()
         except MaskwellError:
             raise
-        except (
-            sa.exc.SQLAlchemyError,
-            ImportError,
-            ValueError,
-        ) as error:  # no address, no driver, no file, or no database
+        except (sa.exc.SQLAlchemyError, ImportError, OSError, ValueError) as error:
             raise ParameterError(
                 "the database cannot be opened: it is not there, or its address is wrong",
                 hint="such as sqlite:///surveys.db or postgresql+psycopg://user@host/name",
