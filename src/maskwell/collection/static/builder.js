@@ -58,6 +58,7 @@ function redraw(place, about, draw) {
 }
 
 function follow() {
+  for (const one of all()) part(one, "declined").parentElement.hidden = !part(one, "sensitive").checked;
   all().forEach(conditions);
   translations();
 }
