@@ -25,9 +25,9 @@ from maskwell.collection.survey import Survey
 FALSE_ALARM = 1e-6
 
 ANSWERS = ["aardvark", "bumblebee", "cormorant"]
-MANY = 200
-RUNS = 10
-"""200 questions in each of 10 runs: 2,000 random answers."""
+MANY = 100
+RUNS = 20
+"""100 questions in each of 20 runs: 2,000 random answers."""
 
 
 def opened(store: Store, text: str) -> StoredSurvey:
@@ -47,7 +47,7 @@ def many_questions(service_folder: Path) -> str:
     (service_folder / "design.json").unlink(missing_ok=True)
     design.save(service_folder / "design.json")
     one = '[[question]]\nname = "q{}"\nask = "Question {}"\ndesign = "design.json"\n'
-    return '[survey]\ntitle = "Many"\npractice = false\ndemand = { epsilon = 1400 }\n' + "".join(
+    return '[survey]\ntitle = "Many"\npractice = false\ndemand = { epsilon = 700 }\n' + "".join(
         one.format(i, i) for i in range(MANY)
     )
 
