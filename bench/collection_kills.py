@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
 import uvicorn
 
 from bench.collection import Service, check_counts, database, opened_example, sending
@@ -32,7 +31,7 @@ from bench.submissions import CONTENTS
 from maskwell.collection.application import create_app
 from maskwell.collection.server import OPTIONS
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import Store, StoredSurvey, reports
+from maskwell.collection.store import Store, StoredSurvey
 from maskwell.collection.studio import studio_routes
 
 
@@ -52,8 +51,8 @@ class ForkedService(Service):
         """Start them on the same address, and wait until they answer."""
         self.socket = socket.create_server(("127.0.0.1", self.port), backlog=512)
         context = multiprocessing.get_context("fork")
-        words = [(self.database, self.socket, shard) for shard in range(self.workers)]
-        self.processes = [context.Process(target=_work, args=one, daemon=True) for one in words]
+        words = (self.database, self.socket)
+        self.processes = [context.Process(target=_work, args=words, daemon=True) for _ in range(self.workers)]
         for process in self.processes:
             process.start()
         self.socket.close()
@@ -75,8 +74,8 @@ class ForkedService(Service):
         return max(abs(process.exitcode or 0) for process in self.processes)
 
 
-def _work(database: str, listening: socket.socket, shard: int) -> None:
-    app = create_app(Settings(database=database), shard=shard, more=studio_routes)
+def _work(database: str, listening: socket.socket) -> None:
+    app = create_app(Settings(database=database), more=studio_routes)
     uvicorn.Server(uvicorn.Config(app, **OPTIONS)).run(sockets=[listening])
 
 
@@ -144,9 +143,7 @@ def kill_all(process: int) -> None:
 
 def rows_of(store: Store, stored: StoredSurvey) -> dict[str, str]:
     """What stands under each id."""
-    chosen = sa.select(reports.c.id, reports.c.content).where(reports.c.survey == stored.id)
-    with store.reader.connect() as connection:
-        return {bytes(row.id).hex(): row.content for row in connection.execute(chosen)}
+    return {key.hex(): content for key, content in store.records(stored)}
 
 
 def check_journal(store: Store, stored: StoredSurvey, acknowledged: list[str]) -> None:

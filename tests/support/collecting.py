@@ -24,6 +24,7 @@ SURVEY = """
 title = "Working life"
 languages = ["en", "de"]
 demand = { epsilon = 4 }
+results = "live"
 
 [[question]]
 name = "region"

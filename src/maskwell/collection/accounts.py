@@ -16,17 +16,8 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from maskwell.collection.store import (
-    NoSurveyError,
-    Store,
-    StoredSurvey,
-    accounts,
-    links,
-    members,
-    sessions,
-    surveys,
-    token_hash,
-)
+from maskwell.collection.store import NoSurveyError, Store, StoredSurvey, token_hash
+from maskwell.collection.tables import accounts, links, members, sessions, surveys
 from maskwell.errors import InputError
 
 Role: TypeAlias = Literal["owner", "analyst"]

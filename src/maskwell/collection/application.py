@@ -107,9 +107,9 @@ HEADERS = {
 class Service:
     """What all requests share: the store, the thread that writes, the files."""
 
-    def __init__(self, settings: Settings, *, shard: int = 0) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.store = Store(settings.database, shard=shard)
+        self.store = Store(settings.database)
         self.intake = Intake(self.store)
         self.assets = load_assets()
         self._known: dict[str, StoredSurvey] = {}
@@ -133,11 +133,9 @@ class Service:
         self._known.pop(code, None)
 
 
-def create_app(
-    settings: Settings, *, shard: int = 0, more: Callable[[Service], list[BaseRoute]] | None = None
-) -> Starlette:
+def create_app(settings: Settings, *, more: Callable[[Service], list[BaseRoute]] | None = None) -> Starlette:
     """The application."""
-    service = Service(settings, shard=shard)
+    service = Service(settings)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

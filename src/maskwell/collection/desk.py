@@ -23,19 +23,9 @@ from maskwell.collection.foreign_exports import Export, read_export
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import question_result, report_label
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import (
-    ID_BYTES,
-    StateError,
-    Store,
-    StoredSurvey,
-    Submission,
-    links,
-    metadata,
-    reports,
-    sessions,
-    surveys,
-)
+from maskwell.collection.store import StateError, Store, StoredSurvey, Submission
 from maskwell.collection.survey import LARGEST, Question, Survey
+from maskwell.collection.tables import ID_BYTES, holdings, links, metadata, sessions, surveys
 from maskwell.core.arguments import as_count
 from maskwell.core.atomic import atomic_file
 from maskwell.core.documents import json_form, read_document
@@ -366,8 +356,6 @@ def _copy(source: sa.Connection, target: sa.Connection) -> None:
 
 
 def _summary(connection: sa.Connection) -> dict[str, Any]:
-    count = {
-        table: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
-        for table in (surveys, reports)
-    }
-    return {"surveys": count[surveys], "reports": count[reports]}
+    chosen = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(holdings.c.size), 0)).select_from(holdings)
+    surveys_there, reports_there = connection.execute(chosen).one()
+    return {"surveys": int(surveys_there), "reports": int(reports_there)}

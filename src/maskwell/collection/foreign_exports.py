@@ -17,8 +17,8 @@ from typing import Any
 
 from maskwell.collection.embeds import field_name, limesurvey_code
 from maskwell.collection.forms import choice_names, form_names, reports_of
-from maskwell.collection.store import ID_BYTES
 from maskwell.collection.survey import Question, Survey
+from maskwell.collection.tables import ID_BYTES
 from maskwell.core.documents import from_json, read_document
 from maskwell.errors import DataFileError, ParameterError, ReportError
 

@@ -3,6 +3,8 @@
 One thread of each process writes. While it waits for the disk, further submissions gather, and the next transaction
 takes all of them: a durable write costs one turn of the disk for fifty reports as for one. An acknowledgement is sent
 only after the transaction has ended.
+
+Another thread tidies up behind it: what a database keeps besides its rows would tell which reports came last.
 """
 
 from __future__ import annotations
@@ -12,14 +14,20 @@ import json
 import queue
 import re
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from maskwell.collection.report_cells import content_of
-from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission, Verdict, token_hash
+from maskwell.collection.store import Store, StoredSurvey, Submission, Verdict, token_hash
+from maskwell.collection.tables import ID_BYTES
 from maskwell.errors import ReportError
 
 MOST_AT_ONCE = 500
+FIRST_REST = 0.25
+TIDY_SHARE = 20
+"""How many times longer than it tidies the thread that tidies rests."""
+
 _ID = re.compile(r"[0-9a-f]{32}")
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEYS = {"id", "survey", "reports", "invitation"}
@@ -90,17 +98,24 @@ class Intake:
         self._waiting: queue.SimpleQueue[tuple[Submission, asyncio.Future[Verdict], asyncio.AbstractEventLoop] | None]
         self._waiting = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="maskwell-intake", daemon=True)
+        self._tidying = threading.Thread(target=self._keep_tidy, name="maskwell-tidying", daemon=True)
+        self._wrote, self._ended = threading.Event(), threading.Event()
         self.accepted = 0
         self.batches = 0
 
     def start(self) -> None:
         """Begin to write."""
+        self._wrote.set()  # the process before this one may have left something
         self._thread.start()
+        self._tidying.start()
 
     def stop(self) -> None:
         """Write what is waiting, then end."""
         self._waiting.put(None)
         self._thread.join()
+        self._ended.set()
+        self._wrote.set()
+        self._tidying.join()
 
     async def submit(self, submission: Submission) -> Verdict:
         """What became of a submission, once it is on disk; BusyError where too many wait."""
@@ -129,6 +144,7 @@ class Intake:
             verdicts: list[Any] = list(self._store.accept([submission for submission, _, _ in batch]))
             self.accepted += verdicts.count("accepted")
             self.batches += 1
+            self._wrote.set()
         except Exception as error:  # noqa: BLE001 (the database is away: everybody who waits must hear of it)
             verdicts = [error] * len(batch)
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Verdict], Any]]] = {}
@@ -136,6 +152,20 @@ class Intake:
             by_loop.setdefault(loop, []).append((future, verdict))
         for loop, settled in by_loop.items():
             loop.call_soon_threadsafe(_settle, settled)
+
+    def _keep_tidy(self) -> None:
+        """Tidy up after reports were written, again and again, and rest for much longer than it took."""
+        rest = FIRST_REST
+        while self._wrote.wait() and not self._ended.wait(rest):
+            self._wrote.clear()
+            began = time.monotonic()
+            try:
+                is_tidy = self._store.tidy()
+            except Exception:  # noqa: BLE001 (the database is away: reports on their way hear of it)
+                is_tidy = False
+            rest = max(self._store.rest, TIDY_SHARE * (time.monotonic() - began))
+            if not is_tidy:
+                self._wrote.set()
 
 
 def _settle(settled: list[tuple[asyncio.Future[Verdict], Any]]) -> None:

@@ -7,14 +7,15 @@ every share and every table of two questions can be estimated without reading th
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import accumulate, combinations, pairwise
 from math import prod
 from typing import Any
 
-from maskwell.collection.survey import Survey
+from maskwell.collection.survey import MOST_ANSWERS, Survey
 
 MOST_JOINT = 20_000
 """Possible contents up to which the whole content is counted."""
@@ -24,6 +25,12 @@ MOST_PAIRED = 20
 
 MOST_CELLS = 10_000
 """Cells of a pair, and of a set report that is counted as a whole."""
+
+CELLS_IN_LEAF = 24
+"""Cells whose counts stand in one leaf, on average."""
+
+MOST_BITS = MOST_ANSWERS + 2
+"""Cells of a set report that is counted by its bits."""
 
 
 def content_of(survey: Survey, reports: Mapping[str, Any]) -> str:
@@ -37,23 +44,46 @@ def content_of(survey: Survey, reports: Mapping[str, Any]) -> str:
     return ",".join(str(reports.get(question.name, "")) for question in survey.questions)
 
 
+def longest_content(survey: Survey) -> int:
+    """Characters of the longest content of a survey."""
+    return len(survey.questions) - 1 + sum(map(_longest_field, survey.questions))
+
+
+def _longest_field(question: Any) -> int:
+    return len(str(question.reports - 1)) if question.reports is not None else int(question.design.k)
+
+
 @dataclass(frozen=True)
 class Parts:
     """What is counted: groups of questions, and the bits of large set reports."""
 
     groups: tuple[tuple[int, ...], ...]
     bits: tuple[int, ...]
+    sizes: tuple[int, ...]
 
     @classmethod
     def of(cls, survey: Survey) -> Parts:
         """The parts for a survey."""
-        sizes = {i: _size(question) for i, question in enumerate(survey.questions)}
-        whole = tuple(i for i, size in sizes.items() if size <= MOST_CELLS)
-        bits = tuple(i for i in sizes if i not in whole)
+        sizes = tuple(_size(question) for question in survey.questions)
+        whole = tuple(i for i, size in enumerate(sizes) if size <= MOST_CELLS)
+        bits = tuple(i for i in range(len(sizes)) if i not in whole)
         if prod(sizes[i] for i in whole) <= MOST_JOINT:
-            return cls((whole,) if whole else (), bits)
+            return cls((whole,) if whole else (), bits, sizes)
         pairs = combinations(whole, 2) if len(whole) <= MOST_PAIRED else ()
-        return cls((*((i,) for i in whole), *((i, j) for i, j in pairs if sizes[i] * sizes[j] <= MOST_CELLS)), bits)
+        both = ((i, j) for i, j in pairs if sizes[i] * sizes[j] <= MOST_CELLS)
+        return cls((*((i,) for i in whole), *both), bits, sizes)
+
+    @cached_property
+    def leaves(self) -> dict[str, range]:
+        """The leaves that hold the counts of each part: as many as all its possible cells need."""
+        cells = [prod(self.sizes[i] for i in group) for group in self.groups] + [MOST_BITS] * len(self.bits)
+        ends = [*accumulate((-(-count // CELLS_IN_LEAF) for count in cells), initial=0)]
+        return {name: range(*both) for name, both in zip(self.names, pairwise(ends), strict=True)}
+
+    def leaf(self, part: str, cell: str) -> int:
+        """The leaf of a cell."""
+        leaves = self.leaves[part]
+        return leaves[zlib.crc32(cell.encode()) % len(leaves)]
 
     @cached_property
     def names(self) -> list[str]:

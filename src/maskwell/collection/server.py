@@ -19,13 +19,11 @@ from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import ID_BYTES, Store, StoredSurvey, Submission
+from maskwell.collection.store import Store, StoredSurvey, Submission
 from maskwell.collection.studio import PagesForPeople, studio_routes
 from maskwell.collection.survey import Survey
+from maskwell.collection.tables import ID_BYTES
 from maskwell.core.report_data import Reports
-
-SHARDS = 8
-"""Sets of counts, added up when they are read: processes that count in different ones need not wait."""
 
 SWITCH_SECONDS = 0.001
 """How long the thread that writes waits for the one that reads requests, after each call of the database; Python's
@@ -146,12 +144,12 @@ def serve(settings: Settings) -> None:
 
 
 def worker() -> ASGIApp:
-    """The application of one of several processes; each counts in a shard of its own."""
+    """The application of one of several processes."""
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(**json.loads(os.environ[_SETTINGS]))
-    return _application(settings, shard=os.getpid() % SHARDS)
+    return _application(settings)
 
 
-def _application(settings: Settings, *, shard: int = 0) -> ASGIApp:
+def _application(settings: Settings) -> ASGIApp:
     """All of the service; who meets an error in a browser reads a page."""
-    return PagesForPeople(create_app(settings, shard=shard, more=studio_routes))
+    return PagesForPeople(create_app(settings, more=studio_routes))

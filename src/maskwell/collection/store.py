@@ -1,12 +1,13 @@
 """Where surveys and reports are kept: SQLite or PostgreSQL, through SQLAlchemy.
 
-What is kept about a respondent is the report and nothing else: no time, no address, no invitation. A report's key is
-the random id that the respondent's page made; tables with such keys are stored in the order of the key (SQLite) or have
-no column that tells an order (PostgreSQL). An invitation is kept as a hash and deleted by the transaction that takes
-its report, so that afterwards no row says which report it was used for. docs/reference/threat-model.md says what
-somebody who watches the running database could still see.
+What is kept about a respondent is the report and nothing else: no time, no address, no invitation. Reports and
+counts stand in leaves (``collection/leaves.py``), which are the same whichever way the reports came. An invitation is
+kept as a hash and deleted by the transaction that takes its report, so that afterwards no row says which report it was
+used for. docs/reference/threat-model.md says what somebody who watches the running database could still see.
 
-Reports are counted as they come, in the same transaction: a live estimate reads the counts, never the rows.
+Reports are counted as they come, in the same transaction: a live estimate reads the counts, never the reports. Where
+the survey shows its results in steps, reports wait to be counted until a step is full; whatever is told about the
+survey, estimates, tables and exports alike, is told without those that wait.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ import json
 import os
 import secrets
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 with suppress(ImportError):  # not on Windows: there, processes take turns as SQLite lets them
     import fcntl
@@ -32,93 +34,42 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 
-from maskwell.collection.report_cells import Parts
+from maskwell.collection.leaves import SPAN, Leaves, leaf_text, lines_of, load_of
+from maskwell.collection.report_cells import Parts, longest_content
 from maskwell.collection.survey import Survey, document_text
+from maskwell.collection.tables import ID_BYTES, SALT_BYTES, holdings, invitations, members, reports, surveys, tallies
 from maskwell.errors import InputError
 
+T = TypeVar("T")
 State: TypeAlias = Literal["draft", "open", "closed"]
 Verdict: TypeAlias = Literal["accepted", "closed", "invitation", "conflict"]
 TOKEN_BYTES = 16
-ID_BYTES = 16
 EXPORT_ROWS = 10_000
+READ_AT_ONCE = 1_000
+BUSY = 30_000
+"""Milliseconds that SQLite waits for other processes."""
+
 MOST_KEYS = 1_000
 _CAN_LOCK = sys.platform != "win32"
-RACES = 100
+WRITTEN_AT_ONCE = 1_000
+"""Leaves that are written anew by one transaction, for which reports on their way wait."""
+
+_ID_DIGITS = 2 * ID_BYTES
 AWAY = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.InternalError, sa.exc.TimeoutError)
 """What is raised where the database does not answer, its disk is full or it has no connection to give."""
 
-metadata = sa.MetaData()
-accounts = sa.Table(
-    "accounts",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.String(200), nullable=False, unique=True),
-    sa.Column("password", sa.String(200), nullable=False),
+_BY_ID = sa.select(surveys).where(surveys.c.id.in_(sa.bindparam("ids", expanding=True))).order_by(surveys.c.id)
+_IN_TURN = _BY_ID.with_for_update(key_share=True)  # one transaction at a time takes reports of a survey, or closes it
+_HOLDING = sa.select(holdings).where(holdings.c.survey == sa.bindparam("of"))
+_SET_HOLDING = (
+    sa.update(holdings)
+    .where(holdings.c.survey == sa.bindparam("of"))
+    .values(size=sa.bindparam("total"), waiting=sa.bindparam("held"))
 )
-sessions = sa.Table(
-    "sessions",
-    metadata,
-    sa.Column("token", sa.LargeBinary(32), primary_key=True),
-    sa.Column("account", sa.Integer, sa.ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
-    sa.Column("csrf", sa.String(64), nullable=False),
-    sa.Column("expires", sa.BigInteger, nullable=False),
-)
-links = sa.Table(
-    "links",
-    metadata,
-    sa.Column("token", sa.LargeBinary(32), primary_key=True),
-    sa.Column("account", sa.Integer, sa.ForeignKey("accounts.id", ondelete="CASCADE")),
-)
-surveys = sa.Table(
-    "surveys",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("code", sa.String(32), nullable=False, unique=True),
-    sa.Column("state", sa.String(10), nullable=False),
-    sa.Column("fingerprint", sa.String(80), nullable=False),
-    sa.Column("document", sa.Text, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("made", sa.Date, nullable=False),
-    sqlite_autoincrement=True,  # the number of a deleted survey is not given again: another process may remember it
-)
-members = sa.Table(
-    "members",
-    metadata,
-    sa.Column("survey", sa.Integer, sa.ForeignKey("surveys.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("account", sa.Integer, sa.ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("role", sa.String(10), nullable=False),
-)
-invitations = sa.Table(
-    "invitations",
-    metadata,
-    sa.Column("survey", sa.Integer, primary_key=True),
-    sa.Column("token", sa.LargeBinary(32), primary_key=True),
-    sqlite_with_rowid=False,
-)
-reports = sa.Table(
-    "reports",
-    metadata,
-    sa.Column("survey", sa.Integer, primary_key=True),
-    sa.Column("id", sa.LargeBinary(ID_BYTES), primary_key=True),
-    sa.Column("content", sa.Text, nullable=False),
-    sqlite_with_rowid=False,
-)
-tallies = sa.Table(
-    "tallies",
-    metadata,
-    sa.Column("survey", sa.Integer, primary_key=True),
-    sa.Column("shard", sa.SmallInteger, primary_key=True),
-    sa.Column("part", sa.String(100), primary_key=True),
-    sa.Column("cell", sa.String(200), primary_key=True),
-    sa.Column("count", sa.BigInteger, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-_OPEN = sa.select(surveys).where(surveys.c.id.in_(sa.bindparam("ids", expanding=True)), surveys.c.state == "open")
-_OPEN_SHARED = _OPEN.with_for_update(read=True)  # a survey that is being closed waits for reports on their way
-_KNOWN = sa.select(reports.c.id, reports.c.content).where(
-    reports.c.survey == sa.bindparam("of"), reports.c.id.in_(sa.bindparam("ids", expanding=True))
-)
+_AT = {
+    table: sa.select(table).where(table.c.place.in_(sa.bindparam("places", expanding=True)))
+    for table in (reports, tallies)
+}
 
 
 class NoSurveyError(InputError):
@@ -131,10 +82,6 @@ class StateError(InputError):
     """The survey is not in a state in which this can be done."""
 
     code = "survey-state"
-
-
-class _RacedError(Exception):
-    """Another process has taken a report of this batch."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +99,32 @@ class StoredSurvey:
     def parts(self) -> Parts:
         """What is counted as reports come."""
         return Parts.of(self.survey)
+
+    @property
+    def places(self) -> range:
+        """The places of all leaves of the survey."""
+        return range(self.id * SPAN, (self.id + 1) * SPAN)
+
+    def check_told(self) -> None:
+        """Raise where the survey says that nothing is told of its reports yet."""
+        if self.survey.results == "after closing" and self.state == "open":
+            raise StateError(
+                "this survey shows its results after closing", hint=f"close it: maskwell survey close {self.code}"
+            )
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What is held of a survey: where reports stand, how many there are, and which of them wait to be counted."""
+
+    leaves: Leaves
+    size: int
+    waiting: Mapping[bytes, str]
+
+    @property
+    def count(self) -> int:
+        """How many leaves there are."""
+        return self.leaves.count(self.size)
 
 
 @dataclass(frozen=True)
@@ -176,19 +149,16 @@ class Store:
     ----------
     url
         Of SQLAlchemy: ``sqlite:///surveys.db``, ``postgresql+psycopg://user@host/name``.
-    shard
-        The number of this process among those that share the database, so that no two wait for the same counts.
     """
 
-    def __init__(self, url: str, *, shard: int = 0) -> None:
+    def __init__(self, url: str) -> None:
         self.url = url
-        self.shard = shard
         self.engine = sa.create_engine(url, **_engine_options(url))
         self.reader = self.engine.execution_options(readonly=True)
         self._surveys: dict[int, Survey] = {}
         insert = (sqlite if self.is_sqlite else postgresql).insert
-        self._insert_reports = insert(reports).on_conflict_do_nothing().returning(reports.c.id)
-        self._add_tallies = _adding(insert(tallies))
+        self._put = {table: _putting(insert(table), table) for table in (reports, tallies)}
+        self._untidy: set[int] = set()
         if self.is_sqlite:
             event.listen(self.engine, "connect", _set_up_sqlite)
             event.listen(self.engine, "begin", _begin_at_once)
@@ -206,7 +176,8 @@ class Store:
         with suppress(FileExistsError):
             if path and path != ":memory:":  # other users of the machine have no business with it
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
-        upgrade(self.engine)
+        if upgrade(self.engine):
+            self.compact()  # no trace of what stood elsewhere before
 
     def close(self) -> None:
         """Give back all connections."""
@@ -226,6 +197,7 @@ class Store:
             row = {"code": code, "state": "draft", "source": source, "made": datetime.now(UTC).date()}
             key = connection.execute(sa.insert(surveys).values(**row, **_document(survey))).inserted_primary_key
             assert key is not None
+            connection.execute(sa.insert(holdings).values(survey=key[0], load=_load(survey), **_nothing_held()))
             if owner is not None:
                 connection.execute(sa.insert(members).values(survey=key[0], account=owner, role="owner"))
         return code
@@ -237,6 +209,8 @@ class Store:
             _need(stored, "draft")
             change = sa.update(surveys).where(surveys.c.id == stored.id)
             connection.execute(change.values(source=source, **_document(survey)))
+            holding = sa.update(holdings).where(holdings.c.survey == stored.id)
+            connection.execute(holding.values(load=_load(survey)))
         self._surveys.pop(stored.id, None)
 
     def survey(self, code: str) -> StoredSurvey:
@@ -254,34 +228,94 @@ class Store:
 
     def open(self, code: str) -> StoredSurvey:
         """Take reports from now on; the survey and its designs cannot be changed any more."""
-        return self._move(code, ("draft", "closed"), "open")
+        with self.engine.begin() as connection:
+            stored = self._locked(connection, code)
+            _need(stored, "draft", "closed")
+            if stored.state == "closed" and stored.survey.results == "after closing":
+                raise StateError(
+                    "this survey shows its results after closing, and was closed",
+                    hint="add it again, as a new survey; else two results would tell who came in between",
+                )
+            return self._moved(connection, stored, "open")
 
     def close_survey(self, code: str) -> StoredSurvey:
-        """Take no more reports, and forget in which order and with which others they came."""
-        stored = self._move(code, ("open",), "closed")
-        if not self.is_sqlite:
-            self._write_anew(stored)
+        """Take no more reports, count those that wait, and forget which came last."""
+        with self.engine.begin() as connection:
+            stored = self._locked(connection, code)
+            _need(stored, "open")
+            self._count_the_rest(connection, stored)
+            stored = self._moved(connection, stored, "closed")
+        self._untidy.add(stored.id)
+        self.tidy()
         self.compact()
         return stored
 
-    def _write_anew(self, stored: StoredSurvey) -> None:
-        """Write all reports in one transaction, by their random ids: PostgreSQL keeps the number of the last one."""
-        kept = sa.select(reports).where(reports.c.survey == stored.id).subquery("kept")
-        anew = sa.table("anew", *(sa.column(column.name) for column in reports.columns))
-        with self.engine.begin() as connection:
-            connection.execute(sa.text("CREATE TEMP TABLE anew ON COMMIT DROP AS SELECT * FROM reports WHERE false"))
-            connection.execute(sa.insert(anew).from_select(list(kept.columns.keys()), sa.select(kept)))
-            connection.execute(sa.delete(reports).where(reports.c.survey == stored.id))
-            ordered = sa.select(anew).order_by(anew.c.id)
-            connection.execute(sa.insert(reports).from_select(list(reports.columns.keys()), ordered))
-            touched = sa.update(tallies).where(tallies.c.survey == stored.id)
-            connection.execute(touched.values(count=tallies.c.count))  # else the cells of the last report stand out
+    def _moved(self, connection: sa.Connection, stored: StoredSurvey, after: State) -> StoredSurvey:
+        connection.execute(sa.update(surveys).where(surveys.c.id == stored.id).values(state=after))
+        return replace(stored, state=after)
+
+    def _locked(self, connection: sa.Connection, code: str) -> StoredSurvey:
+        """A survey that nobody else changes, nor takes reports for, until the transaction ends."""
+        stored = self._read(connection, code)
+        return self._in_turn(connection, [stored.id])[stored.id]
+
+    def tidy(self) -> bool:
+        """Remove what tells which reports came last, of the surveys that took some; False where others are reading.
+
+        In SQLite this is the log of transactions. PostgreSQL keeps the number of the transaction with every row: leaves
+        are written anew, some at a time, and what they replace is given free.
+        """
+        if self.is_sqlite:
+            with self._taking_turns():
+                return self._empty_log()
+        touched, self._untidy = self._untidy, set()
+        for survey in touched:
+            for table in (reports, tallies):
+                self._write_anew(table, survey)
+        if touched:
+            self.compact()
+        return True
+
+    @property
+    def rest(self) -> float:
+        """Seconds between two times of tidying: an empty log costs little, leaves that are written anew cost more."""
+        return 0.25 if self.is_sqlite else 60
+
+    def _empty_log(self) -> bool:
+        connection = self.engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA busy_timeout=20")  # whoever reads for longer is not waited for
+            is_busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            cursor.execute(f"PRAGMA busy_timeout={BUSY}")
+            return not is_busy
+        finally:
+            connection.close()
+
+    def _write_anew(self, table: sa.Table, survey: int) -> None:
+        """Write all leaves of a survey in the order of their places, so many in one transaction."""
+        end = (survey + 1) * SPAN
+        chosen = sa.select(table).where(table.c.place >= sa.bindparam("at"), table.c.place < end)
+        ordered, at = chosen.order_by(table.c.place).limit(WRITTEN_AT_ONCE), survey * SPAN
+        while at < end:
+            with self.engine.begin() as connection:
+                self._in_turn(connection, [survey])
+                rows = [dict(row) for row in connection.execute(ordered, {"at": at}).mappings()]
+                if not rows:
+                    return
+                last = rows[-1]["place"]
+                connection.execute(sa.delete(table).where(table.c.place >= at, table.c.place <= last))
+                connection.execute(sa.insert(table), rows)
+                at = last + 1
 
     def delete(self, code: str) -> None:
         """Remove a survey with its reports, counts and invitations, and overwrite where they stood."""
         with self.engine.begin() as connection:
-            stored = self._read(connection, code)
-            for table in (reports, tallies, invitations):
+            stored = self._locked(connection, code)
+            for table in (reports, tallies):
+                at = (table.c.place >= stored.places.start) & (table.c.place < stored.places.stop)
+                connection.execute(sa.delete(table).where(at))
+            for table in (holdings, invitations):
                 connection.execute(sa.delete(table).where(table.c.survey == stored.id))
             connection.execute(sa.delete(members).where(members.c.survey == stored.id))
             connection.execute(sa.delete(surveys).where(surveys.c.id == stored.id))
@@ -299,15 +333,8 @@ class Store:
                 connection.close()
         else:
             with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as autocommit:
-                for table in (reports, invitations, tallies):
+                for table in (reports, invitations, tallies, holdings):
                     autocommit.exec_driver_sql(f"VACUUM {table.name}")
-
-    def _move(self, code: str, before: tuple[State, ...], after: State) -> StoredSurvey:
-        with self.engine.begin() as connection:
-            stored = self._read(connection, code)
-            _need(stored, *before)
-            connection.execute(sa.update(surveys).where(surveys.c.id == stored.id).values(state=after))
-            return self._read(connection, code)
 
     def _read(self, connection: sa.Connection, code: str) -> StoredSurvey:
         known = code.isascii() and code.isalnum()  # PostgreSQL fails on some other characters
@@ -358,10 +385,10 @@ class Store:
 
         A submission that is already there with the same content is accepted again and changes nothing.
         """
-        for _ in range(RACES):
-            with self._taking_turns(), suppress(_RacedError), self.engine.begin() as connection:
-                return self._accept(connection, batch)
-        raise RuntimeError("the same reports are being sent to several processes without an end")
+        with self._taking_turns(), self.engine.begin() as connection:
+            verdicts = self._accept(connection, batch)
+        self._untidy |= {one.survey for one in batch}
+        return verdicts
 
     @contextmanager
     def _taking_turns(self) -> Iterator[None]:
@@ -384,36 +411,31 @@ class Store:
         return None
 
     def _accept(self, connection: sa.Connection, batch: Sequence[Submission]) -> list[Verdict]:
-        known = self._known(connection, batch)
-        open_surveys = self._open(connection, {one.survey for one in batch})
-        verdicts: list[Verdict] = []
-        fresh: dict[tuple[int, bytes], Submission] = {}
+        stored = self._in_turn(connection, {one.survey for one in batch})
+        desks = {key: _Desk(self, connection, one) for key, one in stored.items()}
+        for one in desks.values():
+            one.look(submission.id for submission in batch if submission.survey == one.stored.id)
         spent: set[tuple[int, bytes]] = set()
+        verdicts: list[Verdict] = []
         for one in batch:
-            key = (one.survey, one.id)
-            before = known.get(key)
+            desk = desks.get(one.survey)
+            before = None if desk is None else desk.known.get(one.id)
             if before is not None:
                 verdicts.append("accepted" if before == one.content else "conflict")
-            elif one.survey not in open_surveys:
+            elif desk is None or desk.stored.state != "open":
                 verdicts.append("closed")
-            elif not self._spend(connection, one, open_surveys[one.survey], spent):
+            elif not self._spend(connection, one, desk.stored, spent):
                 verdicts.append("invitation")
             else:
-                fresh[key] = one
-                known[key] = one.content
+                desk.take(one)
                 verdicts.append("accepted")
-        self._insert(connection, [*fresh.values()], open_surveys)
+        for desk in desks.values():
+            desk.write()
         return verdicts
 
-    def _known(self, connection: sa.Connection, batch: Sequence[Submission]) -> dict[tuple[int, bytes], str]:
-        known: dict[tuple[int, bytes], str] = {}
-        for survey in {one.survey for one in batch}:
-            there = _contents(connection, survey, [one.id for one in batch if one.survey == survey])
-            known |= {(survey, key): content for key, content in there.items()}
-        return known
-
-    def _open(self, connection: sa.Connection, ids: Iterable[int]) -> dict[int, StoredSurvey]:
-        rows = connection.execute(_OPEN if self.is_sqlite else _OPEN_SHARED, {"ids": [*ids]})
+    def _in_turn(self, connection: sa.Connection, ids: Iterable[int]) -> dict[int, StoredSurvey]:
+        """Surveys, which no other transaction takes reports for until this one ends."""
+        rows = connection.execute(_BY_ID if self.is_sqlite else _IN_TURN, {"ids": [*ids]})
         return {row.id: self._stored(row) for row in rows}
 
     def _spend(
@@ -429,88 +451,210 @@ class Store:
         spent.add((one.survey, one.invitation))
         return True
 
-    def _insert(self, connection: sa.Connection, fresh: list[Submission], stored: Mapping[int, StoredSurvey]) -> None:
-        if not fresh:
-            return
-        fresh.sort(key=lambda one: (one.survey, one.id))  # by the random id: not in the order in which they came
-        rows = [{"survey": one.survey, "id": one.id, "content": one.content} for one in fresh]
-        if len(connection.execute(self._insert_reports, rows).all()) != len(rows):
-            raise _RacedError  # another process has just taken one of them: begin again, and find it there
-        counted: Counter[tuple[int, str, str]] = Counter()
-        for one in fresh:
-            for part, cell in stored[one.survey].parts.cells(one.content):
-                counted[one.survey, part, cell] += 1
-        self._add_counts(connection, counted)
+    def held(self, connection: sa.Connection, stored: StoredSurvey) -> Holding:
+        """What is held of a survey."""
+        row = connection.execute(_HOLDING, {"of": stored.id}).one()
+        leaves = Leaves(stored.places.start, bytes(row.salt), row.load)
+        return Holding(leaves, row.size, _records([row.waiting]))
 
-    def _add_counts(self, connection: sa.Connection, counted: Mapping[tuple[int, str, str], int]) -> None:
-        rows = [
-            {"survey": survey, "shard": self.shard, "part": part, "cell": cell, "count": count}
-            for (survey, part, cell), count in sorted(counted.items())
-        ]
-        connection.execute(self._add_tallies, rows).close()
+    def read(self, connection: sa.Connection, table: sa.Table, places: Collection[int]) -> dict[int, str]:
+        """The leaves that stand at these places."""
+        leaves: dict[int, str] = {}
+        for some in _parts(places, MOST_KEYS):
+            leaves |= {row.place: row.lines for row in connection.execute(_AT[table], {"places": some})}
+        return leaves
+
+    def put(self, connection: sa.Connection, table: sa.Table, leaves: Mapping[int, Iterable[str]]) -> None:
+        """Write leaves, in the order of their places."""
+        rows = [{"place": place, "lines": leaf_text(lines)} for place, lines in sorted(leaves.items())]
+        for some in _parts(rows, MOST_KEYS):
+            connection.execute(self._put[table], some).close()
+
+    def add_counts(self, connection: sa.Connection, stored: StoredSurvey, contents: Iterable[str]) -> None:
+        """Count contents."""
+        added: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        for (part, cell), count in Counter(pair for one in contents for pair in stored.parts.cells(one)).items():
+            added[stored.places.start + stored.parts.leaf(part, cell)][cell] += count
+        before = self.read(connection, tallies, added)
+        for place, leaf in before.items():
+            added[place].update(_counts(lines_of(leaf)))
+        lines = {place: [f"{cell} {count}" for cell, count in cells.items()] for place, cells in added.items()}
+        self.put(connection, tallies, lines)
+
+    def _count_the_rest(self, connection: sa.Connection, stored: StoredSurvey) -> None:
+        """Count those that wait when a survey is closed; fewer than a step go on waiting where others were told."""
+        holding = self.held(connection, stored)
+        step = stored.survey.results
+        if isinstance(step, int) and (len(holding.waiting) >= step or len(holding.waiting) == holding.size):
+            self.add_counts(connection, stored, holding.waiting.values())
+            connection.execute(_SET_HOLDING, {"of": stored.id, "total": holding.size, "held": leaf_text([])})
 
     # ---- what was collected
 
     def size(self, stored: StoredSurvey) -> int:
         """How many people have sent their reports."""
-        names = stored.parts.names
-        counted = self.tally(stored, names[0])
-        return sum(counted.get(key, 0) for key in ("n", "")) if names[0].endswith("bits") else sum(counted.values())
+        with self.reader.connect() as connection:
+            chosen = sa.select(holdings.c.size).where(holdings.c.survey == stored.id)
+            return int(connection.execute(chosen).scalar_one())
+
+    def counted(self, stored: StoredSurvey) -> int:
+        """How many of them are counted: all, or fewer where the survey shows its results in steps."""
+        with self.reader.connect() as connection:
+            holding = self.held(connection, stored)
+        return holding.size - len(holding.waiting)
 
     def tally(self, stored: StoredSurvey, part: str) -> dict[str, int]:
         """The counts of one part: how often each of its cells was reported."""
-        total = sa.func.sum(tallies.c.count)
-        chosen = (
-            sa.select(tallies.c.cell, total)
-            .where(tallies.c.survey == stored.id, tallies.c.part == part)
-            .group_by(tallies.c.cell)
-        )
         with self.reader.connect() as connection:
-            return {cell: int(count) for cell, count in connection.execute(chosen)}
+            return self._tally(connection, stored, part)
+
+    def _tally(self, connection: sa.Connection, stored: StoredSurvey, part: str) -> dict[str, int]:
+        leaves = stored.parts.leaves[part]
+        first, end = stored.places.start + leaves.start, stored.places.start + leaves.stop
+        chosen = sa.select(tallies.c.lines).where(tallies.c.place >= first, tallies.c.place < end)
+        rows = connection.execute(chosen).scalars()
+        return {cell: count for leaf in rows for cell, count in _counts(lines_of(leaf)).items()}
 
     def contents(self, stored: StoredSurvey) -> Iterator[str]:
-        """The contents of all reports, in the order of their random ids."""
-        chosen = sa.select(reports.c.content).where(reports.c.survey == stored.id).order_by(reports.c.id)
-        with self.reader.connect().execution_options(stream_results=True) as connection:
-            for rows in connection.execute(chosen).partitions(EXPORT_ROWS):
-                yield from (row[0] for row in rows)
+        """The contents of all reports that are counted, in an order that tells nothing."""
+        with self.snapshot() as connection:
+            waiting = self.held(connection, stored).waiting
+            for _, records in self._leaves(connection, stored):
+                yield from (content for key, content in records.items() if key not in waiting)
 
-    def contents_of(self, stored: StoredSurvey, ids: Sequence[bytes]) -> dict[bytes, str]:
+    def records(self, stored: StoredSurvey) -> Iterator[tuple[bytes, str]]:
+        """All reports with their ids."""
+        with self.snapshot() as connection:
+            for _, records in self._leaves(connection, stored):
+                yield from records.items()
+
+    def _leaves(self, connection: sa.Connection, stored: StoredSurvey) -> Iterator[tuple[int, dict[bytes, str]]]:
+        at = (reports.c.place >= stored.places.start) & (reports.c.place < stored.places.stop)
+        chosen = sa.select(reports).where(at).order_by(reports.c.place).execution_options(stream_results=True)
+        for rows in connection.execute(chosen).partitions(READ_AT_ONCE):
+            yield from ((row.place, _records([row.lines])) for row in rows)
+
+    def contents_of(self, stored: StoredSurvey, ids: Collection[bytes]) -> dict[bytes, str]:
         """The contents of those of these submissions that are there."""
-        with self.reader.connect() as connection:
-            return _contents(connection, stored.id, ids)
+        with self.snapshot() as connection:
+            holding = self.held(connection, stored)
+            places = {holding.leaves.place(key, holding.count) for key in ids}
+            known = _records(self.read(connection, reports, places).values())
+        return {key: known[key] for key in ids if key in known}
 
     def recount(self, stored: StoredSurvey) -> dict[str, Counter[str]]:
         """The counts of every part from the reports themselves: what the running counts must equal."""
         counted: dict[str, Counter[str]] = {part: Counter() for part in stored.parts.names}
-        for content in self.contents(stored):
+        for content, count in Counter(self.contents(stored)).items():
             for part, cell in stored.parts.cells(content):
-                counted[part][cell] += 1
+                counted[part][cell] += count
         return counted
 
     @contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
         """One state of the database for several reads."""
-        with self.reader.connect() as connection, connection.begin():
-            yield connection
+        with self.reader.connect() as connection:
+            if not self.is_sqlite:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
 
 
-def _contents(connection: sa.Connection, survey: int, ids: Sequence[bytes]) -> dict[bytes, str]:
-    """The contents of those of these submissions that are there."""
-    contents: dict[bytes, str] = {}
-    for at in range(0, len(ids), MOST_KEYS):
-        rows = connection.execute(_KNOWN, {"of": survey, "ids": ids[at : at + MOST_KEYS]})
-        contents |= {bytes(key): content for key, content in rows}
-    return contents
+class _Desk:
+    """Reports of one survey that are taken by one transaction."""
+
+    def __init__(self, store: Store, connection: sa.Connection, stored: StoredSurvey) -> None:
+        self.store, self.connection, self.stored = store, connection, stored
+        self.holding = store.held(connection, stored)
+        self.known: dict[bytes, str] = {}
+        self.fresh: dict[bytes, str] = {}
+        self._leaves: dict[int, dict[bytes, str]] = {}
+
+    def look(self, ids: Iterable[bytes]) -> None:
+        """Read the leaves in which these ids would stand."""
+        self._read({self.holding.leaves.place(key, self.holding.count) for key in ids})
+        self.known = {key: content for records in self._leaves.values() for key, content in records.items()}
+
+    def take(self, one: Submission) -> None:
+        """Take a submission, which was not there before."""
+        self.fresh[one.id] = self.known[one.id] = one.content
+
+    def write(self) -> None:
+        """Write what was taken: the leaves it belongs to, and the counts of what is to be told."""
+        if not self.fresh:
+            return
+        leaves, before = self.holding.leaves, self.holding.count
+        size = self.holding.size + len(self.fresh)
+        after = leaves.count(size)
+        split = leaves.split(before, after)
+        self._read(split - set(self._leaves))
+        written = {leaves.place(key, before) for key in self.fresh} | split
+        records: dict[int, dict[bytes, str]] = {leaf: self._leaves[leaf] for leaf in written - split}
+        records |= {leaf: {} for leaf in (*split, *range(leaves.first + before, leaves.first + after))}
+        moved = {key: content for leaf in split for key, content in self._leaves[leaf].items()}
+        for key, content in (*moved.items(), *self.fresh.items()):
+            records[leaves.place(key, after)][key] = content
+        self.store.put(self.connection, reports, {leaf: _lines(of) for leaf, of in records.items()})
+        self._count(size)
+
+    def _read(self, places: set[int]) -> None:
+        there = self.store.read(self.connection, reports, places)
+        self._leaves |= {place: _records([there[place]]) if place in there else {} for place in places}
+
+    def _count(self, size: int) -> None:
+        waiting = {**self.holding.waiting, **self.fresh}
+        told = _told(self.stored.survey.results, [*waiting])
+        self.store.add_counts(self.connection, self.stored, [waiting.pop(key) for key in told])
+        held = leaf_text(_lines(waiting))
+        self.connection.execute(_SET_HOLDING, {"of": self.stored.id, "total": size, "held": held})
 
 
-def _adding(insert: Any) -> sa.Executable:
-    """Add to counts that are there, or make them; what it returns makes SQLAlchemy send all rows at once."""
-    upsert = insert.on_conflict_do_update(
-        index_elements=["survey", "shard", "part", "cell"], set_={"count": tallies.c.count + insert.excluded.count}
-    ).returning(tallies.c.count)
-    assert isinstance(upsert, sa.Executable)
-    return upsert
+def _parts(things: Iterable[T], most: int) -> Iterator[list[T]]:
+    """So many at a time."""
+    rest = iter(things)
+    while some := list(islice(rest, most)):
+        yield some
+
+
+def _told(results: str | int, waiting: list[bytes]) -> list[bytes]:
+    """Which of those that wait are counted now: whole steps, chosen by chance, and at least one step goes on waiting.
+
+    So any two results that differ do so by a step or more, also the last one, when the survey is closed.
+    """
+    if not isinstance(results, int):
+        return waiting
+    return secrets.SystemRandom().sample(waiting, max(0, len(waiting) // results - 1) * results)
+
+
+def _lines(records: Mapping[bytes, str]) -> list[str]:
+    return [f"{key.hex()} {content}" for key, content in records.items()]
+
+
+def _records(leaves: Iterable[str]) -> dict[bytes, str]:
+    lines = [line for leaf in leaves for line in lines_of(leaf)]
+    return {bytes.fromhex(line[:_ID_DIGITS]): line[_ID_DIGITS + 1 :] for line in lines}
+
+
+def _counts(lines: Iterable[str]) -> dict[str, int]:
+    pairs = [line.rpartition(" ") for line in lines]
+    return {cell: int(count) for cell, _, count in pairs}
+
+
+def _putting(insert: Any, table: sa.Table) -> sa.Executable:
+    """Write rows, new or in place of others; what it returns makes SQLAlchemy send all rows at once."""
+    upsert = insert.on_conflict_do_update(index_elements=["place"], set_={"lines": insert.excluded.lines})
+    returning = upsert.returning(table.c.place)
+    assert isinstance(returning, sa.Executable)
+    return returning
+
+
+def _load(survey: Survey) -> int:
+    """Reports in a leaf, on average."""
+    return load_of(_ID_DIGITS + 1 + longest_content(survey))
+
+
+def _nothing_held() -> dict[str, Any]:
+    return {"salt": secrets.token_bytes(SALT_BYTES), "size": 0, "waiting": leaf_text([])}
 
 
 def _document(survey: Survey) -> dict[str, str]:
@@ -535,7 +679,8 @@ def _engine_options(url: str) -> dict[str, Any]:
 def _set_up_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions are begun by us, below
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON", "busy_timeout=30000"):
+    words = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON", f"busy_timeout={BUSY}")
+    for pragma in words:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -48,7 +48,12 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _FROM_FILES = ("kronecker", "repeated", "shared")
 """Families that are made of design files."""
 
-_HEAD = ("title", "introduction", "thanks", "contact", "languages", "access", "demand", "practice")
+RESULTS = ("live", "after closing")
+STEP = 10
+"""Reports after which results are shown anew where a survey file says nothing else."""
+
+LARGEST_STEP = 1000
+_HEAD = ("title", "introduction", "thanks", "contact", "languages", "access", "demand", "practice", "results")
 _QUESTION = ("name", "ask", "help", "answers", "open", "design", "prefer_not_to_say", "show_if")
 Texts = Mapping[str, str]
 """One text in each language of the survey."""
@@ -137,6 +142,7 @@ class Survey:
     thanks: Texts = field(default_factory=dict)
     contact: str = ""
     practice: bool = True
+    results: str | int = "live"
 
     @classmethod
     def load(cls, path: str | Path) -> Survey:
@@ -210,6 +216,7 @@ class Survey:
             "contact": self.contact,
             "access": self.access,
             "practice": self.practice,
+            **({} if self.results == "live" else {"results": self.results}),  # documents of before had live results
             "demand": dict(self.demand),
             "joint": {"parity": to_text(self.parity)},
             "questions": [question.to_dict() for question in self.questions],
@@ -247,7 +254,11 @@ def _from_document(content: Mapping[str, Any]) -> Survey:
         )
         head = {key: content[key] for key in ("title", "introduction", "thanks", "contact", "access", "practice")}
         return Survey(
-            questions=questions, languages=tuple(content["languages"]), demand=dict(content["demand"]), **head
+            questions=questions,
+            languages=tuple(content["languages"]),
+            demand=dict(content["demand"]),
+            results=content.get("results", "live"),
+            **head,
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise PlanError("this survey document cannot be read", hint="make the survey again from its file") from error
@@ -285,12 +296,25 @@ def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
         languages=languages,
         access=head.take("access", choice(*ACCESS), "open"),
         practice=head.take("practice", flag, True),
+        results=head.take("results", _results, STEP),
         demand=head.take("demand", _demand_words, {}),
         questions=tuple(questions),
     )
     words.finish(survey)
     _check_joint(survey)
     return survey
+
+
+def _results(value: Any, name: str) -> str | int:
+    """When results are shown: live, after closing, or after every so many reports."""
+    if value in RESULTS and isinstance(value, str):
+        return value
+    if type(value) is not int or not 2 <= value <= LARGEST_STEP:
+        raise PlanError(
+            f"{name} = {shorten(repr(value), 30)} is neither live, after closing nor a number of reports",
+            hint=f'write results = "live", results = "after closing", or a number from 2 to {LARGEST_STEP}',
+        )
+    return value
 
 
 def _entries(given: Any, where: str, allowed: Sequence[str]) -> Entries:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from maskwell.collection.store import metadata
+from maskwell.collection.tables import metadata
 
 
 def run() -> None:

@@ -1,0 +1,96 @@
+"""Leaves: rows of a database that do not tell in which order their lines came.
+
+A database writes a new row where there is room, and so its files tell the order of rows. Here a row of the database is
+a *leaf*: some dozen lines, sorted, with blanks behind them, so that a further line is written into the same place. A
+keyed hash says which leaf a line belongs to. The number of leaves follows from the number of lines and grows by one
+leaf at a time (linear hashing, by W. Litwin): one older leaf is split for each new one. So what the database holds is
+the same whichever way the lines came, and a further line costs the same in a survey of ten and of ten million.
+
+The key of the hash stands in the database only. Ids are chosen by those who send them, and nobody outside can choose
+many that belong to one leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+ROOM = 960
+"""Characters of a leaf, or a multiple of them: four such rows fill a page of SQLite, eight one of PostgreSQL."""
+
+FILLED = 480
+"""Characters of the lines of a leaf, on average; one that was not split for long holds up to twice as many."""
+
+SPAN = 1 << 32
+"""Places that belong to one survey; its leaves are numbered from the first of them."""
+
+
+def leaf_text(lines: Iterable[str]) -> str:
+    r"""A leaf: its lines in their own order, then blanks.
+
+    >>> leaf = leaf_text(["b 2", "a 1"])
+    >>> leaf.rstrip(" "), len(leaf)
+    ('a 1\nb 2\n', 960)
+    """
+    text = "".join([f"{line}\n" for line in sorted(lines)])
+    return text.ljust(max(1, -(-len(text) // ROOM)) * ROOM)
+
+
+def lines_of(leaf: str) -> list[str]:
+    """The lines of a leaf."""
+    return leaf.split("\n")[:-1]
+
+
+def load_of(longest: int) -> int:
+    """How many lines a leaf has on average, where the longest has so many characters."""
+    return max(1, FILLED // (longest + 1))
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Which of the leaves of a survey an id belongs to, while there are so many ids in all.
+
+    Attributes
+    ----------
+    first
+        The place of the first leaf.
+    salt
+        The key of the hash.
+    load
+        Ids in a leaf, on average.
+
+    >>> leaves = Leaves(0, b"key", 10)
+    >>> leaves.count(0), leaves.count(9), leaves.count(10), leaves.count(40)
+    (1, 1, 2, 5)
+    """
+
+    first: int
+    salt: bytes
+    load: int
+
+    def count(self, size: int) -> int:
+        """How many leaves so many ids have."""
+        return size // self.load + 1
+
+    def place(self, key: bytes, count: int) -> int:
+        """The leaf of an id among so many: by as many last bits of its hash as there are leaves for, or by one less."""
+        hashed = int.from_bytes(blake2b(key, key=self.salt, digest_size=8).digest())
+        half = 1 << (count.bit_length() - 1)
+        leaf = hashed % (2 * half)
+        return self.first + (leaf if leaf < count else leaf - half)
+
+    def split(self, before: int, after: int) -> set[int]:
+        """The leaves that give ids to new ones, where their number grows."""
+        return {self.first + _ancestor(leaf, before) for leaf in range(before, after)}
+
+
+def _ancestor(leaf: int, before: int) -> int:
+    """The leaf, of so many before, that held what a new one gets.
+
+    >>> [_ancestor(leaf, 3) for leaf in range(3, 8)]
+    [1, 0, 1, 2, 1]
+    """
+    while leaf >= before:
+        leaf -= 1 << (leaf.bit_length() - 1)
+    return leaf
