@@ -470,10 +470,10 @@ class Store:
         for some in _parts(rows, MOST_KEYS):
             connection.execute(self._put[table], some).close()
 
-    def add_counts(self, connection: sa.Connection, stored: StoredSurvey, contents: Iterable[str]) -> None:
-        """Count contents."""
+    def add_counts(self, connection: sa.Connection, stored: StoredSurvey, contents: Mapping[str, int]) -> None:
+        """Count contents, each of which came so often."""
         added: defaultdict[int, Counter[str]] = defaultdict(Counter)
-        for (part, cell), count in Counter(pair for one in contents for pair in stored.parts.cells(one)).items():
+        for (part, cell), count in _cells(stored, contents).items():
             added[stored.places.start + stored.parts.leaf(part, cell)][cell] += count
         before = self.read(connection, tallies, added)
         for place, leaf in before.items():
@@ -486,7 +486,7 @@ class Store:
         holding = self.held(connection, stored)
         step = stored.survey.results
         if isinstance(step, int) and (len(holding.waiting) >= step or len(holding.waiting) == holding.size):
-            self.add_counts(connection, stored, holding.waiting.values())
+            self.add_counts(connection, stored, Counter(holding.waiting.values()))
             connection.execute(_SET_HOLDING, {"of": stored.id, "total": holding.size, "held": leaf_text([])})
 
     # ---- what was collected
@@ -545,9 +545,8 @@ class Store:
     def recount(self, stored: StoredSurvey) -> dict[str, Counter[str]]:
         """The counts of every part from the reports themselves: what the running counts must equal."""
         counted: dict[str, Counter[str]] = {part: Counter() for part in stored.parts.names}
-        for content, count in Counter(self.contents(stored)).items():
-            for part, cell in stored.parts.cells(content):
-                counted[part][cell] += count
+        for (part, cell), count in _cells(stored, Counter(self.contents(stored))).items():
+            counted[part][cell] = count
         return counted
 
     @contextmanager
@@ -604,7 +603,7 @@ class _Desk:
     def _count(self, size: int) -> None:
         waiting = {**self.holding.waiting, **self.fresh}
         told = _told(self.stored.survey.results, [*waiting])
-        self.store.add_counts(self.connection, self.stored, [waiting.pop(key) for key in told])
+        self.store.add_counts(self.connection, self.stored, Counter(waiting.pop(key) for key in told))
         held = leaf_text(_lines(waiting))
         self.connection.execute(_SET_HOLDING, {"of": self.stored.id, "total": size, "held": held})
 
@@ -624,6 +623,15 @@ def _told(results: str | int, waiting: list[bytes]) -> list[bytes]:
     if not isinstance(results, int):
         return waiting
     return secrets.SystemRandom().sample(waiting, max(0, len(waiting) // results - 1) * results)
+
+
+def _cells(stored: StoredSurvey, contents: Mapping[str, int]) -> Counter[tuple[str, str]]:
+    """How often each cell of each part comes in contents that come so often."""
+    cells: Counter[tuple[str, str]] = Counter()
+    for content, count in contents.items():
+        for pair in stored.parts.cells(content):
+            cells[pair] += count
+    return cells
 
 
 def _lines(records: Mapping[bytes, str]) -> list[str]:

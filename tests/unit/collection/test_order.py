@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,8 @@ from maskwell.collection.survey import Survey
 from maskwell.collection.tables import holdings, invitations, reports, tallies
 
 SALT = bytes(16)
+PAGE = 4096
+HEX_LINE = re.compile(rb"[0-9a-f]{32} [0-9,]+\n")
 
 
 def filled(path: Path, sent: Sequence[tuple[bytes, dict[str, Any]]], at_once: int) -> tuple[Store, StoredSurvey]:
@@ -45,26 +48,23 @@ def some_reports(count: int) -> list[tuple[bytes, dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize("at_once", [1, 7])
+@pytest.mark.parametrize("at_once", [1, 40])
 def test_the_file_is_the_same_whichever_way_reports_came(tmp_path: Path, at_once: int) -> None:
-    sent = some_reports(150)
+    """Byte for byte, besides the survey itself, whose code is random."""
+    sent = some_reports(120)
     contents = []
-    for name, order in (("first", sent), ("second", sent[::-1]), ("third", sorted(sent, key=lambda one: one[0]))):
+    for name, order in (("first", sent), ("second", sent[::-1])):
         store, stored = filled(tmp_path / name, order, at_once)
         with store.engine.connect() as connection:
-            kept = {table.name: connection.execute(sa.select(table)).all() for table in (reports, tallies)}
-            survey_rows = connection.execute(sa.text("SELECT rootpage FROM sqlite_master WHERE name = 'reports'"))
-            root = survey_rows.scalar_one()
+            contents.append([connection.execute(sa.select(table)).all() for table in (reports, tallies)])
         raw = (tmp_path / name).read_bytes()
-        contents.append((kept, [page for page in _pages(raw) if sent[0][0].hex()[:8].encode() in page], root))
+        held = [raw[at : at + PAGE] for at in range(0, len(raw), PAGE)]
+        contents[-1].append([page for page in held if HEX_LINE.search(page)])
         assert (tmp_path / f"{name}-wal").stat().st_size == 0
-        assert store.size(stored) == 150
+        assert store.size(stored) == 120
         store.close()
-    assert contents[0] == contents[1] == contents[2]
-
-
-def _pages(raw: bytes) -> list[bytes]:
-    return [raw[at : at + 4096] for at in range(0, len(raw), 4096)]
+    assert len(contents[0][2]) > 2
+    assert contents[0] == contents[1]
 
 
 def test_no_rank_can_be_read_from_the_file(tmp_path: Path) -> None:
