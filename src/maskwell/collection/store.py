@@ -538,9 +538,10 @@ class Store:
         """The contents of those of these submissions that are there."""
         with self.snapshot() as connection:
             holding = self.held(connection, stored)
-            places = {holding.leaves.place(key, holding.count) for key in ids}
-            known = _records(self.read(connection, reports, places).values())
-        return {key: known[key] for key in ids if key in known}
+            places = {key: holding.leaves.place(key, holding.count) for key in ids}
+            leaves = self.read(connection, reports, {*places.values()})
+        contents = {key: _content(leaves.get(place, ""), key) for key, place in places.items()}
+        return {key: content for key, content in contents.items() if content is not None}
 
     def recount(self, stored: StoredSurvey) -> dict[str, Counter[str]]:
         """The counts of every part from the reports themselves: what the running counts must equal."""
@@ -567,12 +568,18 @@ class _Desk:
         self.holding = store.held(connection, stored)
         self.known: dict[bytes, str] = {}
         self.fresh: dict[bytes, str] = {}
-        self._leaves: dict[int, dict[bytes, str]] = {}
+        self._places: dict[bytes, int] = {}
+        self._leaves: dict[int, str] = {}
 
     def look(self, ids: Iterable[bytes]) -> None:
-        """Read the leaves in which these ids would stand."""
-        self._read({self.holding.leaves.place(key, self.holding.count) for key in ids})
-        self.known = {key: content for records in self._leaves.values() for key, content in records.items()}
+        """Read the leaves in which these ids would stand, and which of them stand there."""
+        leaves, count = self.holding.leaves, self.holding.count
+        self._places = {key: leaves.place(key, count) for key in ids}
+        self._leaves = self.store.read(self.connection, reports, {*self._places.values()})
+        for key, place in self._places.items():
+            content = _content(self._leaves.get(place, ""), key)
+            if content is not None:
+                self.known[key] = content
 
     def take(self, one: Submission) -> None:
         """Take a submission, which was not there before."""
@@ -582,23 +589,18 @@ class _Desk:
         """Write what was taken: the leaves it belongs to, and the counts of what is to be told."""
         if not self.fresh:
             return
-        leaves, before = self.holding.leaves, self.holding.count
-        size = self.holding.size + len(self.fresh)
+        leaves, before, size = self.holding.leaves, self.holding.count, self.holding.size + len(self.fresh)
         after = leaves.count(size)
         split = leaves.split(before, after)
-        self._read(split - set(self._leaves))
-        written = {leaves.place(key, before) for key in self.fresh} | split
-        records: dict[int, dict[bytes, str]] = {leaf: self._leaves[leaf] for leaf in written - split}
-        records |= {leaf: {} for leaf in (*split, *range(leaves.first + before, leaves.first + after))}
-        moved = {key: content for leaf in split for key, content in self._leaves[leaf].items()}
-        for key, content in (*moved.items(), *self.fresh.items()):
-            records[leaves.place(key, after)][key] = content
-        self.store.put(self.connection, reports, {leaf: _lines(of) for leaf, of in records.items()})
+        self._leaves |= self.store.read(self.connection, reports, split - self._leaves.keys())
+        kept = {self._places[key] for key in self.fresh} - split
+        lines = {place: lines_of(self._leaves.get(place, "")) for place in kept}
+        lines |= {place: [] for place in (*split, *range(leaves.first + before, leaves.first + after))}
+        moved = [line for place in split for line in lines_of(self._leaves.get(place, ""))]
+        for line in (*moved, *_lines(self.fresh)):
+            lines[leaves.place(bytes.fromhex(line[:_ID_DIGITS]), after)].append(line)
+        self.store.put(self.connection, reports, lines)
         self._count(size)
-
-    def _read(self, places: set[int]) -> None:
-        there = self.store.read(self.connection, reports, places)
-        self._leaves |= {place: _records([there[place]]) if place in there else {} for place in places}
 
     def _count(self, size: int) -> None:
         waiting = {**self.holding.waiting, **self.fresh}
@@ -641,6 +643,12 @@ def _lines(records: Mapping[bytes, str]) -> list[str]:
 def _records(leaves: Iterable[str]) -> dict[bytes, str]:
     lines = [line for leaf in leaves for line in lines_of(leaf)]
     return {bytes.fromhex(line[:_ID_DIGITS]): line[_ID_DIGITS + 1 :] for line in lines}
+
+
+def _content(leaf: str, key: bytes) -> str | None:
+    """What stands under an id; the only blank of a line stands behind its id."""
+    at = leaf.find(f"{key.hex()} ")
+    return None if at < 0 else leaf[at + _ID_DIGITS + 1 : leaf.index("\n", at)]
 
 
 def _counts(lines: Iterable[str]) -> dict[str, int]:
