@@ -180,6 +180,20 @@ def export(code: str, output: str, kind: str, database: str | None, *, as_json: 
     _say(content, [f"{content['rows']:,} rows in {output}", *content["next"]], as_json=as_json)
 
 
+@_command("check", "maskwell survey check 3f0c2a91d4")
+@click.argument("code")
+def check(code: str, database: str | None, *, as_json: bool) -> None:
+    """Count all reports of a survey again, and say whether the running counts are equal.
+
+    The exit status is 1 when something differs.
+    """
+    desk = _desk(database)
+    content = desk.check(code)
+    _say(content, desk.check_lines(content), as_json=as_json)
+    if not content["equal"]:
+        click.get_current_context().exit(1)
+
+
 @_command("delete", "maskwell survey delete 3f0c2a91d4 --yes")
 @click.argument("code")
 @click.option("--yes", is_flag=True, help="Without this nothing is deleted.")

@@ -92,11 +92,14 @@ class Desk:
         """The shares of all questions so far."""
         stored = self.store.survey(code)
         questions = [question_result(self.store, stored, question.name) for question in stored.survey.questions]
-        return {**self._about(stored), "questions": json_form([question.to_dict() for question in questions])}
+        told = {"counted": self.store.counted(stored), "questions": [question.to_dict() for question in questions]}
+        return {**self._about(stored), **json_form(told)}
 
     def result_lines(self, content: dict[str, Any]) -> list[str]:
         """The same for people."""
         lines = [f"{content['title']}: {content['reports']:,} respondents, {content['state']}"]
+        if content["counted"] < content["reports"]:
+            lines.append(f"{content['counted']:,} of them are counted so far: results are shown in steps")
         for question in content["questions"]:
             lines += ["", f"{question['name']}  ({question['n']:,} {'answers' if question['open'] else 'reports'})"]
             for one in question["estimates"]:
@@ -118,7 +121,22 @@ class Desk:
             made.rename(folder)
         data = folder / f"reports.{kind}"
         commands = [f"next: {estimate_command(q, data)}" for q in stored.survey.sensitive]
-        return {**self._about(stored), "rows": self.store.size(stored), "files": files, "next": commands}
+        return {**self._about(stored), "rows": self.store.counted(stored), "files": files, "next": commands}
+
+    def check(self, code: str) -> dict[str, Any]:
+        """Count everything again from the reports, and say what differs."""
+        stored = self.store.survey(code)
+        differences = self.store.differences(stored)
+        about = self._about(stored)
+        return {**about, "counted": self.store.counted(stored), "equal": not differences, "differences": differences}
+
+    def check_lines(self, content: dict[str, Any]) -> list[str]:
+        """The same for people."""
+        if content["equal"]:
+            told = f"{content['reports']:,} reports, {content['counted']:,} of them counted"
+            return [f"equal: {told}; a recount tells the same"]
+        restore = "keep a copy of the database, and restore a backup: maskwell survey restore"
+        return [*(f"differs: {one}" for one in content["differences"]), f"next: {restore}"]
 
     def delete(self, code: str, *, sure: bool) -> dict[str, Any]:
         """Delete for good."""

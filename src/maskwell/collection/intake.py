@@ -16,6 +16,7 @@ import re
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from maskwell.collection.report_cells import content_of
@@ -155,14 +156,15 @@ class Intake:
 
     def _keep_tidy(self) -> None:
         """Tidy up after reports were written, again and again, and rest for much longer than it took."""
+        with suppress(Exception):
+            self._store.suspect()
         rest = FIRST_REST
         while self._wrote.wait() and not self._ended.wait(rest):
             self._wrote.clear()
             began = time.monotonic()
-            try:
+            is_tidy = False
+            with suppress(Exception):  # the database is away: reports on their way hear of it
                 is_tidy = self._store.tidy()
-            except Exception:  # noqa: BLE001 (the database is away: reports on their way hear of it)
-                is_tidy = False
             rest = max(self._store.rest, TIDY_SHARE * (time.monotonic() - began))
             if not is_tidy:
                 self._wrote.set()

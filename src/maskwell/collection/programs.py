@@ -349,7 +349,7 @@ class Programs:
         def read(stored: StoredSurvey) -> Any:
             store = self.service.store
             questions = [question_result(store, stored, one.name).to_dict() for one in stored.survey.questions]
-            return {**self._about(stored), "questions": questions}
+            return {**self._about(stored), "counted": store.counted(stored), "questions": questions}
 
         return await self._answer(request, session, read)
 

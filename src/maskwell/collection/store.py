@@ -105,9 +105,14 @@ class StoredSurvey:
         """The places of all leaves of the survey."""
         return range(self.id * SPAN, (self.id + 1) * SPAN)
 
+    @property
+    def is_told(self) -> bool:
+        """Whether anything may be told of its reports now."""
+        return self.survey.results != "after closing" or self.state != "open"
+
     def check_told(self) -> None:
-        """Raise where the survey says that nothing is told of its reports yet."""
-        if self.survey.results == "after closing" and self.state == "open":
+        """Raise where nothing may be told of its reports yet."""
+        if not self.is_told:
             raise StateError(
                 "this survey shows its results after closing", hint=f"close it: maskwell survey close {self.code}"
             )
@@ -275,6 +280,11 @@ class Store:
         if touched:
             self.compact()
         return True
+
+    def suspect(self) -> None:
+        """Take all open surveys for untidy: a process before this one may have ended before it tidied up."""
+        with self.reader.connect() as connection:
+            self._untidy |= {*connection.execute(sa.select(surveys.c.id).where(surveys.c.state == "open")).scalars()}
 
     @property
     def rest(self) -> float:
@@ -505,6 +515,7 @@ class Store:
 
     def tally(self, stored: StoredSurvey, part: str) -> dict[str, int]:
         """The counts of one part: how often each of its cells was reported."""
+        stored.check_told()
         with self.reader.connect() as connection:
             return self._tally(connection, stored, part)
 
@@ -517,6 +528,7 @@ class Store:
 
     def contents(self, stored: StoredSurvey) -> Iterator[str]:
         """The contents of all reports that are counted, in an order that tells nothing."""
+        stored.check_told()
         with self.snapshot() as connection:
             waiting = self.held(connection, stored).waiting
             for _, records in self._leaves(connection, stored):
@@ -549,6 +561,31 @@ class Store:
         for (part, cell), count in _cells(stored, Counter(self.contents(stored))).items():
             counted[part][cell] = count
         return counted
+
+    def differences(self, stored: StoredSurvey) -> list[str]:
+        """What is not as it must be, in words: where reports stand, how many there are, and how they are counted."""
+        size = misplaced = 0
+        contents: Counter[str] = Counter()
+        with self.snapshot() as connection:
+            holding = self.held(connection, stored)
+            missing = len(holding.waiting)
+            for place, records in self._leaves(connection, stored):
+                size += len(records)
+                misplaced += sum(holding.leaves.place(key, holding.count) != place for key in records)
+                counted = [one for key, one in records.items() if holding.waiting.get(key) != one]
+                missing -= len(records) - len(counted)
+                contents.update(counted)
+            parts = {part: self._tally(connection, stored, part) for part in stored.parts.names}
+        kept = {(part, cell): count for part, counts in parts.items() for cell, count in counts.items()}
+        cells = _cells(stored, contents)
+        differing = sum(kept.get(pair, 0) != cells[pair] for pair in kept.keys() | cells)
+        wrong = {
+            f"{size:,} reports are there, and {holding.size:,} were taken": size != holding.size,
+            f"{misplaced:,} reports stand in another place than their ids say": misplaced > 0,
+            f"{missing:,} reports wait to be counted and are not there": missing > 0,
+            f"{differing:,} counts are not those of the reports": differing > 0,
+        }
+        return [words for words, is_wrong in wrong.items() if is_wrong]
 
     @contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:

@@ -261,6 +261,7 @@ class Studio:
                 "stored": stored,
                 "role": role,
                 "reports": self.service.store.size(stored),
+                "counted": self.service.store.counted(stored),
                 "names": self.accounts.names(stored),
                 "unused": self.service.store.unused_invitations(stored.code),
                 "address": f"{self.service.settings.address}/s/{stored.code}",
@@ -278,7 +279,7 @@ class Studio:
         """What the reports say: a card for each question, and the table that was chosen."""
         asked, first = request.query_params, stored.survey.languages[0]
         margin = read_margin(asked.get("margin", ""))
-        if stored.state == "draft":
+        if stored.state == "draft" or not stored.is_told:
             return {"cards": [], "table": None, "margin": margin}
         cards = [card_of(result, first, margin) for result in self._results(stored)]
         return {"cards": cards, "table": self._table(stored, asked.get("first"), asked.get("second")), "margin": margin}
@@ -424,6 +425,7 @@ class Studio:
             return {
                 "state": stored.state,
                 "reports": self.service.store.size(stored),
+                "counted": self.service.store.counted(stored),
                 "questions": json_form([result.to_dict() for result in self._results(stored)]),
             }
 
