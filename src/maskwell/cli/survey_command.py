@@ -203,6 +203,36 @@ def delete(code: str, database: str | None, *, yes: bool, as_json: bool) -> None
     _say(content, [f"deleted: {content['title']}, {content['reports']:,} reports"], as_json=as_json)
 
 
+@_command("keys", "maskwell survey keys")
+def keys(database: str | None, *, as_json: bool) -> None:
+    """List the keys of programs: whose they are, when they were made and last used, when they expire."""
+    content = _desk(database).keys()
+    lines = [
+        f"{key['handle']}  {key['account']}: {key['name']}, made {key['made']}, "
+        f"used {key['used'] or 'never'}, expires {key['expires']}"
+        for key in content["keys"]
+    ]
+    _say(content, lines or ["no key yet", "next: make one in the studio, under Account"], as_json=as_json)
+
+
+@_command("revoke", "maskwell survey revoke 5d41402abc4b")
+@click.argument("handle")
+def revoke(handle: str, database: str | None, *, as_json: bool) -> None:
+    """End one key, by what maskwell survey keys prints before its name."""
+    content = _desk(database).revoke(handle)
+    _say(content, [f"revoked: {content['name']}, of {content['account']}"], as_json=as_json)
+
+
+@_command("password", "maskwell survey password ann")
+@click.argument("name")
+@click.password_option(help="Asked for, and not shown, where it is left out.")
+def password(name: str, password: str, database: str | None, *, as_json: bool) -> None:
+    """Give an account a new password; all its sessions and keys end."""
+    content = _desk(database).set_password(name, password)
+    ended = "session or key" if content["ended"] == 1 else "sessions and keys"
+    _say(content, [f"the password of {name} was changed; {content['ended']:,} {ended} ended"], as_json=as_json)
+
+
 @_command("backup", "maskwell survey backup -o backup.db")
 @click.option("-o", "--output", metavar="FILE", required=True, help="The copy; it must not exist yet.")
 def backup(output: str, database: str | None, *, as_json: bool) -> None:

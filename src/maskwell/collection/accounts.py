@@ -1,16 +1,22 @@
 """People who run surveys: passwords, sessions, and who may do what with which survey.
 
 Passwords are kept as argon2 hashes, sessions as hashes of random tokens. Every form carries the token of its session,
-so that another site cannot send it; repeated wrong passwords have to wait.
+so that another site cannot send it. A key for programs is a session with a name and without a browser. Whoever sends
+wrong passwords waits longer and longer, and only they do: others who know the name can still sign in.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
 import secrets
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from datetime import UTC, date, datetime
+from typing import Any, Literal, TypeAlias
 
 import sqlalchemy as sa
 from argon2 import PasswordHasher
@@ -23,8 +29,18 @@ from maskwell.errors import InputError
 Role: TypeAlias = Literal["owner", "analyst"]
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
 LONGEST_NAME = 200
-TRIES, MINUTES = 10, 15
-"""Wrong passwords for one name that are allowed within these minutes."""
+KEY_HOURS = 24 * 365
+TRIES = 5
+"""Wrong passwords for a name, from one address, that nobody has to wait after."""
+
+LONGEST_WAIT = 300
+"""Seconds; each further wrong password doubles the wait up to this."""
+
+FORGET = 3600
+"""Seconds after which wrong passwords are forgotten."""
+
+MOST_REMEMBERED = 10_000
+HANDLE_DIGITS = 12
 
 
 class AccessError(InputError):
@@ -42,6 +58,24 @@ class Session:
     csrf: str
 
 
+@dataclass(frozen=True)
+class Key:
+    """A key for programs, without the key itself: ``handle`` is what it is revoked by."""
+
+    handle: str
+    account: str
+    name: str
+    made: date | None
+    used: date | None
+    expires: date
+
+    def to_dict(self) -> dict[str, str | None]:
+        """In JSON."""
+        days = {"made": self.made, "used": self.used, "expires": self.expires}
+        said = {key: None if day is None else day.isoformat() for key, day in days.items()}
+        return {"handle": self.handle, "account": self.account, "name": self.name, **said}
+
+
 class Accounts:
     """Accounts and sessions in the database of the service."""
 
@@ -49,7 +83,7 @@ class Accounts:
         self._store = store
         self._hours = hours
         self._hasher = PasswordHasher()
-        self._limit = _Limit(TRIES, MINUTES * 60)
+        self._waits = Waits()
         self._absent = self._hasher.hash(secrets.token_hex(16))
 
     def setup_link(self) -> str | None:
@@ -114,11 +148,7 @@ class Accounts:
         name = name.strip()
         if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
             raise AccessError(f"a name has 1 to {LONGEST_NAME} visible characters", hint="choose another name")
-        if len(password) < SHORTEST_PASSWORD or len(password) > LONGEST_PASSWORD:
-            raise AccessError(
-                f"a password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters",
-                hint="take a sentence you can remember",
-            )
+        _check_password(password)
         if connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name)).first() is not None:
             raise AccessError("this name is taken", hint="choose another name")
         row = sa.insert(accounts).values(name=name, password=self._hasher.hash(password))
@@ -132,21 +162,51 @@ class Accounts:
             account: int | None = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name)).scalar()
         return account
 
-    def sign_in(self, name: str, password: str) -> str:
-        """The token of a new session; AccessError for a wrong name or password, and after too many of them."""
+    def sign_in(self, name: str, password: str, address: str = "") -> str:
+        """The token of a new session; AccessError for a wrong name or password, and while somebody has to wait."""
         name = name.strip()  # as names are kept: else every blank more would be a further set of tries
         if len(name) > LONGEST_NAME or not name.isprintable() or len(password) > LONGEST_PASSWORD:
             raise AccessError("name or password is wrong", hint="try again", status=403)
-        if not self._limit.take(name):
-            raise AccessError(
-                "there were too many wrong passwords for this name", hint=f"wait {MINUTES} minutes", status=429
-            )
+        with self._waits.one_try(address, name) as is_right:
+            account, kept = self._kept(name)
+            if not self._is_right(kept, password) or account is None:
+                raise AccessError("name or password is wrong", hint="try again", status=403)
+            is_right()
+        return self.begin_session(account)
+
+    def _kept(self, name: str) -> tuple[int | None, str]:
+        """The account of a name and the hash of its password; a hash that takes as long where there is no such name."""
         with self._store.reader.connect() as connection:
             row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).one_or_none()
-        if not self._is_right(row.password if row is not None else self._absent, password) or row is None:
-            raise AccessError("name or password is wrong", hint="try again", status=403)
-        self._limit.give_back(name)
-        return self.begin_session(row.id)
+        return (None, self._absent) if row is None else (row.id, row.password)
+
+    def change_password(self, session: Session, token: str, before: str, after: str) -> int:
+        """Take another password; all other sessions and keys of the account end, and how many there were is told."""
+        with self._store.reader.connect() as connection:
+            kept = connection.execute(
+                sa.select(accounts.c.password).where(accounts.c.id == session.account)
+            ).scalar_one()
+        with self._waits.one_try(f"session {session.account}", session.name) as is_right:
+            if len(before) > LONGEST_PASSWORD or not self._is_right(kept, before):
+                raise AccessError("the password of now is wrong", hint="type the one you sign in with", status=403)
+            is_right()
+        self._set_password(session.account, after)
+        return self.end_others(session, token)
+
+    def reset_password(self, name: str, password: str) -> int:
+        """Give an account another password, from the terminal; all its sessions and keys end, and how many is told."""
+        account = self.find(name)
+        if account is None:
+            raise AccessError("there is no account of this name", hint="see the names at: maskwell survey keys")
+        self._set_password(account, password)
+        with self._store.engine.begin() as connection:
+            return connection.execute(sa.delete(sessions).where(sessions.c.account == account)).rowcount
+
+    def _set_password(self, account: int, password: str) -> None:
+        _check_password(password)
+        change = sa.update(accounts).where(accounts.c.id == account).values(password=self._hasher.hash(password))
+        with self._store.engine.begin() as connection:
+            connection.execute(change)
 
     def _is_right(self, kept: str, password: str) -> bool:
         try:
@@ -154,11 +214,21 @@ class Accounts:
         except (Argon2Error, InvalidHashError):
             return False
 
-    def begin_session(self, account: int, *, hours: int | None = None) -> str:
+    def begin_session(self, account: int) -> str:
         """The token of a new session; only its hash is kept."""
+        return self._begin(account, self._hours, {})
+
+    def make_key(self, account: int, name: str) -> str:
+        """A key for programs, told here and never again; it works for a year."""
+        name = name.strip() or "key"
+        if len(name) > LONGEST_NAME or not name.isprintable():
+            raise AccessError(f"a name has 1 to {LONGEST_NAME} visible characters", hint="choose another name")
+        return self._begin(account, KEY_HOURS, {"name": name, "made": _today()})
+
+    def _begin(self, account: int, hours: int, key: Mapping[str, Any]) -> str:
         token, now = secrets.token_urlsafe(32), int(time.time())
-        expires = now + 3600 * (self._hours if hours is None else hours)
-        row = {"token": token_hash(token), "account": account, "csrf": secrets.token_urlsafe(24), "expires": expires}
+        times = {"csrf": secrets.token_urlsafe(24), "expires": now + 3600 * hours}
+        row = {"token": token_hash(token), "account": account, **times, **key}
         with self._store.engine.begin() as connection:
             connection.execute(sa.delete(sessions).where(sessions.c.expires < now))
             connection.execute(sa.insert(sessions).values(**row))
@@ -169,13 +239,43 @@ class Accounts:
         if not token:
             return None
         chosen = (
-            sa.select(sessions.c.account, sessions.c.csrf, accounts.c.name)
+            sa.select(sessions, accounts.c.name.label("owner"))
             .join(accounts, accounts.c.id == sessions.c.account)
             .where(sessions.c.token == token_hash(token), sessions.c.expires >= int(time.time()))
         )
         with self._store.reader.connect() as connection:
             row = connection.execute(chosen).one_or_none()
-        return None if row is None else Session(row.account, row.name, row.csrf)
+        if row is None:
+            return None
+        if row.name is not None and row.used != _today():
+            with self._store.engine.begin() as connection:
+                used = sa.update(sessions).where(sessions.c.token == token_hash(token)).values(used=_today())
+                connection.execute(used)
+        return Session(row.account, row.owner, row.csrf)
+
+    def list_keys(self, account: int | None = None) -> list[Key]:
+        """The keys of an account, or of all, without the keys themselves."""
+        chosen = (
+            sa.select(sessions, accounts.c.name.label("owner"))
+            .join(accounts, accounts.c.id == sessions.c.account)
+            .where(sessions.c.name.is_not(None), sessions.c.expires >= int(time.time()))
+            .order_by(accounts.c.name, sessions.c.made, sessions.c.name)
+        )
+        if account is not None:
+            chosen = chosen.where(sessions.c.account == account)
+        with self._store.reader.connect() as connection:
+            return [_key(row) for row in connection.execute(chosen)]
+
+    def revoke(self, handle: str, account: int | None = None) -> Key:
+        """End the key of a handle, of an account or of any."""
+        revoked = [one for one in self.list_keys(account) if one.handle == handle]
+        if len(revoked) != 1:
+            raise AccessError("there is no key of this handle", hint="see: maskwell survey keys", status=404)
+        with self._store.engine.begin() as connection:
+            tokens = connection.execute(sa.select(sessions.c.token).where(sessions.c.name.is_not(None))).scalars()
+            gone = [token for token in tokens if _handle(token) == handle]
+            connection.execute(sa.delete(sessions).where(sessions.c.token.in_(gone)))
+        return revoked[0]
 
     def sign_out(self, token: str) -> None:
         """End a session."""
@@ -255,30 +355,77 @@ def _new_link(connection: sa.Connection, account: int | None) -> str:
     return token
 
 
-class _Limit:
-    """So many events of a name within a time; kept in memory, forgotten when the process ends."""
+def _check_password(password: str) -> None:
+    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+        raise AccessError(
+            f"a password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters",
+            hint="take a sentence you can remember",
+        )
 
-    def __init__(self, most: int, seconds: int) -> None:
-        self._most, self._seconds = most, seconds
-        self._events: dict[str, list[float]] = {}
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _key(row: Any) -> Key:
+    expires = datetime.fromtimestamp(row.expires, UTC).date()
+    return Key(_handle(row.token), row.owner, row.name, row.made, row.used, expires)
+
+
+def _handle(token: bytes) -> str:
+    """What a key is called by: a hash of the hash that is kept, so that nothing of the key can be found from it."""
+    return hashlib.sha256(bytes(token)).hexdigest()[:HANDLE_DIGITS]
+
+
+class Waits:
+    """Who has to wait after wrong passwords: kept in memory, by address and name, and forgotten after an hour.
+
+    Nobody is locked out: a wait ends, and it is that of one address. Addresses are neither logged nor stored.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._wrong: dict[tuple[str, str], tuple[int, float]] = {}
         self._lock = threading.Lock()
 
-    def take(self, name: str) -> bool:
-        """Count one more before it happens, so that many at once are no way around; False where it is not allowed."""
-        with self._lock:
-            recent = self._recent(name)
-            if len(recent) >= self._most:
-                return False
-            self._events[name] = [*recent, time.monotonic()]
-            if len(self._events) > 10_000:
-                self._events = {key: left for key in self._events if (left := self._recent(key))}
-            return True
+    @contextmanager
+    def one_try(self, address: str, name: str) -> Iterator[Callable[[], None]]:
+        """One try, which is wrong unless it is called right; AccessError while a wait lasts.
 
-    def give_back(self, name: str) -> None:
-        """The last one was none."""
+        It is counted before the password is looked at, so that many at once are no way around.
+        """
         with self._lock:
-            self._events[name] = self._recent(name)[:-1]
+            self._begin((address, name))
+        yield lambda: self._forget((address, name))
 
-    def _recent(self, name: str) -> list[float]:
-        now = time.monotonic()
-        return [at for at in self._events.get(name, []) if now - at < self._seconds]
+    def _begin(self, who: tuple[str, str]) -> None:
+        now = self._clock()
+        wrong, last = self._wrong.pop(who, (0, now))
+        if now - last > FORGET:
+            wrong = 0
+        left = last + wait_after(wrong) - now
+        if left > 0:
+            self._wrong[who] = (wrong, last)
+            seconds = math.ceil(left)
+            raise AccessError(
+                "there were too many wrong passwords from here",
+                hint=f"wait {seconds} {'second' if seconds == 1 else 'seconds'}",
+                status=429,
+                wait=seconds,
+            )
+        self._wrong[who] = (wrong + 1, now)
+        if len(self._wrong) > MOST_REMEMBERED:
+            self._wrong.pop(next(iter(self._wrong)))  # that of longest ago
+
+    def _forget(self, who: tuple[str, str]) -> None:
+        with self._lock:
+            self._wrong.pop(who, None)
+
+
+def wait_after(wrong: int) -> int:
+    """Seconds to wait after so many wrong passwords.
+
+    >>> [wait_after(wrong) for wrong in (0, 4, 5, 6, 7, 12, 1000)]
+    [0, 0, 1, 2, 4, 128, 300]
+    """
+    return 0 if wrong < TRIES else min(LONGEST_WAIT, 2 ** min(wrong - TRIES, 20))

@@ -14,11 +14,13 @@ import gzip
 import hashlib
 import json
 import re
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from starlette.applications import Starlette
@@ -83,6 +85,10 @@ LARGEST_BODY = 64 << 10
 BODY_SECONDS = 20
 """How long somebody may take to send a body: whoever sends a byte now and then would hold the connection for ever."""
 
+FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+"""Headers by which a proxy says that a request is not of this machine."""
+
+LONGEST_ADDRESS = 64
 WAIT_SECONDS = 5
 """After which those who were told that the service is busy or its database away may try again."""
 
@@ -329,8 +335,36 @@ async def _health(request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
+def address_of(request: Request, settings: Settings) -> str:
+    """Whom a request comes from: a proxy that is believed says so; of an IPv6 address the half that is a network's."""
+    address = "" if request.client is None else request.client.host
+    if settings.proxy and address == settings.proxy:
+        address = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or address
+    with suppress(ValueError):
+        parsed = ip_address(address)
+        return str(ip_network(f"{address}/64", strict=False)) if parsed.version == 6 else str(parsed)
+    return address[:LONGEST_ADDRESS]
+
+
+def _may_watch(request: Request, settings: Settings) -> bool:
+    """Whether somebody may read the counts: with the token, from this machine and past no proxy, or by the settings."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if settings.metrics_token and scheme.lower() == "bearer":
+        return secrets.compare_digest(token.encode(), settings.metrics_token.encode())
+    if settings.metrics == "open":
+        return True
+    is_forwarded = settings.public_url or any(name in request.headers for name in FORWARDED)
+    with suppress(ValueError):
+        return not is_forwarded and request.client is not None and ip_address(request.client.host).is_loopback
+    return False
+
+
 async def _metrics(request: Request) -> Response:
     """Counts since the process began, in the text form that Prometheus reads; nothing about anybody."""
+    if not _may_watch(request, service_of(request).settings):
+        return _error(
+            403, "not-allowed", "these counts are not for everybody", "send the token of the setting metrics_token"
+        )
     intake = service_of(request).intake
     lines = [
         "# TYPE maskwell_reports_accepted_total counter",
@@ -361,7 +395,10 @@ def status_of(error: MaskwellError) -> int:
 
 async def _refused(_: Request | None, error: Exception) -> Response:
     assert isinstance(error, MaskwellError)
-    return _error(status_of(error), error.code, error.message, error.hint or "")
+    response = _error(status_of(error), error.code, error.message, error.hint or "")
+    if "wait" in error.objects:
+        response.headers["Retry-After"] = str(error.objects["wait"])
+    return response
 
 
 async def _busy(_: Request | None, __: Exception) -> Response:

@@ -18,6 +18,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from maskwell.collection.accounts import Accounts
 from maskwell.collection.exports import estimate_command, export_folder
 from maskwell.collection.foreign_exports import Export, read_export
 from maskwell.collection.report_cells import content_of
@@ -238,6 +239,18 @@ class Desk:
         with atomic_file(Path(output), force=False, again="another name") as file:
             file.write(content)
         return {**self._about(stored), "output": str(output), "bytes": len(content)}
+
+    def keys(self) -> dict[str, Any]:
+        """All keys for programs, without the keys themselves."""
+        return {"keys": [key.to_dict() for key in Accounts(self.store).list_keys()]}
+
+    def revoke(self, handle: str) -> dict[str, Any]:
+        """End one key."""
+        return Accounts(self.store).revoke(handle).to_dict()
+
+    def set_password(self, name: str, password: str) -> dict[str, Any]:
+        """Give an account another password; its sessions and keys end."""
+        return {"account": name, "ended": Accounts(self.store).reset_password(name, password)}
 
     def backup(self, output: str | Path) -> dict[str, Any]:
         """Write a copy of the whole database, one state of it, while the service runs."""

@@ -25,7 +25,7 @@ from maskwell.collection.store import Store, StoredSurvey
 from maskwell.collection.survey import Question
 from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, in_spreadsheet
 from maskwell.core.report_data import Counts
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
@@ -341,13 +341,14 @@ def _cell(one: Mapping[str, Any] | None) -> dict[str, float | None]:
 
 
 def results_csv(results: Sequence[QuestionResult], language: str) -> str:
-    """All shares as one table, a row for each answer."""
+    """All shares as one table, a row for each answer; it is for people, and a spreadsheet works nothing in it out."""
     packed = io.StringIO(newline="")
     writer = csv.writer(packed)
     writer.writerow(COLUMNS)
     for result in results:
         card = card_of(result, language)
         for row in card["rows"]:
+            words = [in_spreadsheet(card[key]) for key in ("name", "ask")] + [in_spreadsheet(row["label"])]
             figures = [row["estimate"], row["error"], row["low"], row["high"]]
-            writer.writerow([card["name"], card["ask"], row["label"], *figures, LEVEL, result.n, card["margin"]])
+            writer.writerow([*words, *figures, LEVEL, result.n, card["margin"]])
     return packed.getvalue()

@@ -14,6 +14,7 @@ from maskwell.errors import ParameterError, PlanError
 from maskwell.release.plans.plan_entries import unknown
 
 PREFIX = "MASKWELL_"
+METRICS = ("local", "open")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class Settings:
         The address that respondents type, where a reverse proxy stands before the service; https makes cookies secure.
     session_hours
         How long somebody stays signed in.
+    proxy
+        The address of a proxy whose header X-Forwarded-For is believed; whoever guesses passwords is known by it.
+    metrics
+        Who may read ``/metrics``: "local" this machine, where no proxy stands before the service; "open" everybody.
+    metrics_token
+        Whoever sends it (``Authorization: Bearer``) may read ``/metrics`` from anywhere.
     """
 
     database: str = "sqlite:///maskwell-surveys.db"
@@ -40,6 +47,9 @@ class Settings:
     workers: int = 1
     public_url: str = ""
     session_hours: int = 12
+    proxy: str = ""
+    metrics: str = "local"
+    metrics_token: str = ""
 
     @classmethod
     def load(
@@ -77,6 +87,11 @@ class Settings:
 
 
 def _value(key: str, value: Any, kind: str, where: str) -> Any:
+    if key == "metrics" and value not in METRICS:
+        raise ParameterError(
+            f"{where}: metrics = {shorten(str(value), 20)} is none of {', '.join(METRICS)}",
+            hint='give metrics = "local"',
+        )
     if kind == "str":
         return str(value)
     try:

@@ -422,25 +422,25 @@ class Store:
 
     def _accept(self, connection: sa.Connection, batch: Sequence[Submission]) -> list[Verdict]:
         stored = self._in_turn(connection, {one.survey for one in batch})
-        desks = {key: _Desk(self, connection, one) for key, one in stored.items()}
-        for one in desks.values():
-            one.look(submission.id for submission in batch if submission.survey == one.stored.id)
+        takings = {key: _Taking(self, connection, survey) for key, survey in stored.items()}
+        for key, taking in takings.items():
+            taking.look([one.id for one in batch if one.survey == key])
         spent: set[tuple[int, bytes]] = set()
         verdicts: list[Verdict] = []
         for one in batch:
-            desk = desks.get(one.survey)
-            before = None if desk is None else desk.known.get(one.id)
+            of_survey = takings.get(one.survey)
+            before = None if of_survey is None else of_survey.known.get(one.id)
             if before is not None:
                 verdicts.append("accepted" if before == one.content else "conflict")
-            elif desk is None or desk.stored.state != "open":
+            elif of_survey is None or of_survey.stored.state != "open":
                 verdicts.append("closed")
-            elif not self._spend(connection, one, desk.stored, spent):
+            elif not self._spend(connection, one, of_survey.stored, spent):
                 verdicts.append("invitation")
             else:
-                desk.take(one)
+                of_survey.take(one)
                 verdicts.append("accepted")
-        for desk in desks.values():
-            desk.write()
+        for taking in takings.values():
+            taking.write()
         return verdicts
 
     def _in_turn(self, connection: sa.Connection, ids: Iterable[int]) -> dict[int, StoredSurvey]:
@@ -597,7 +597,7 @@ class Store:
                 yield connection
 
 
-class _Desk:
+class _Taking:
     """Reports of one survey that are taken by one transaction."""
 
     def __init__(self, store: Store, connection: sa.Connection, stored: StoredSurvey) -> None:

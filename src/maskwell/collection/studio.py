@@ -7,7 +7,7 @@ change is a form with the token of the session.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl
@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from maskwell.collection.accounts import AccessError, Accounts, Role, Session
-from maskwell.collection.application import LARGEST_BODY, RESPONDENT_POLICY, Service, read_body, status_of
+from maskwell.collection.application import LARGEST_BODY, RESPONDENT_POLICY, Service, address_of, read_body, status_of
 from maskwell.collection.desk import check_elsewhere
 from maskwell.collection.drafts import consequences, expectations, form_of, survey_text
 from maskwell.collection.embeds import embed_text, field_name
@@ -64,7 +64,7 @@ LARGEST_FORM = 3 * LARGEST + LARGEST_BODY
 """Bytes: a survey file, each of whose bytes may be written as three."""
 
 PASSWORDS_AT_ONCE = 2
-KEY_HOURS = 24 * 365
+DRAFTS_AT_ONCE = 2
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -75,6 +75,7 @@ class Studio:
         self.service = service
         self.accounts = Accounts(service.store, hours=service.settings.session_hours)
         self._passwords: CapacityLimiter | None = None
+        self._drafts: CapacityLimiter | None = None
         self._pages = page_templates()
 
     def routes(self) -> list[BaseRoute]:
@@ -151,7 +152,13 @@ class Studio:
         fields: dict[str, str] = request.state.form
         return fields
 
-    async def _with_password(self, work: Callable[..., Any], *words: str) -> Any:
+    async def _with_draft(self, work: Callable[..., Any], *words: Any) -> Any:
+        """Work on a draft, which may make many designs: few at once, and not in the threads of respondents."""
+        if self._drafts is None:
+            self._drafts = CapacityLimiter(DRAFTS_AT_ONCE)
+        return await to_thread.run_sync(work, *words, limiter=self._drafts)
+
+    async def _with_password(self, work: Callable[..., Any], *words: Any) -> Any:
         """Work that hashes a password: few at once, for each takes 64 MB, and not in the threads of respondents."""
         if self._passwords is None:
             self._passwords = CapacityLimiter(PASSWORDS_AT_ONCE)
@@ -224,7 +231,8 @@ class Studio:
             try:
                 form = await self._form(request, LARGEST_BODY)
                 name, password = form.get("name", ""), form.get("password", "")
-                token = await self._with_password(self.accounts.sign_in, name, password)
+                address = address_of(request, self.service.settings)
+                token = await self._with_password(self.accounts.sign_in, name, password, address)
                 return self._entered(token)
             except AccessError as refused:
                 error = refused
@@ -328,7 +336,7 @@ class Studio:
             return self._builder(session, code, text, None, as_file="as" in request.query_params)
         text = (await self._form(request)).get("text", "").replace("\r\n", "\n")
         try:
-            survey = await run_in_threadpool(Survey.from_toml, text)
+            survey = await self._with_draft(Survey.from_toml, text)
             store = self.service.store
             if code is None:
                 code = await run_in_threadpool(lambda: store.add_survey(survey, text, owner=session.account))
@@ -353,28 +361,45 @@ class Studio:
             raise AccessError("a draft is an object", hint="send what the builder sends", status=400)
         typed = body.get("text")
         try:
-            text = typed if isinstance(typed, str) else await run_in_threadpool(survey_text, body)
+            text = typed if isinstance(typed, str) else await self._with_draft(survey_text, body)
         except MaskwellError as error:
             return JSONResponse({"error": {"message": error.message, "hint": error.hint or ""}})
         planned = [body.get(key) for key in ("n", "share", "margin")]
-        return JSONResponse(await run_in_threadpool(consequences, text, *planned))
+        return JSONResponse(await self._with_draft(consequences, text, *planned))
 
     async def account(self, request: Request, session: Session) -> Response:
-        """Keys for programs, other sessions, and links with which others make accounts."""
-        link = ended = None
+        """Keys for programs, the password, other sessions, and links with which others make accounts."""
+        told: dict[str, Any] = {"link": None, "ended": None, "revoked": None, "error": None}
         if request.method == "POST":
-            wish = (await self._form(request)).get("wish", "")
-            if wish == "link":
-                token = await run_in_threadpool(self.accounts.account_link, session)
-                link = f"{self.service.settings.address}/studio/setup?token={token}"
-            elif wish == "end":
-                ended = await run_in_threadpool(self.accounts.end_others, session, self._token(request) or "")
+            try:
+                told |= await self._granted(await self._form(request), session, self._token(request) or "")
+            except AccessError as error:
+                told["error"] = error
         runs = await run_in_threadpool(self.accounts.runs_service, session)
-        return self.page("account.html", session, runs=runs, link=link, ended=ended)
+        keys = await run_in_threadpool(self.accounts.list_keys, session.account)
+        status = 200 if told["error"] is None else status_of(told["error"])
+        return self.page("account.html", session, status=status, runs=runs, keys=keys, **told)
 
-    async def key(self, _: Request, session: Session) -> Response:
+    async def _granted(self, form: Mapping[str, str], session: Session, token: str) -> dict[str, Any]:
+        """What somebody wished for on the page of their account."""
+        wish = form.get("wish", "")
+        if wish == "link":
+            link = await run_in_threadpool(self.accounts.account_link, session)
+            return {"link": f"{self.service.settings.address}/studio/setup?token={link}"}
+        if wish == "end":
+            return {"ended": await run_in_threadpool(self.accounts.end_others, session, token)}
+        if wish == "revoke":
+            return {"revoked": await run_in_threadpool(self.accounts.revoke, form.get("handle", ""), session.account)}
+        if wish == "password":
+            words = form.get("before", ""), form.get("after", "")
+            change = self.accounts.change_password
+            return {"ended": await self._with_password(change, session, token, *words)}
+        return {}
+
+    async def key(self, request: Request, session: Session) -> Response:
         """A key for programs, shown once."""
-        key = await run_in_threadpool(lambda: self.accounts.begin_session(session.account, hours=KEY_HOURS))
+        form = {} if self._bearer(request) is not None else await self._form(request)
+        key = await run_in_threadpool(self.accounts.make_key, session.account, form.get("name", ""))
         return self.page("key.html", session, key=key)
 
     async def change(self, request: Request, session: Session) -> Response:

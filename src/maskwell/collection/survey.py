@@ -22,7 +22,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.documents import fingerprint_of, from_toml, read_document
 from maskwell.core.exact import Parity, to_text
 from maskwell.core.labels import texts
-from maskwell.core.phrases import fault_of, shorten
+from maskwell.core.phrases import fault_of, is_formula, shorten
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.wire import design_from_dict, read_design
@@ -399,6 +399,7 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
     if design is not None:
         _check_estimable(design, where)
     labels = labels if design is None else tuple(texts(one)[0] for one in design.inputs.labels)
+    _check_cells(name, labels, design)
     if len(set(labels)) < len(labels):
         raise PlanError(f"{where}: two answers of the design are written alike", hint="give them different labels")
     question = Question(
@@ -411,6 +412,17 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
     )
     _check_condition(question, before)
     return question
+
+
+def _check_cells(name: str, labels: Sequence[str], design: Design | None) -> None:
+    """Raise where a spreadsheet would work out a name or a label: exports hold them as they are."""
+    reported = () if design is None or isinstance(design, SetDesign) else design.outputs.labels  # type: ignore[union-attr]
+    for cell in (name, *labels, *(texts(one)[0] for one in reported)):
+        if is_formula(cell):
+            raise PlanError(
+                f"question {name!r}: {shorten(cell, 30)!r} begins as a formula does, with =, +, - or @",
+                hint="begin it with a letter or a digit: spreadsheets would work it out",
+            )
 
 
 def _check_size(k: int, where: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.support.collecting import BY_INVITATION, SURVEY, opened, submission
 
-from maskwell.collection.accounts import TRIES, AccessError, Accounts
+from maskwell.collection.accounts import TRIES, AccessError, Accounts, Waits
 from maskwell.collection.application import LARGEST_BODY, create_app
 from maskwell.collection.drafts import consequences
 from maskwell.collection.settings import Settings
@@ -180,11 +180,61 @@ def test_ids_are_of_one_survey(store: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["ada ", " ada", "ada\t", "\u2003ada"])
-def test_blanks_around_a_name_give_no_further_tries(client: TestClient, name: str) -> None:
+def test_blanks_around_a_name_give_no_further_tries(
+    client: TestClient, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("maskwell.collection.accounts.wait_after", long_wait)
     for _ in range(TRIES):
         assert sign_in(client, password="wrong password").status_code == 403
     assert sign_in(client, name, "wrong password").status_code == 429
     assert sign_in(client).status_code == 429
+
+
+def test_a_wait_grows_and_ends(store: Store) -> None:
+    now = [1000.0]
+    accounts = Accounts(store)
+    accounts._waits = Waits(lambda: now[0])
+    accounts.add("ada", "a long password")
+    for _ in range(TRIES):
+        with pytest.raises(AccessError, match="name or password is wrong"):
+            accounts.sign_in("ada", "wrong password", "192.0.2.1")
+    for wait in (1, 2, 4, 8):
+        with pytest.raises(AccessError, match="too many") as refused:
+            accounts.sign_in("ada", "a long password", "192.0.2.1")
+        assert refused.value.hint == f"wait {wait} second{'s' if wait > 1 else ''}"
+        now[0] += wait
+        with pytest.raises(AccessError, match="name or password is wrong"):
+            accounts.sign_in("ada", "wrong password", "192.0.2.1")
+    now[0] += 16
+    assert accounts.session(accounts.sign_in("ada", "a long password", "192.0.2.1"))
+    with pytest.raises(AccessError, match="name or password is wrong"):  # the right one begins anew
+        accounts.sign_in("ada", "wrong password", "192.0.2.1")
+
+
+def long_wait(wrong: int) -> int:
+    """So that a slow machine changes nothing."""
+    return 0 if wrong < TRIES else 1000
+
+
+def test_a_stranger_keeps_nobody_waiting_but_themselves(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maskwell.collection.accounts.wait_after", long_wait)
+    accounts = Accounts(store)
+    accounts.add("ada", "a long password")
+    for _ in range(3 * TRIES):
+        with pytest.raises(AccessError):
+            accounts.sign_in("ada", "wrong password", "192.0.2.66")
+    with pytest.raises(AccessError, match="too many"):
+        accounts.sign_in("ada", "a long password", "192.0.2.66")
+    assert accounts.session(accounts.sign_in("ada", "a long password", "192.0.2.1"))
+
+
+def test_waits_do_not_fill_the_memory(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maskwell.collection.accounts.MOST_REMEMBERED", 20)
+    accounts = Accounts(store)
+    for number in range(50):
+        with pytest.raises(AccessError):
+            accounts.sign_in("ada", "wrong password", f"192.0.2.{number}")
+    assert len(accounts._waits._wrong) <= 20
 
 
 def test_right_passwords_are_no_tries(client: TestClient) -> None:
@@ -192,8 +242,9 @@ def test_right_passwords_are_no_tries(client: TestClient) -> None:
         assert sign_in(client).status_code == 303
 
 
-def test_tries_are_counted_before_the_password_is_looked_at(store: Store) -> None:
+def test_tries_are_counted_before_the_password_is_looked_at(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a hundred at once are no way around the limit."""
+    monkeypatch.setattr("maskwell.collection.accounts.wait_after", long_wait)
     accounts = Accounts(store)
     seen: list[int] = []
 
