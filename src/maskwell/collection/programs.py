@@ -65,12 +65,14 @@ _SURVEY = {
         "address": {"type": "string"},
     },
 }
+MOST_INVITATIONS = 100_000
+_ALL = "/api/admin/surveys"
+_ONE = f"{_ALL}/{{code}}"
 _CODE = {"name": "code", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
 def document(address: str) -> dict[str, Any]:
     """All of it."""
-    one = "/api/admin/surveys/{code}"
     return {
         "openapi": "3.1.0",
         "info": {
@@ -83,120 +85,117 @@ def document(address: str) -> dict[str, Any]:
             "schemas": {"Error": _ERROR, "Submission": _SUBMISSION, "Survey": _SURVEY},
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
-        "paths": {
-            "/health": {
-                "get": _operation(
-                    "Whether the service and its database answer.",
-                    {"200": _content({}), "503": _refusal("The database is away.")},
-                )
-            },
-            "/s/{code}/survey.json": {
-                "parameters": [_CODE],
-                "get": _operation(
-                    "The survey document: questions, designs and fingerprint.",
-                    {"200": _content({}), "404": _refusal("No such survey.")},
-                ),
-            },
-            "/api/surveys/{code}/reports": {
-                "parameters": [_CODE],
-                "post": _operation(
-                    "Send the reports of one person; sending the same again changes nothing.",
-                    {
-                        "200": _content({"type": "object", "properties": {"received": {"const": True}}}),
-                        **_refusals(400, 403, 404, 408, 409, 413, 415, 422, 503),
-                    },
-                    body={"$ref": "#/components/schemas/Submission"},
-                ),
-            },
-            "/api/surveys/{code}/invitation": {
-                "parameters": [_CODE],
-                "post": _operation(
-                    "Whether an invitation can still be used.",
-                    {
-                        "200": _content({"type": "object", "properties": {"usable": {"type": "boolean"}}}),
-                        **_refusals(400, 404, 413, 415, 422),
-                    },
-                    body={
-                        "type": "object",
-                        "required": ["invitation"],
-                        "properties": {"invitation": {"type": "string"}},
-                    },
-                ),
-            },
-            "/api/admin/surveys": {
-                "get": _operation("Your surveys.", {"200": _content({}), **_refusals(401)}, key=True),
-                "post": _operation(
-                    "Keep a survey file as a draft.",
-                    {"201": _content(_ref("Survey")), **_refusals(400, 401, 413, 415, 422)},
-                    body={"type": "object", "required": ["survey"], "properties": {"survey": {"type": "string"}}},
-                    key=True,
-                ),
-            },
-            one: {
-                "parameters": [_CODE],
-                "get": _operation("One survey.", {"200": _content(_ref("Survey")), **_refusals(401, 404)}, key=True),
-                "delete": _operation(
-                    "Delete it for good.", {"200": _content(_ref("Survey")), **_refusals(401, 403, 404)}, key=True
-                ),
-            },
-            f"{one}/state": {
-                "parameters": [_CODE],
-                "put": _operation(
-                    "Open or close it.",
-                    {"200": _content(_ref("Survey")), **_refusals(400, 401, 403, 404, 413, 415, 422)},
-                    body={
-                        "type": "object",
-                        "required": ["state"],
-                        "properties": {"state": {"enum": ["open", "closed"]}},
-                    },
-                    key=True,
-                ),
-            },
-            f"{one}/invitations": {
-                "parameters": [_CODE],
-                "post": _operation(
-                    "Make single-use tokens.",
-                    {"200": _content({}), **_refusals(400, 401, 403, 404, 413, 415, 422)},
-                    body={
-                        "type": "object",
-                        "required": ["count"],
-                        "properties": {"count": {"type": "integer", "minimum": 1, "maximum": 100000}},
-                    },
-                    key=True,
-                ),
-            },
-            f"{one}/results": {
-                "parameters": [_CODE],
-                "get": _operation("Shares so far.", {"200": _content({}), **_refusals(401, 404, 422)}, key=True),
-            },
-            f"{one}/table": {
-                "parameters": [
-                    _CODE,
-                    *(
-                        {"name": name, "in": "query", "required": True, "schema": {"type": "string"}}
-                        for name in ("first", "second")
-                    ),
-                ],
-                "get": _operation(
-                    "Two questions together.", {"200": _content({}), **_refusals(401, 404, 422)}, key=True
-                ),
-            },
-            f"{one}/export": {
-                "parameters": [
-                    _CODE,
-                    {"name": "format", "in": "query", "schema": {"enum": ["csv", "parquet", "sav", "dta"]}},
-                ],
-                "get": _operation(
-                    "Everything as an archive.",
-                    {
-                        "200": {"description": "A zip file.", "content": {"application/zip": {}}},
-                        **_refusals(401, 404, 422),
-                    },
-                    key=True,
-                ),
-            },
+        "paths": {**_for_respondents(), **_for_surveys(), **_for_states(), **_for_results()},
+    }
+
+
+def _for_respondents() -> dict[str, Any]:
+    """What everybody may ask."""
+    well = {"200": _content({}), "503": _refusal("The database is away.")}
+    found = {"200": _content({}), "404": _refusal("No such survey.")}
+    received = {
+        "200": _content(_object(received={"const": True})),
+        **_refusals(400, 403, 404, 408, 409, 413, 415, 422, 503),
+    }
+    usable = {"200": _content(_object(usable={"type": "boolean"})), **_refusals(400, 404, 408, 413, 415, 422)}
+    return {
+        "/health": {"get": _operation("Whether the service and its database answer.", well)},
+        "/s/{code}/survey.json": {
+            "parameters": [_CODE],
+            "get": _operation("The survey document: questions, designs and fingerprint.", found),
+        },
+        "/api/surveys/{code}/reports": {
+            "parameters": [_CODE],
+            "post": _operation(
+                "Send the reports of one person; sending the same again changes nothing.",
+                received,
+                body=_ref("Submission"),
+            ),
+        },
+        "/api/surveys/{code}/invitation": {
+            "parameters": [_CODE],
+            "post": _operation(
+                "Whether an invitation can still be used.", usable, body=_needs(invitation={"type": "string"})
+            ),
         },
     }
+
+
+def _for_surveys() -> dict[str, Any]:
+    """Surveys: list, add, see, delete."""
+    survey = _content(_ref("Survey"))
+    return {
+        _ALL: {
+            "get": _operation("Your surveys.", {"200": _content({}), **_refusals(401)}, key=True),
+            "post": _operation(
+                "Keep a survey file as a draft.",
+                {"201": survey, **_refusals(400, 401, 408, 413, 415, 422)},
+                body=_needs(survey={"type": "string"}),
+                key=True,
+            ),
+        },
+        _ONE: {
+            "parameters": [_CODE],
+            "get": _operation("One survey.", {"200": survey, **_refusals(401, 404)}, key=True),
+            "delete": _operation("Delete it for good.", {"200": survey, **_refusals(401, 403, 404)}, key=True),
+        },
+    }
+
+
+def _for_states() -> dict[str, Any]:
+    """What changes an open survey."""
+    refused = _refusals(400, 401, 403, 404, 408, 413, 415, 422)
+    count = {"type": "integer", "minimum": 1, "maximum": MOST_INVITATIONS}
+    return {
+        f"{_ONE}/state": {
+            "parameters": [_CODE],
+            "put": _operation(
+                "Open or close it.",
+                {"200": _content(_ref("Survey")), **refused},
+                body=_needs(state={"enum": ["open", "closed"]}),
+                key=True,
+            ),
+        },
+        f"{_ONE}/invitations": {
+            "parameters": [_CODE],
+            "post": _operation(
+                "Make single-use tokens.", {"200": _content({}), **refused}, body=_needs(count=count), key=True
+            ),
+        },
+    }
+
+
+def _for_results() -> dict[str, Any]:
+    """What was collected, as far as the survey shows it."""
+    told, refused = {"200": _content({})}, _refusals(401, 404, 422)
+    archive = {"200": {"description": "A zip file.", "content": {"application/zip": {}}}}
+    two = [_query(name, {"type": "string"}, required=True) for name in ("first", "second")]
+    return {
+        f"{_ONE}/results": {
+            "parameters": [_CODE],
+            "get": _operation("Shares so far.", {**told, **refused}, key=True),
+        },
+        f"{_ONE}/table": {
+            "parameters": [_CODE, *two],
+            "get": _operation("Two questions together.", {**told, **refused}, key=True),
+        },
+        f"{_ONE}/export": {
+            "parameters": [_CODE, _query("format", {"enum": list(EXPORTS)})],
+            "get": _operation("Everything as an archive.", {**archive, **refused}, key=True),
+        },
+    }
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def _needs(**properties: Any) -> dict[str, Any]:
+    return {**_object(**properties), "required": [*properties]}
+
+
+def _query(name: str, schema: dict[str, Any], *, required: bool = False) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": required, "schema": schema}
 
 
 def _ref(name: str) -> dict[str, str]:
@@ -238,9 +237,6 @@ def _operation(
     return {"summary": summary, **sent, "responses": responses, **({"security": [{"key": []}]} if key else {})}
 
 
-MOST_INVITATIONS = 100_000
-
-
 class Programs:
     """Handlers of ``/api``, for those who hold a key."""
 
@@ -250,18 +246,17 @@ class Programs:
 
     def routes(self) -> list[BaseRoute]:
         """All addresses."""
-        one = "/api/admin/surveys/{code}"
         return [
             Route("/openapi.json", self.openapi),
-            Route("/api/admin/surveys", self.with_key(self.list), methods=["GET"]),
-            Route("/api/admin/surveys", self.with_key(self.add), methods=["POST"]),
-            Route(one, self.with_key(self.show), methods=["GET"]),
-            Route(one, self.with_key(self.delete), methods=["DELETE"]),
-            Route(f"{one}/state", self.with_key(self.move), methods=["PUT"]),
-            Route(f"{one}/invitations", self.with_key(self.invite), methods=["POST"]),
-            Route(f"{one}/results", self.with_key(self.results), methods=["GET"]),
-            Route(f"{one}/table", self.with_key(self.table), methods=["GET"]),
-            Route(f"{one}/export", self.with_key(self.export), methods=["GET"]),
+            Route(_ALL, self.with_key(self.list), methods=["GET"]),
+            Route(_ALL, self.with_key(self.add), methods=["POST"]),
+            Route(_ONE, self.with_key(self.show), methods=["GET"]),
+            Route(_ONE, self.with_key(self.delete), methods=["DELETE"]),
+            Route(f"{_ONE}/state", self.with_key(self.move), methods=["PUT"]),
+            Route(f"{_ONE}/invitations", self.with_key(self.invite), methods=["POST"]),
+            Route(f"{_ONE}/results", self.with_key(self.results), methods=["GET"]),
+            Route(f"{_ONE}/table", self.with_key(self.table), methods=["GET"]),
+            Route(f"{_ONE}/export", self.with_key(self.export), methods=["GET"]),
         ]
 
     def with_key(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from maskwell.core.report_data import Counts
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, UnknownCategoryError
+from maskwell.estimation.share_estimate import DOUBTFUL, Flag
 from maskwell.planning.sample_size import margin_of, needed_n
 from maskwell.verbs.estimate import EstimateResult, estimate
 
@@ -166,17 +166,12 @@ def report_label(question: Question, report: str) -> Any:
 
 
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-DOUBTFUL = 0.05
-"""Below this chance of the farthest estimate, the page asks to look again."""
-
 NO_WIDTH = 1e-6
 """An interval narrower than this is none: all reports were the same, which says nothing about their spread."""
 
 STEPS = 40
 COLUMNS = ("question", "asked", "answer", "share", "standard_error", "low", "high", "level", "reports", "margin")
 
-_MISFIT = "these reports do not fit the design"
-_BOUNDARY = re.compile(r"boundary test: .*?\bp (?:is about|=) ([0-9.]+(?:e-?[0-9]+)?)")
 NO_INTERVAL = "The reports are too much alike for an interval. It appears with more of them."
 SMALL_SAMPLING = "The sampling part of the error is too small to be told from zero: nearly all of it is randomization."
 
@@ -260,14 +255,14 @@ def fit_of(question: Question, flags: Sequence[str], n: int) -> dict[str, str]:
     """Whether the reports look as the design makes them look, in words."""
     if question.design is None or n < 2:
         return {"state": "", "words": ""}
-    if any(flag.startswith(_MISFIT) for flag in flags):
+    if any(_kind(flag) == "misfit" for flag in flags):
         return {
             "state": "misfit",
             "words": "The reports do not fit the design: an estimate lies farther outside 0 to 100 % than chance "
             "explains. Another design may have been used, labels may be swapped, or instructions were not followed. "
             "Find out before you use these shares.",
         }
-    tested = [float(found.group(1)) for flag in flags if (found := _BOUNDARY.search(flag))]
+    tested = [flag.chance for flag in flags if isinstance(flag, Flag) and flag.chance is not None]
     if tested and min(tested) < DOUBTFUL:
         return {
             "state": "doubt",
@@ -280,14 +275,14 @@ def fit_of(question: Question, flags: Sequence[str], n: int) -> dict[str, str]:
 
 
 def notes_of(flags: Sequence[str], *, has_intervals: bool) -> list[str]:
-    """The other remarks of the estimate, in the words of the page."""
-    notes = [] if has_intervals else [NO_INTERVAL]
-    for flag in flags:
-        is_told = flag.startswith((_MISFIT, "a standard error is zero", "no interval where"))
-        if is_told or "outside [0, 1]" in flag or _BOUNDARY.search(flag):
-            continue
-        notes.append(SMALL_SAMPLING if flag.startswith("the sampling part of a variance") else flag)
-    return notes
+    """The other remarks of the estimate, in the words of the page; it speaks of fit and intervals elsewhere."""
+    told = {None, "small-sampling"}
+    others = [SMALL_SAMPLING if _kind(flag) else str(flag) for flag in flags if _kind(flag) in told]
+    return others if has_intervals else [NO_INTERVAL, *others]
+
+
+def _kind(flag: str) -> str | None:
+    return flag.kind if isinstance(flag, Flag) else None
 
 
 def shrinking(reached: float, n: int, margin: float) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import GAP, Maximum, maximise
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Sample
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Flag, Sample
 
 WRITTEN_LIMIT = 10**7
 
@@ -200,7 +200,8 @@ def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
     raw = estimate_by_moments(counts, design)
     if design.reports_are_sets:
         raise _no_sets(design)
-    kept = tuple(flag for flag in raw.flags if "outside [0, 1]" in flag or "boundary test" in flag)
+    about_fit = ("misfit", "outside", "boundary")
+    kept = tuple(flag for flag in raw.flags if isinstance(flag, Flag) and flag.kind in about_fit)
     estimate = likelihood_of([Sample(counts, design)], raw.pi_hat)
     return replace(estimate, flags=(*estimate.flags, *(f"moments: {flag}" for flag in kept)))
 

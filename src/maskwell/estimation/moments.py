@@ -25,6 +25,7 @@ from maskwell.estimation.share_estimate import (
     COVARIANCE_LIMIT,
     DOUBTFUL,
     Estimate,
+    Flag,
     Sample,
     chance_of_farthest,
     flags_of_moments,
@@ -135,7 +136,7 @@ def _boundary_test(
         p = chance_of_farthest(pi_hat, variance, error, steps)
         said = f"p is about {Printed(p):.2g} for the farthest of {design.k:,} estimates"
         said += " (a test of fit takes all together)"
-    return (f"boundary test: {said}{NOT_FOLLOWED if p < DOUBTFUL else ''}",)
+    return (Flag(f"boundary test: {said}{NOT_FOLLOWED if p < DOUBTFUL else ''}", "boundary", chance=p),)
 
 
 def _tail_of_two(counts: Counts, design: Design) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -420,6 +420,30 @@ ROUNDING = 1e-12
 
 DOUBTFUL = 0.05
 
+FlagKind: TypeAlias = Literal["misfit", "outside", "boundary", "no-error", "no-interval", "small-sampling"]
+
+
+class Flag(str):
+    """A remark for people that says to programs what it is about: they need not look at its words.
+
+    >>> flag = Flag("boundary test: p = 0.03", "boundary", chance=0.03)
+    >>> print(flag, flag.kind, flag.chance)
+    boundary test: p = 0.03 boundary 0.03
+    """
+
+    __slots__ = ("chance", "kind")
+    kind: FlagKind
+    chance: float | None
+
+    def __new__(cls, words: str, kind: FlagKind, *, chance: float | None = None) -> Flag:
+        """Words with their kind, and for a test the chance of what was seen."""
+        flag = super().__new__(cls, words)
+        flag.kind, flag.chance = kind, chance
+        return flag
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, FlagKind], dict[str, float | None]]:
+        return (str(self), self.kind), {"chance": self.chance}
+
 
 def flags_of_moments(
     pi_hat: Real,
@@ -440,23 +464,25 @@ def flags_of_moments(
     n_outside = int(is_outside(pi_hat).sum())
     if error is None:
         error = np.sqrt(np.maximum(0, np.maximum(variance, variance - sampling)))
-    flags = []
+    flags: list[str] = []
     if n_outside and chance_of_farthest(pi_hat, variance, error, steps) < NormalDist().cdf(-MISFIT):
-        flags.append(
+        words = (
             "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
             "the one used, labels may be swapped, or respondents did not follow the instructions"
         )
+        flags.append(Flag(words, "misfit"))
     elif n_outside:
-        flags.append(
+        words = (
             f"{n_outside} of {len(pi_hat)} estimates outside [0, 1], as unbiased estimates of small shares may be; "
             "do not cut them"
         )
+        flags.append(Flag(words, "outside"))
     if (variance <= ROUNDING / n).any():
-        flags.append("a standard error is zero or not defined: too little variation in the reports for an interval")
+        words = "a standard error is zero or not defined: too little variation in the reports for an interval"
+        flags.append(Flag(words, "no-error"))
     if (sampling < -ROUNDING).any():
-        flags.append(
-            "the sampling part of a variance is estimated below zero: it is a small difference of two estimates"
-        )
+        words = "the sampling part of a variance is estimated below zero: it is a small difference of two estimates"
+        flags.append(Flag(words, "small-sampling"))
     if not full:
         flags.append(f"covariances are left out: more than {COVARIANCE_LIMIT} categories")
     return tuple(flags)

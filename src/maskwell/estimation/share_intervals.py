@@ -23,13 +23,13 @@ import numpy as np
 from maskwell.core.arguments import Real, check_level
 from maskwell.errors import ParameterError
 from maskwell.estimation.likelihood_intervals import LIMIT, bootstrap, profile
-from maskwell.estimation.share_estimate import Estimate, Intervals
+from maskwell.estimation.share_estimate import Estimate, Flag, Intervals
 
 if TYPE_CHECKING:
     from maskwell.designs.design import Design
 
 
-UNDEFINED = "no interval where a standard error is not defined"
+UNDEFINED = Flag("no interval where a standard error is not defined", "no-interval")
 
 
 def wald(estimate: Estimate, level: float) -> Intervals:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.support.collecting import SURVEY, opened, submission
 
 from maskwell.collection.drafts import consequences, form_of, survey_text, unit_variance
 from maskwell.collection.results import (
     NO_INTERVAL,
+    SMALL_SAMPLING,
     axis_of,
     card_of,
     fit_of,
@@ -22,8 +26,12 @@ from maskwell.collection.results import (
 )
 from maskwell.collection.store import Store
 from maskwell.collection.survey import Survey
+from maskwell.core.report_data import Counts
 from maskwell.errors import PlanError
+from maskwell.estimation.moments import estimate_by_moments
+from maskwell.estimation.share_estimate import Flag
 from maskwell.planning.sample_size import plan_sample
+from maskwell.verbs.make_design import make_design
 
 FORM: dict[str, Any] = {
     "title": "Work",
@@ -168,18 +176,35 @@ def test_odd_numbers_fall_back(odd: Any) -> None:
 
 def test_fit_is_told_in_words() -> None:
     question = Survey.from_toml(survey_text(FORM)).questions[1]
-    misfit = "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design"
-    two = "boundary test: G2 = 5.10, p = 0.024: perhaps the instructions were not followed"
-    more = "boundary test: p is about 0.72 for the farthest of 6 estimates (a test of fit takes all together)"
-    tiny = "boundary test: p is about 3e-07 for the farthest of 6 estimates"
+    misfit = Flag("words that may change", "misfit")
+    two, more, tiny = (Flag("others", "boundary", chance=p) for p in (0.024, 0.72, 3e-7))
     states = [fit_of(question, flags, 9)["state"] for flags in ([misfit, tiny], [two], [tiny], [more], [])]
     assert states == ["misfit", "doubt", "doubt", "fits", "fits"]
     assert "p = 0.72" in fit_of(question, [more], 9)["words"]
     assert fit_of(question, [], 1)["words"] == ""
-    told = [misfit, more, "1 of 3 estimates outside [0, 1], as", "a standard error is zero or not defined: too little"]
+    told = [misfit, more, Flag("a", "outside"), Flag("b", "no-error"), Flag("c", "no-interval")]
     assert notes_of(told, has_intervals=True) == []
     assert notes_of(told, has_intervals=False) == [NO_INTERVAL]
-    assert notes_of(["something else"], has_intervals=True) == ["something else"]
+    assert notes_of(["something else", Flag("d", "small-sampling")], has_intervals=True) == [
+        "something else",
+        SMALL_SAMPLING,
+    ]
+
+
+def test_what_an_estimate_remarks_is_known_without_its_words() -> None:
+    design = make_design("warner", p="0.8")
+    far, near, none = (
+        estimate_by_moments(Counts(np.array(counts), sum(counts), design.fingerprint), design).flags
+        for counts in ([10, 990], [190, 810], [500, 500])
+    )
+    kinds = [[flag.kind for flag in flags if isinstance(flag, Flag)] for flags in (far, near, none)]
+    assert kinds[0][0] == "misfit"
+    assert kinds[1][0] == "outside"
+    assert all("boundary" in some for some in kinds[:2])
+    assert "boundary" not in kinds[2]
+    (tested,) = [flag for flag in near if isinstance(flag, Flag) and flag.kind == "boundary"]
+    assert 0.05 < (tested.chance or 0) < 1
+    assert (copy.copy(tested), pickle.loads(pickle.dumps(tested)).chance) == (tested, tested.chance)
 
 
 def test_reports_that_are_all_alike_make_no_interval(store: Store) -> None:
