@@ -12,7 +12,7 @@ many that belong to one leaf.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -22,6 +22,7 @@ ROOM = 960
 FILLED = 480
 """Characters of the lines of a leaf, on average; one that was not split for long holds up to twice as many."""
 
+_ID_DIGITS = 32
 SPAN = 1 << 32
 """Places that belong to one survey; its leaves are numbered from the first of them."""
 
@@ -42,9 +43,40 @@ def lines_of(leaf: str) -> list[str]:
     return leaf.split("\n")[:-1]
 
 
+def record_lines(records: Mapping[bytes, str]) -> list[str]:
+    """Lines of reports: the id in hexadecimal digits, a blank, the content, which has none."""
+    return [f"{key.hex()} {content}" for key, content in records.items()]
+
+
+def records_of(leaves: Iterable[str]) -> dict[bytes, str]:
+    """The reports of leaves, by their ids.
+
+    >>> leaf = leaf_text(record_lines({bytes(16): "0,1", bytes(15) + b"a": ",1"}))
+    >>> records_of([leaf]) == {bytes(16): "0,1", bytes(15) + b"a": ",1"}, content_at(leaf, bytes(16))
+    (True, '0,1')
+    """
+    return {id_of(line): line[_ID_DIGITS + 1 :] for leaf in leaves for line in lines_of(leaf)}
+
+
+def id_of(line: str) -> bytes:
+    """The id of a line of reports."""
+    return bytes.fromhex(line[:_ID_DIGITS])
+
+
+def content_at(leaf: str, key: bytes) -> str | None:
+    """What stands under an id; the only blank of a line stands behind its id."""
+    at = leaf.find(f"{key.hex()} ")
+    return None if at < 0 else leaf[at + _ID_DIGITS + 1 : leaf.index("\n", at)]
+
+
+def counts_of(lines: Iterable[str]) -> dict[str, int]:
+    """The counts of cells, from lines of a cell, a blank and its count."""
+    return {cell: int(count) for cell, _, count in (line.rpartition(" ") for line in lines)}
+
+
 def load_of(longest: int) -> int:
-    """How many lines a leaf has on average, where the longest has so many characters."""
-    return max(1, FILLED // (longest + 1))
+    """How many reports a leaf has on average, where the longest content has so many characters."""
+    return max(1, FILLED // (_ID_DIGITS + longest + 2))
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,21 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 
-from maskwell.collection.leaves import SPAN, Leaves, leaf_text, lines_of, load_of
+from maskwell.collection.leaves import (
+    SPAN,
+    Leaves,
+    content_at,
+    counts_of,
+    id_of,
+    leaf_text,
+    lines_of,
+    load_of,
+    record_lines,
+    records_of,
+)
 from maskwell.collection.report_cells import Parts, longest_content
 from maskwell.collection.survey import Survey, document_text
-from maskwell.collection.tables import ID_BYTES, SALT_BYTES, holdings, invitations, members, reports, surveys, tallies
+from maskwell.collection.tables import SALT_BYTES, holdings, invitations, members, reports, surveys, tallies
 from maskwell.errors import InputError
 
 T = TypeVar("T")
@@ -54,7 +65,6 @@ _CAN_LOCK = sys.platform != "win32"
 WRITTEN_AT_ONCE = 1_000
 """Leaves that are written anew by one transaction, for which reports on their way wait."""
 
-_ID_DIGITS = 2 * ID_BYTES
 AWAY = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.InternalError, sa.exc.TimeoutError)
 """What is raised where the database does not answer, its disk is full or it has no connection to give."""
 
@@ -465,7 +475,7 @@ class Store:
         """What is held of a survey."""
         row = connection.execute(_HOLDING, {"of": stored.id}).one()
         leaves = Leaves(stored.places.start, bytes(row.salt), row.load)
-        return Holding(leaves, row.size, _records([row.waiting]))
+        return Holding(leaves, row.size, records_of([row.waiting]))
 
     def read(self, connection: sa.Connection, table: sa.Table, places: Collection[int]) -> dict[int, str]:
         """The leaves that stand at these places."""
@@ -487,7 +497,7 @@ class Store:
             added[stored.places.start + stored.parts.leaf(part, cell)][cell] += count
         before = self.read(connection, tallies, added)
         for place, leaf in before.items():
-            added[place].update(_counts(lines_of(leaf)))
+            added[place].update(counts_of(lines_of(leaf)))
         lines = {place: [f"{cell} {count}" for cell, count in cells.items()] for place, cells in added.items()}
         self.put(connection, tallies, lines)
 
@@ -524,7 +534,7 @@ class Store:
         first, end = stored.places.start + leaves.start, stored.places.start + leaves.stop
         chosen = sa.select(tallies.c.lines).where(tallies.c.place >= first, tallies.c.place < end)
         rows = connection.execute(chosen).scalars()
-        return {cell: count for leaf in rows for cell, count in _counts(lines_of(leaf)).items()}
+        return {cell: count for leaf in rows for cell, count in counts_of(lines_of(leaf)).items()}
 
     def contents(self, stored: StoredSurvey) -> Iterator[str]:
         """The contents of all reports that are counted, in an order that tells nothing."""
@@ -544,7 +554,7 @@ class Store:
         at = (reports.c.place >= stored.places.start) & (reports.c.place < stored.places.stop)
         chosen = sa.select(reports).where(at).order_by(reports.c.place).execution_options(stream_results=True)
         for rows in connection.execute(chosen).partitions(READ_AT_ONCE):
-            yield from ((row.place, _records([row.lines])) for row in rows)
+            yield from ((row.place, records_of([row.lines])) for row in rows)
 
     def contents_of(self, stored: StoredSurvey, ids: Collection[bytes]) -> dict[bytes, str]:
         """The contents of those of these submissions that are there."""
@@ -552,7 +562,7 @@ class Store:
             holding = self.held(connection, stored)
             places = {key: holding.leaves.place(key, holding.count) for key in ids}
             leaves = self.read(connection, reports, {*places.values()})
-        contents = {key: _content(leaves.get(place, ""), key) for key, place in places.items()}
+        contents = {key: content_at(leaves.get(place, ""), key) for key, place in places.items()}
         return {key: content for key, content in contents.items() if content is not None}
 
     def recount(self, stored: StoredSurvey) -> dict[str, Counter[str]]:
@@ -614,7 +624,7 @@ class _Taking:
         self._places = {key: leaves.place(key, count) for key in ids}
         self._leaves = self.store.read(self.connection, reports, {*self._places.values()})
         for key, place in self._places.items():
-            content = _content(self._leaves.get(place, ""), key)
+            content = content_at(self._leaves.get(place, ""), key)
             if content is not None:
                 self.known[key] = content
 
@@ -634,8 +644,8 @@ class _Taking:
         lines = {place: lines_of(self._leaves.get(place, "")) for place in kept}
         lines |= {place: [] for place in (*split, *range(leaves.first + before, leaves.first + after))}
         moved = [line for place in split for line in lines_of(self._leaves.get(place, ""))]
-        for line in (*moved, *_lines(self.fresh)):
-            lines[leaves.place(bytes.fromhex(line[:_ID_DIGITS]), after)].append(line)
+        for line in (*moved, *record_lines(self.fresh)):
+            lines[leaves.place(id_of(line), after)].append(line)
         self.store.put(self.connection, reports, lines)
         self._count(size)
 
@@ -643,7 +653,7 @@ class _Taking:
         waiting = {**self.holding.waiting, **self.fresh}
         told = _told(self.stored.survey.results, [*waiting])
         self.store.add_counts(self.connection, self.stored, Counter(waiting.pop(key) for key in told))
-        held = leaf_text(_lines(waiting))
+        held = leaf_text(record_lines(waiting))
         self.connection.execute(_SET_HOLDING, {"of": self.stored.id, "total": size, "held": held})
 
 
@@ -673,26 +683,6 @@ def _cells(stored: StoredSurvey, contents: Mapping[str, int]) -> Counter[tuple[s
     return cells
 
 
-def _lines(records: Mapping[bytes, str]) -> list[str]:
-    return [f"{key.hex()} {content}" for key, content in records.items()]
-
-
-def _records(leaves: Iterable[str]) -> dict[bytes, str]:
-    lines = [line for leaf in leaves for line in lines_of(leaf)]
-    return {bytes.fromhex(line[:_ID_DIGITS]): line[_ID_DIGITS + 1 :] for line in lines}
-
-
-def _content(leaf: str, key: bytes) -> str | None:
-    """What stands under an id; the only blank of a line stands behind its id."""
-    at = leaf.find(f"{key.hex()} ")
-    return None if at < 0 else leaf[at + _ID_DIGITS + 1 : leaf.index("\n", at)]
-
-
-def _counts(lines: Iterable[str]) -> dict[str, int]:
-    pairs = [line.rpartition(" ") for line in lines]
-    return {cell: int(count) for cell, _, count in pairs}
-
-
 def _putting(insert: Any, table: sa.Table) -> sa.Executable:
     """Write rows, new or in place of others; what it returns makes SQLAlchemy send all rows at once."""
     upsert = insert.on_conflict_do_update(index_elements=["place"], set_={"lines": insert.excluded.lines})
@@ -703,7 +693,7 @@ def _putting(insert: Any, table: sa.Table) -> sa.Executable:
 
 def _load(survey: Survey) -> int:
     """Reports in a leaf, on average."""
-    return load_of(_ID_DIGITS + 1 + longest_content(survey))
+    return load_of(longest_content(survey))
 
 
 def _nothing_held() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from maskwell.collection.leaves import SPAN, Leaves, leaf_text, lines_of, load_of
+from maskwell.collection.leaves import SPAN, Leaves, leaf_text, lines_of, load_of, record_lines
 from maskwell.collection.report_cells import Parts
 from maskwell.collection.survey import Survey
 
@@ -59,13 +59,13 @@ def _move_reports(connection: sa.Connection, survey: int) -> None:
     words = {"survey": survey}
     counted = sa.text("SELECT count(*), coalesce(max(length(content)), 0) FROM old_reports WHERE survey = :survey")
     size, longest = connection.execute(counted, words).one()
-    leaves = Leaves(survey * SPAN, secrets.token_bytes(16), load_of(33 + longest))
+    leaves = Leaves(survey * SPAN, secrets.token_bytes(16), load_of(longest))
     rows = connection.execute(sa.text("SELECT id, content FROM old_reports WHERE survey = :survey"), words)
     for some in rows.partitions(AT_ONCE):
         lines: dict[int, list[str]] = {}
         for key, content in some:
             at = leaves.place(bytes(key), leaves.count(size))
-            lines.setdefault(at, []).append(f"{bytes(key).hex()} {content}")
+            lines.setdefault(at, []).extend(record_lines({bytes(key): content}))
         _put(connection, "reports", lines)
     holding = {"salt": leaves.salt, "load": leaves.load, "size": size, "waiting": leaf_text([])}
     columns = "survey, salt, load, size, waiting"
