@@ -2,6 +2,7 @@
 
     python -m bench.collection load [--database sqlite|postgresql] [--seconds 60] [--connections 64] [--workers 2]
     python -m bench.collection live [--reports 10000000]
+    python -m bench.collection order [--database sqlite|postgresql] [--reports 2000]
 
 The service runs as ``maskwell serve`` runs it, every write durable; respondents send from a process of their own
 (`bench/submissions.py`). The rate moves with what else the machine does: the processor time of a thousand submissions
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import secrets
 import signal
 import socket
@@ -36,7 +38,7 @@ from bench.speed import Line
 from bench.submissions import CONTENTS
 from maskwell.collection.leaves import lines_of
 from maskwell.collection.results import question_result, table_result
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store, StoredSurvey, Submission
 from maskwell.collection.survey import Survey
 from maskwell.collection.tables import holdings, reports
 
@@ -253,6 +255,41 @@ def live_line(count: int, bar: str = "100 ms, equal to a recount of 10,000,000")
     )
 
 
+def order_line(kind: str, count: int) -> Line:
+    """What the places of reports in an open survey tell about their order, for reports that come one by one."""
+    with tempfile.TemporaryDirectory() as name, database(kind, Path(name)) as (address, _):
+        store = Store(address)
+        store.create()
+        stored = opened_example(store)
+        keys = [secrets.token_bytes(16) for _ in range(count)]
+        for key in keys:
+            store.accept([Submission(stored.id, key, CONTENTS[key[0] >> 4])])
+        assert store.tidy()
+        places = _places_in_file(Path(name)) if store.is_sqlite else _places_of_rows(store)
+        log = Path(name) / "surveys.db-wal"
+        left = f"{log.stat().st_size} bytes of log" if log.exists() else ""
+        store.close()
+    ranks = np.argsort(np.argsort([places[key.hex()] for key in keys]))
+    correlation = np.corrcoef(ranks, np.arange(count))[0, 1]
+    return Line(
+        f"order of {count:,} reports, {kind}",
+        f"rank correlation {correlation:.3f} {left}",
+        f"by chance alone ± {1 / np.sqrt(count):.3f}",
+        "none",
+    )
+
+
+def _places_in_file(folder: Path) -> dict[str, int]:
+    raw = (folder / "surveys.db").read_bytes()
+    return {found[1].decode(): found.start() for found in re.finditer(rb"([0-9a-f]{32}) [0-9,]+\n", raw)}
+
+
+def _places_of_rows(store: Store) -> dict[str, int]:
+    with store.reader.connect() as connection:
+        leaves = connection.execute(sa.text("SELECT lines FROM reports ORDER BY reports.ctid")).scalars().all()
+    return {line[:32]: at for at, leaf in enumerate(leaves) for line in lines_of(leaf)}
+
+
 def fill(store: Store, stored: StoredSurvey, count: int) -> None:
     """Many reports at once, each leaf written once: quicker than sending them."""
     which = np.random.default_rng(1).integers(0, 16, count)
@@ -262,14 +299,14 @@ def fill(store: Store, stored: StoredSurvey, count: int) -> None:
         places = np.array([leaves.place(bytes(key).ljust(16, b"\0"), leaves.count(count)) for key in keys])
         order = np.argsort(places)
         for some in np.array_split(order, count // 10**5 + 1):
-            _put_lines(store, connection, places[some], keys[some], which[some])
+            _put_lines(store, connection, leaves.room, places[some], keys[some], which[some])
         cells = np.bincount(which, minlength=16).tolist()
         store.add_counts(connection, stored, {CONTENTS[i]: cells[i] for i in range(16)})
         sizes = sa.update(holdings).where(holdings.c.survey == stored.id)
         connection.execute(sizes.values(size=count))
 
 
-def _put_lines(store: Store, connection: sa.Connection, places: Any, keys: Any, which: Any) -> None:
+def _put_lines(store: Store, connection: sa.Connection, room: int, places: Any, keys: Any, which: Any) -> None:
     """Lines into their leaves, which may hold some of those that were written before."""
     lines: dict[int, list[str]] = {}
     for place, key, i in zip(places.tolist(), keys, which.tolist(), strict=True):
@@ -277,7 +314,7 @@ def _put_lines(store: Store, connection: sa.Connection, places: Any, keys: Any, 
     edge = min(lines)
     for place, leaf in store.read(connection, reports, [edge]).items():
         lines[place] += lines_of(leaf)
-    store.put(connection, reports, lines)
+    store.put(connection, reports, lines, room)
 
 
 def lines() -> Iterator[Line]:
@@ -289,15 +326,17 @@ def lines() -> Iterator[Line]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("job", choices=["load", "live"])
+    parser.add_argument("job", choices=["load", "live", "order"])
     parser.add_argument("--database", choices=list(BARS), default="sqlite")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--reports", type=int, default=10**7)
+    parser.add_argument("--reports", type=int)
     args = parser.parse_args()
     if args.job == "live":
-        line = live_line(args.reports)
+        line = live_line(args.reports or 10**7)
+    elif args.job == "order":
+        line = order_line(args.database, args.reports or 2000)
     else:
         line = load_line(args.database, args.seconds, args.connections, args.workers)
     print(f"| {line.job} | {line.result} | {line.compared} | {line.bar} |")

@@ -30,6 +30,7 @@ Role: TypeAlias = Literal["owner", "analyst"]
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
 LONGEST_NAME = 200
 KEY_HOURS = 24 * 365
+LINK_HOURS = 24 * 7
 TRIES = 5
 """Wrong passwords for a name, from one address, that nobody has to wait after."""
 
@@ -123,7 +124,7 @@ class Accounts:
     def enter(self, token: str) -> str:
         """The token of a new session, for a link that signs in."""
         with self._store.engine.begin() as connection:
-            key = (links.c.token == token_hash(token)) & links.c.account.is_not(None)
+            key = _is_valid(token) & links.c.account.is_not(None)
             account = connection.execute(sa.select(links.c.account).where(key)).scalar()
             if account is None or connection.execute(sa.delete(links).where(key)).rowcount != 1:
                 raise AccessError(
@@ -134,7 +135,7 @@ class Accounts:
     def set_up(self, token: str, name: str, password: str) -> int:
         """Make the first account with the one-time token."""
         with self._store.engine.begin() as connection:
-            key = (links.c.token == token_hash(token)) & links.c.account.is_(None)
+            key = _is_valid(token) & links.c.account.is_(None)
             if connection.execute(sa.delete(links).where(key)).rowcount != 1:
                 raise AccessError("this link is not valid any more", hint="restart the service for a new one")
             return self._add(connection, name, password)
@@ -350,9 +351,15 @@ class Accounts:
 
 
 def _new_link(connection: sa.Connection, account: int | None) -> str:
-    token = secrets.token_urlsafe(24)
-    connection.execute(sa.insert(links).values(token=token_hash(token), account=account))
+    token, now = secrets.token_urlsafe(24), int(time.time())
+    connection.execute(sa.delete(links).where(links.c.expires < now))
+    row = {"token": token_hash(token), "account": account, "expires": now + 3600 * LINK_HOURS}
+    connection.execute(sa.insert(links).values(**row))
     return token
+
+
+def _is_valid(token: str) -> sa.ColumnElement[bool]:
+    return (links.c.token == token_hash(token)) & (links.c.expires >= int(time.time()))
 
 
 def _check_password(password: str) -> None:

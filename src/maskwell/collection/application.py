@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from ipaddress import ip_address, ip_network
-from typing import Any
+from typing import Any, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -37,6 +38,7 @@ from maskwell.collection.store import AWAY, NoSurveyError, Store, StoredSurvey, 
 from maskwell.core.documents import from_json
 from maskwell.errors import MaskwellError, ReportError
 
+T = TypeVar("T")
 KINDS = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -110,14 +112,39 @@ HEADERS = {
 }
 
 
+class Few:
+    """Threads for work that takes long or much memory: few at once, and not those of respondents."""
+
+    def __init__(self, most: int = 2) -> None:
+        self._most = most
+        self._limiter: CapacityLimiter | None = None
+
+    async def run(self, work: Callable[..., T], *words: Any) -> T:
+        """Do the work when its turn comes."""
+        if self._limiter is None:  # made inside the loop that it belongs to
+            self._limiter = CapacityLimiter(self._most)
+        return await to_thread.run_sync(work, *words, limiter=self._limiter)
+
+
 class Service:
-    """What all requests share: the store, the thread that writes, the files."""
+    """What all requests share: the store, the thread that writes, the files.
+
+    Attributes
+    ----------
+    passwords
+        Threads that hash passwords: each hash takes 64 MB.
+    drafts
+        Threads that read survey files: one file may make many designs.
+    exports
+        Threads that write archives.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.store = Store(settings.database)
         self.intake = Intake(self.store)
         self.assets = load_assets()
+        self.passwords, self.drafts, self.exports = Few(), Few(), Few()
         self._known: dict[str, StoredSurvey] = {}
 
     def open_survey(self, code: str) -> StoredSurvey:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -26,7 +27,7 @@ from maskwell.collection.results import question_result, report_label
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import StateError, Store, StoredSurvey, Submission
 from maskwell.collection.survey import LARGEST, Question, Survey
-from maskwell.collection.tables import ID_BYTES, holdings, links, metadata, sessions, surveys
+from maskwell.collection.tables import ID_BYTES, accounts, holdings, links, metadata, sessions, surveys
 from maskwell.core.arguments import as_count
 from maskwell.core.atomic import atomic_file
 from maskwell.core.documents import json_form, read_document
@@ -362,19 +363,35 @@ def write_backup(store: Store, output: Path) -> dict[str, Any]:
 
 def read_backup(store: Store, path: Path) -> dict[str, Any]:
     """Read a copy into a database that has no surveys."""
-    if not path.is_file() or path.read_bytes()[:15] != b"SQLite format 3":
+    if not path.is_file() or not _is_sqlite(path):
         raise DataFileError(f"{path} is no backup", hint="give a file that maskwell survey backup wrote")
-    with store.engine.begin() as target:
-        if target.execute(sa.select(surveys.c.id)).first() is not None:
-            raise DataFileError("the database has surveys already", hint="restore into an empty database")
-        copy = Store(f"sqlite:///{path}")
+    with tempfile.TemporaryDirectory() as folder, store.engine.begin() as target:
+        for table in (surveys, accounts):
+            if target.execute(sa.select(table.c.id)).first() is not None:
+                raise DataFileError(f"the database has {table.name} already", hint="restore into an empty database")
+        copied = Path(shutil.copyfile(path, Path(folder) / "copy.db"))  # brought up to date; the backup stays as it is
+        copy = Store(f"sqlite:///{copied}")
         try:
             copy.create()
             with copy.snapshot() as source:
                 _copy(source, target)
         finally:
             copy.close()
+        if not store.is_sqlite:
+            _count_on(target)
         return _summary(target)
+
+
+def _is_sqlite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(15) == b"SQLite format 3"
+
+
+def _count_on(target: sa.Connection) -> None:
+    """Let PostgreSQL number accounts and surveys from where those that were copied end."""
+    for table in (accounts, surveys):
+        last = sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0) + 1).scalar_subquery()
+        target.execute(sa.select(sa.func.setval(sa.func.pg_get_serial_sequence(table.name, "id"), last, False)))
 
 
 def _copy(source: sa.Connection, target: sa.Connection) -> None:

@@ -17,17 +17,20 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 ROOM = 960
-"""Characters of a leaf, or a multiple of them: four such rows fill a page of SQLite, eight one of PostgreSQL."""
+"""Characters of a leaf of counts, or a multiple of them."""
 
-FILLED = 480
-"""Characters of the lines of a leaf, on average; one that was not split for long holds up to twice as many."""
+LOAD = 8
+"""Reports in a leaf, on average; one that was not split for long holds up to twice as many."""
+
+FULL = 3 * LOAD
+"""Reports that a leaf has room for: about one leaf in a hundred gets more, and then twice the room."""
 
 _ID_DIGITS = 32
 SPAN = 1 << 32
 """Places that belong to one survey; its leaves are numbered from the first of them."""
 
 
-def leaf_text(lines: Iterable[str]) -> str:
+def leaf_text(lines: Iterable[str], room: int = ROOM) -> str:
     r"""A leaf: its lines in their own order, then blanks.
 
     >>> leaf = leaf_text(["b 2", "a 1"])
@@ -35,7 +38,7 @@ def leaf_text(lines: Iterable[str]) -> str:
     ('a 1\nb 2\n', 960)
     """
     text = "".join([f"{line}\n" for line in sorted(lines)])
-    return text.ljust(max(1, -(-len(text) // ROOM)) * ROOM)
+    return text.ljust(max(1, -(-len(text) // room)) * room)
 
 
 def lines_of(leaf: str) -> list[str]:
@@ -74,9 +77,9 @@ def counts_of(lines: Iterable[str]) -> dict[str, int]:
     return {cell: int(count) for cell, _, count in (line.rpartition(" ") for line in lines)}
 
 
-def load_of(longest: int) -> int:
-    """How many reports a leaf has on average, where the longest content has so many characters."""
-    return max(1, FILLED // (_ID_DIGITS + longest + 2))
+def room_of(longest: int) -> int:
+    """Characters of a leaf of reports, where the longest content has so many."""
+    return FULL * (_ID_DIGITS + longest + 2)
 
 
 @dataclass(frozen=True)
@@ -89,21 +92,21 @@ class Leaves:
         The place of the first leaf.
     salt
         The key of the hash.
-    load
-        Ids in a leaf, on average.
+    room
+        Characters of each.
 
-    >>> leaves = Leaves(0, b"key", 10)
-    >>> leaves.count(0), leaves.count(9), leaves.count(10), leaves.count(40)
-    (1, 1, 2, 5)
+    >>> leaves = Leaves(0, b"key", 960)
+    >>> leaves.count(0), leaves.count(7), leaves.count(8), leaves.count(40)
+    (1, 1, 2, 6)
     """
 
     first: int
     salt: bytes
-    load: int
+    room: int
 
     def count(self, size: int) -> int:
         """How many leaves so many ids have."""
-        return size // self.load + 1
+        return size // LOAD + 1
 
     def place(self, key: bytes, count: int) -> int:
         """The leaf of an id among so many: by as many last bits of its hash as there are leaves for, or by one less."""

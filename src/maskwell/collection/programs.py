@@ -298,7 +298,7 @@ class Programs:
             store, survey = self.service.store, Survey.from_toml(source)
             return self._about(store.survey(store.add_survey(survey, source, owner=session.account)))
 
-        return _json(await run_in_threadpool(make), 201)
+        return _json(await self.service.drafts.run(make), 201)
 
     async def show(self, request: Request, session: Session) -> Response:
         """One survey."""
@@ -367,7 +367,7 @@ class Programs:
         def read() -> bytes:
             return export_bytes(self.service.store, self._seen(request, session), kind)
 
-        return Response(await run_in_threadpool(read), media_type="application/zip")
+        return Response(await self.service.exports.run(read), media_type="application/zip")
 
     async def _answer(
         self, request: Request, session: Session, read: Callable[[StoredSurvey], Any], *roles: Role

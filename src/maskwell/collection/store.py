@@ -35,6 +35,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 
 from maskwell.collection.leaves import (
+    ROOM,
     SPAN,
     Leaves,
     content_at,
@@ -42,9 +43,9 @@ from maskwell.collection.leaves import (
     id_of,
     leaf_text,
     lines_of,
-    load_of,
     record_lines,
     records_of,
+    room_of,
 )
 from maskwell.collection.report_cells import Parts, longest_content
 from maskwell.collection.survey import Survey, document_text
@@ -212,7 +213,7 @@ class Store:
             row = {"code": code, "state": "draft", "source": source, "made": datetime.now(UTC).date()}
             key = connection.execute(sa.insert(surveys).values(**row, **_document(survey))).inserted_primary_key
             assert key is not None
-            connection.execute(sa.insert(holdings).values(survey=key[0], load=_load(survey), **_nothing_held()))
+            connection.execute(sa.insert(holdings).values(survey=key[0], **_nothing_held(survey)))
             if owner is not None:
                 connection.execute(sa.insert(members).values(survey=key[0], account=owner, role="owner"))
         return code
@@ -225,7 +226,7 @@ class Store:
             change = sa.update(surveys).where(surveys.c.id == stored.id)
             connection.execute(change.values(source=source, **_document(survey)))
             holding = sa.update(holdings).where(holdings.c.survey == stored.id)
-            connection.execute(holding.values(load=_load(survey)))
+            connection.execute(holding.values(room=room_of(longest_content(survey))))
         self._surveys.pop(stored.id, None)
 
     def survey(self, code: str) -> StoredSurvey:
@@ -474,7 +475,7 @@ class Store:
     def held(self, connection: sa.Connection, stored: StoredSurvey) -> Holding:
         """What is held of a survey."""
         row = connection.execute(_HOLDING, {"of": stored.id}).one()
-        leaves = Leaves(stored.places.start, bytes(row.salt), row.load)
+        leaves = Leaves(stored.places.start, bytes(row.salt), row.room)
         return Holding(leaves, row.size, records_of([row.waiting]))
 
     def read(self, connection: sa.Connection, table: sa.Table, places: Collection[int]) -> dict[int, str]:
@@ -484,9 +485,11 @@ class Store:
             leaves |= {row.place: row.lines for row in connection.execute(_AT[table], {"places": some})}
         return leaves
 
-    def put(self, connection: sa.Connection, table: sa.Table, leaves: Mapping[int, Iterable[str]]) -> None:
+    def put(
+        self, connection: sa.Connection, table: sa.Table, leaves: Mapping[int, Iterable[str]], room: int = ROOM
+    ) -> None:
         """Write leaves, in the order of their places."""
-        rows = [{"place": place, "lines": leaf_text(lines)} for place, lines in sorted(leaves.items())]
+        rows = [{"place": place, "lines": leaf_text(lines, room)} for place, lines in sorted(leaves.items())]
         for some in _parts(rows, MOST_KEYS):
             connection.execute(self._put[table], some).close()
 
@@ -646,7 +649,7 @@ class _Taking:
         moved = [line for place in split for line in lines_of(self._leaves.get(place, ""))]
         for line in (*moved, *record_lines(self.fresh)):
             lines[leaves.place(id_of(line), after)].append(line)
-        self.store.put(self.connection, reports, lines)
+        self.store.put(self.connection, reports, lines, leaves.room)
         self._count(size)
 
     def _count(self, size: int) -> None:
@@ -691,13 +694,9 @@ def _putting(insert: Any, table: sa.Table) -> sa.Executable:
     return returning
 
 
-def _load(survey: Survey) -> int:
-    """Reports in a leaf, on average."""
-    return load_of(longest_content(survey))
-
-
-def _nothing_held() -> dict[str, Any]:
-    return {"salt": secrets.token_bytes(SALT_BYTES), "size": 0, "waiting": leaf_text([])}
+def _nothing_held(survey: Survey) -> dict[str, Any]:
+    room = room_of(longest_content(survey))
+    return {"salt": secrets.token_bytes(SALT_BYTES), "room": room, "size": 0, "waiting": leaf_text([])}
 
 
 def _document(survey: Survey) -> dict[str, str]:

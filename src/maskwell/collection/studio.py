@@ -12,7 +12,6 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl
 
-from anyio import CapacityLimiter, to_thread
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -63,8 +62,6 @@ MOST_INVITATIONS = 100_000
 LARGEST_FORM = 3 * LARGEST + LARGEST_BODY
 """Bytes: a survey file, each of whose bytes may be written as three."""
 
-PASSWORDS_AT_ONCE = 2
-DRAFTS_AT_ONCE = 2
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -74,8 +71,6 @@ class Studio:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.accounts = Accounts(service.store, hours=service.settings.session_hours)
-        self._passwords: CapacityLimiter | None = None
-        self._drafts: CapacityLimiter | None = None
         self._pages = page_templates()
 
     def routes(self) -> list[BaseRoute]:
@@ -152,18 +147,6 @@ class Studio:
         fields: dict[str, str] = request.state.form
         return fields
 
-    async def _with_draft(self, work: Callable[..., Any], *words: Any) -> Any:
-        """Work on a draft, which may make many designs: few at once, and not in the threads of respondents."""
-        if self._drafts is None:
-            self._drafts = CapacityLimiter(DRAFTS_AT_ONCE)
-        return await to_thread.run_sync(work, *words, limiter=self._drafts)
-
-    async def _with_password(self, work: Callable[..., Any], *words: Any) -> Any:
-        """Work that hashes a password: few at once, for each takes 64 MB, and not in the threads of respondents."""
-        if self._passwords is None:
-            self._passwords = CapacityLimiter(PASSWORDS_AT_ONCE)
-        return await to_thread.run_sync(work, *words, limiter=self._passwords)
-
     async def _check_form(self, request: Request, session: Session) -> None:
         if self._bearer(request) is not None:
             return  # a program with a key of its own: no browser sends that by itself (it does send user and password)
@@ -209,7 +192,7 @@ class Studio:
         if is_sent:
             try:
                 name, password = form.get("name", ""), form.get("password", "")
-                account = await self._with_password(self.accounts.set_up, token, name, password)
+                account = await self.service.passwords.run(self.accounts.set_up, token, name, password)
                 return self._entered(await run_in_threadpool(self.accounts.begin_session, account))
             except AccessError as refused:
                 error = refused
@@ -232,7 +215,7 @@ class Studio:
                 form = await self._form(request, LARGEST_BODY)
                 name, password = form.get("name", ""), form.get("password", "")
                 address = address_of(request, self.service.settings)
-                token = await self._with_password(self.accounts.sign_in, name, password, address)
+                token = await self.service.passwords.run(self.accounts.sign_in, name, password, address)
                 return self._entered(token)
             except AccessError as refused:
                 error = refused
@@ -333,24 +316,24 @@ class Studio:
             stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
         if request.method == "GET":
             text = stored.source if stored is not None else ""
-            return self._builder(session, code, text, None, as_file="as" in request.query_params)
+            return await self._builder(session, code, text, None, as_file="as" in request.query_params)
         text = (await self._form(request)).get("text", "").replace("\r\n", "\n")
         try:
-            survey = await self._with_draft(Survey.from_toml, text)
+            survey = await self.service.drafts.run(Survey.from_toml, text)
             store = self.service.store
             if code is None:
                 code = await run_in_threadpool(lambda: store.add_survey(survey, text, owner=session.account))
             else:
                 await run_in_threadpool(store.replace_survey, code, survey, text)
         except MaskwellError as error:
-            return self._builder(session, code, text, error)
+            return await self._builder(session, code, text, error)
         return RedirectResponse(f"/studio/s/{code}", 303)
 
-    def _builder(
+    async def _builder(
         self, session: Session, code: str | None, text: str, error: MaskwellError | None, *, as_file: bool = False
     ) -> Response:
         """The page of the builder: a form where the file fits into one, else the file, with a worked example."""
-        form = None if as_file else form_of(text) if text else FIRST_FORM
+        form = FIRST_FORM if not text else None if as_file else await self.service.drafts.run(form_of, text)
         values = {"code": code, "text": text, "form": form, "error": error, "example": example_text()}
         return self.page("edit.html", session, status=422 if error else 200, **values)
 
@@ -361,11 +344,11 @@ class Studio:
             raise AccessError("a draft is an object", hint="send what the builder sends", status=400)
         typed = body.get("text")
         try:
-            text = typed if isinstance(typed, str) else await self._with_draft(survey_text, body)
+            text = typed if isinstance(typed, str) else await self.service.drafts.run(survey_text, body)
         except MaskwellError as error:
             return JSONResponse({"error": {"message": error.message, "hint": error.hint or ""}})
         planned = [body.get(key) for key in ("n", "share", "margin")]
-        return JSONResponse(await self._with_draft(consequences, text, *planned))
+        return JSONResponse(await self.service.drafts.run(consequences, text, *planned))
 
     async def account(self, request: Request, session: Session) -> Response:
         """Keys for programs, the password, other sessions, and links with which others make accounts."""
@@ -393,7 +376,7 @@ class Studio:
         if wish == "password":
             words = form.get("before", ""), form.get("after", "")
             change = self.accounts.change_password
-            return {"ended": await self._with_password(change, session, token, *words)}
+            return {"ended": await self.service.passwords.run(change, session, token, *words)}
         return {}
 
     async def key(self, request: Request, session: Session) -> Response:
@@ -505,7 +488,7 @@ class Studio:
                 raise NoSurveyError("there is no export of this kind", hint=f"one of {', '.join(EXPORTS)}")
             return f"survey-{stored.code}-{kind}.zip", export_bytes(self.service.store, stored, kind)
 
-        name, content = await run_in_threadpool(read)
+        name, content = await self.service.exports.run(read)
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
         return Response(content, media_type="application/zip", headers=headers)
 

@@ -31,6 +31,7 @@ links = sa.Table(
     metadata,
     sa.Column("token", sa.LargeBinary(32), primary_key=True),
     sa.Column("account", sa.Integer, sa.ForeignKey("accounts.id", ondelete="CASCADE")),
+    sa.Column("expires", sa.BigInteger, nullable=False, server_default="0"),
 )
 surveys = sa.Table(
     "surveys",
@@ -76,7 +77,7 @@ holdings = sa.Table(
     metadata,
     sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("salt", sa.LargeBinary(SALT_BYTES), nullable=False),
-    sa.Column("load", sa.Integer, nullable=False),
+    sa.Column("room", sa.Integer, nullable=False),
     sa.Column("size", sa.BigInteger, nullable=False),
     sa.Column("waiting", sa.Text, nullable=False),
 )

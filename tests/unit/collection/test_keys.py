@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 from collections.abc import Iterator
@@ -145,6 +146,32 @@ def test_the_page_of_an_account(client: TestClient) -> None:
     right = {**csrf, "wish": "password", "before": PASSWORD, "after": OTHER}
     assert client.post("/studio/account", data=right).status_code == 200
     assert client.post("/studio/login", data={"name": "ada", "password": PASSWORD}).status_code == 403
+
+
+def test_a_link_expires(accounts: Accounts, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = accounts.session(accounts.begin_session(account(accounts)))
+    assert session is not None
+    token = accounts.account_link(session)
+    monkeypatch.setattr("maskwell.collection.accounts.LINK_HOURS", -1)
+    late = accounts.account_link(session)
+    with pytest.raises(AccessError, match="not valid any more"):
+        accounts.set_up(late, "eve", PASSWORD)
+    assert accounts.set_up(token, "eve", PASSWORD)
+
+
+def test_a_long_draft_does_not_keep_respondents_waiting(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read in threads of their own, never in the one that answers everybody."""
+    read = []
+
+    def seen(text: str) -> None:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+        read.append(text)
+
+    monkeypatch.setattr("maskwell.collection.studio.form_of", seen)
+    csrf = signed_in(client)
+    assert client.post("/studio/new", data={**csrf, "text": "[survey]"}).status_code == 422
+    assert read == ["[survey]"]
 
 
 # ---- addresses

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened, submission
+from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, database, opened, submission
 
+from maskwell.collection.accounts import Accounts
+from maskwell.collection.desk import Desk
 from maskwell.collection.report_cells import Parts
 from maskwell.collection.store import NoSurveyError, StateError, Store, StoredSurvey, token_hash
 from maskwell.collection.survey import Survey
 from maskwell.collection.tables import holdings, invitations, reports
+from maskwell.errors import DataFileError
 
 
 def counts_of(store: Store, stored: StoredSurvey) -> dict[str, dict[str, int]]:
@@ -135,7 +138,7 @@ def test_an_invitation_of_another_survey_does_not_work(store: Store) -> None:
 
 def test_nothing_is_kept_besides_the_report() -> None:
     assert {column.name for column in reports.columns} == {"place", "lines"}
-    assert {column.name for column in holdings.columns} == {"survey", "salt", "load", "size", "waiting"}
+    assert {column.name for column in holdings.columns} == {"survey", "salt", "room", "size", "waiting"}
     assert {column.name for column in invitations.columns} == {"survey", "token"}
 
 
@@ -185,3 +188,37 @@ def test_closing_empties_the_log_of_transactions(tmp_path: Path) -> None:
     assert (tmp_path / "surveys.db-wal").stat().st_size > 0
     store.close_survey(stored.code)
     assert (tmp_path / "surveys.db-wal").stat().st_size == 0
+
+
+def test_a_backup_moves_from_one_kind_of_database_to_another(store: Store, tmp_path: Path) -> None:
+    """What was numbered before is not numbered again; the backup itself stays as it is."""
+    accounts = Accounts(store)
+    accounts.add("ann", "a long password")
+    stored = opened(store)
+    store.accept([submission(stored) for _ in range(30)])
+    kept = tmp_path / "kept.db"
+    assert Desk(store).backup(kept)["reports"] == 30
+    before = kept.read_bytes()
+    for kind in ("sqlite", "postgresql"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        with database(kind, folder) as url:
+            other = Store(url)
+            other.create()
+            assert Desk(other).restore(kept)["reports"] == 30
+            moved = other.survey(stored.code)
+            assert dict(other.records(moved)) == dict(store.records(stored))
+            assert other.differences(moved) == []
+            assert other.survey(other.add_survey(Survey.from_toml(SURVEY))).id > moved.id
+            assert Accounts(other).add("bob", "a long password") > 1
+            with pytest.raises(DataFileError, match="already"):
+                Desk(other).restore(kept)
+            other.close()
+    assert kept.read_bytes() == before
+
+
+def test_a_database_with_accounts_is_not_restored_into(store: Store, tmp_path: Path) -> None:
+    Desk(store).backup(tmp_path / "kept.db")
+    Accounts(store).add("ann", "a long password")
+    with pytest.raises(DataFileError, match="has accounts already"):
+        Desk(store).restore(tmp_path / "kept.db")

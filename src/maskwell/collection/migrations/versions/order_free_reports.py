@@ -1,4 +1,4 @@
-"""Reports and counts in leaves, which tell no order; names and days of keys; numbers of surveys that are given once."""
+"""Reports and counts in leaves, which tell no order; keys with names and days; links that expire; numbers given once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from maskwell.collection.leaves import SPAN, Leaves, leaf_text, lines_of, load_of, record_lines
-from maskwell.collection.report_cells import Parts
+from maskwell.collection.leaves import ROOM, SPAN, Leaves, leaf_text, lines_of, record_lines, room_of
+from maskwell.collection.report_cells import Parts, longest_content
 from maskwell.collection.survey import Survey
 
 revision = "0002"
@@ -34,16 +34,18 @@ def upgrade() -> None:
         "holdings",
         sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("salt", sa.LargeBinary(16), nullable=False),
-        sa.Column("load", sa.Integer, nullable=False),
+        sa.Column("room", sa.Integer, nullable=False),
         sa.Column("size", sa.BigInteger, nullable=False),
         sa.Column("waiting", sa.Text, nullable=False),
     )
     for column in (sa.Column("name", sa.String(200)), sa.Column("made", sa.Date), sa.Column("used", sa.Date)):
         op.add_column("sessions", column)
+    op.add_column("links", sa.Column("expires", sa.BigInteger, nullable=False, server_default="0"))
     connection = op.get_bind()
     for row in connection.execute(sa.text("SELECT id, document FROM surveys")).all():
-        _move_reports(connection, row.id)
-        _move_tallies(connection, row.id, Parts.of(Survey.from_dict(json.loads(row.document))))
+        survey = Survey.from_dict(json.loads(row.document))
+        _move_reports(connection, row.id, room_of(longest_content(survey)))
+        _move_tallies(connection, row.id, Parts.of(survey))
     for name in ("reports", "tallies"):
         op.drop_table(f"old_{name}")
     if connection.dialect.name == "sqlite":
@@ -55,22 +57,21 @@ def downgrade() -> None:
     raise RuntimeError("restore a backup of the earlier version")
 
 
-def _move_reports(connection: sa.Connection, survey: int) -> None:
+def _move_reports(connection: sa.Connection, survey: int, room: int) -> None:
     words = {"survey": survey}
-    counted = sa.text("SELECT count(*), coalesce(max(length(content)), 0) FROM old_reports WHERE survey = :survey")
-    size, longest = connection.execute(counted, words).one()
-    leaves = Leaves(survey * SPAN, secrets.token_bytes(16), load_of(longest))
+    size = connection.execute(sa.text("SELECT count(*) FROM old_reports WHERE survey = :survey"), words).scalar_one()
+    leaves = Leaves(survey * SPAN, secrets.token_bytes(16), room)
     rows = connection.execute(sa.text("SELECT id, content FROM old_reports WHERE survey = :survey"), words)
     for some in rows.partitions(AT_ONCE):
         lines: dict[int, list[str]] = {}
         for key, content in some:
             at = leaves.place(bytes(key), leaves.count(size))
             lines.setdefault(at, []).extend(record_lines({bytes(key): content}))
-        _put(connection, "reports", lines)
-    holding = {"salt": leaves.salt, "load": leaves.load, "size": size, "waiting": leaf_text([])}
-    columns = "survey, salt, load, size, waiting"
+        _put(connection, "reports", lines, room)
+    holding = {"salt": leaves.salt, "room": room, "size": size, "waiting": leaf_text([])}
+    columns = "survey, salt, room, size, waiting"
     connection.execute(
-        sa.text(f"INSERT INTO holdings ({columns}) VALUES (:survey, :salt, :load, :size, :waiting)"),  # noqa: S608
+        sa.text(f"INSERT INTO holdings ({columns}) VALUES (:survey, :salt, :room, :size, :waiting)"),  # noqa: S608
         {**words, **holding},
     )
 
@@ -83,7 +84,7 @@ def _move_tallies(connection: sa.Connection, survey: int, parts: Parts) -> None:
     _put(connection, "tallies", lines)
 
 
-def _put(connection: sa.Connection, table: str, lines: Mapping[int, Iterable[str]]) -> None:
+def _put(connection: sa.Connection, table: str, lines: Mapping[int, Iterable[str]], room: int = ROOM) -> None:
     """Write lines into the leaves of their places, beside those that are there."""
     read = sa.text(f"SELECT lines FROM {table} WHERE place = :place")  # noqa: S608 (one of two names)
     write = sa.text(
@@ -93,7 +94,7 @@ def _put(connection: sa.Connection, table: str, lines: Mapping[int, Iterable[str
     rows: list[dict[str, Any]] = []
     for place, more in sorted(lines.items()):
         before = connection.execute(read, {"place": place}).scalar()
-        rows.append({"place": place, "lines": leaf_text([*more, *(lines_of(before) if before else [])])})
+        rows.append({"place": place, "lines": leaf_text([*more, *(lines_of(before) if before else [])], room)})
     if rows:
         connection.execute(write, rows)
 
