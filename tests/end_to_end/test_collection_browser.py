@@ -106,7 +106,7 @@ def test_the_truth_is_nowhere_but_on_the_screen(
     assert all(set(body) == {"id", "survey", "reports"} for body in bodies)
     for word in ANSWERS:
         assert word not in everything
-        assert word not in "".join(store.contents(stored))
+        assert word not in "".join(content for _, content in store.records(stored))
         assert kept.count(word.encode()) <= document.count(word.encode())  # in the survey, where no page cuts it
     assert sum(pairs.values()) == MANY * RUNS
     check_fit(pairs, stored.survey.questions[0].design.matrix())  # type: ignore[union-attr]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from maskwell.collection.survey import DECLINED, Question, Survey
+from maskwell.collection.survey import DECLINED, MOST_QUESTIONS, Question, Survey
 from maskwell.core.documents import from_toml
 from maskwell.core.exact import rounded, to_text
 from maskwell.core.phrases import in_toml
@@ -19,8 +20,8 @@ from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.planning.sample_size import margin_of, needed_n, plan_sample, worst_share_variance
-from maskwell.release.plans.plan_entries import label, table, tables, text
-from maskwell.verbs.inputs import read_demand
+from maskwell.release.plans.plan_entries import label, table, tables, text, unknown
+from maskwell.verbs.inputs import DEMAND_WORDS, read_demand
 
 PLANNED = 1000
 MARGIN = 0.05
@@ -28,6 +29,7 @@ MOST_DRAWN = 12
 """Answers and reports up to which the picture of a design is drawn."""
 
 _STEPS = 10**6
+_LARGEST_LOG = 700
 
 
 def survey_text(form: Mapping[str, Any]) -> str:
@@ -55,6 +57,8 @@ def survey_text(form: Mapping[str, Any]) -> str:
     <BLANKLINE>
     """
     questions = [table(one, "question") for one in tables(form.get("questions", []), "question")]
+    if len(questions) > MOST_QUESTIONS:
+        raise PlanError(f"the survey has {len(questions)} questions", hint=f"ask {MOST_QUESTIONS} at most")
     languages = [text(one, "languages") for one in form.get("languages") or ["en"]]
     word, value = _demand(form.get("demand"))
     gamma = _share_of_demand(word, value, sum(bool(one.get("sensitive")) for one in questions))
@@ -97,6 +101,8 @@ def _filled(given: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
 def _demand(given: Any) -> tuple[str, str | list[str]]:
     stated = table(given or {}, "demand")
     word, value = str(stated.get("word", "epsilon")), str(stated.get("value", "1")).strip()
+    if word not in DEMAND_WORDS:
+        raise unknown(word, "demand: there is no", [*DEMAND_WORDS])
     return word, value.split() if word == "rho" else value
 
 
@@ -114,9 +120,12 @@ def _share_of_demand(word: str, value: str | list[str], questions: int) -> str:
     gamma = demand.gamma_exact
     if questions <= 1 or gamma == math.inf:
         return to_text(gamma)
-    root = Fraction(math.floor(float(gamma) ** (1 / questions) * _STEPS), _STEPS)
+    log = (math.log(gamma.numerator) - math.log(gamma.denominator)) / questions
+    if log > _LARGEST_LOG:
+        raise PlanError("demand: this demand protects nothing", hint="give an epsilon of 10 or less")
+    root = Fraction(math.floor(math.exp(log) * _STEPS), _STEPS)
     while root**questions > gamma:
-        root -= Fraction(1, _STEPS)
+        root -= max(Fraction(1, _STEPS), root / _STEPS)
     nearest = Fraction(round(root))
     return to_text(nearest if nearest**questions == gamma else max(root, Fraction(1)))
 
@@ -252,7 +261,7 @@ def consequences(content: str, n: Any = None, share: Any = None, margin: Any = N
         "share": at,
         "margin": half,
         "factor": rounded(survey.parity, 3, up=True),
-        "gamma": float(survey.parity),
+        "gamma": float(min(survey.parity, Fraction(sys.float_info.max))),
         "questions": expectations(survey, planned, at, half),
     }
 

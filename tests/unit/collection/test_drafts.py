@@ -171,6 +171,30 @@ def test_odd_numbers_fall_back(odd: Any) -> None:
     assert answer["margin"] == 0.05
 
 
+@pytest.mark.parametrize(
+    ("demand", "words"),
+    [
+        ({"word": "gamma", "value": "1e400"}, ""),
+        ({"word": "gamma", "value": "1e31"}, ""),
+        ({"word": "gamma", "value": "123456789012345678901234567890123"}, ""),
+        ({"word": "gamma", "value": "1e900"}, "protects nothing"),
+        ({"word": "zebra", "value": "1"}, "there is no 'zebra'"),
+    ],
+)
+def test_odd_demands_are_no_fault(demand: dict[str, str], words: str) -> None:
+    if words:
+        with pytest.raises(PlanError, match=words):
+            survey_text({**FORM, "demand": demand})
+    else:
+        assert consequences(survey_text({**FORM, "demand": demand}))["gamma"] <= 1.8e308
+
+
+def test_a_form_with_thousands_of_questions_is_refused_at_once() -> None:
+    """Names of questions are compared with all before them."""
+    with pytest.raises(PlanError, match="4500 questions"):
+        survey_text({**FORM, "questions": FORM["questions"] * 1500})
+
+
 # ---- what the page says of results
 
 

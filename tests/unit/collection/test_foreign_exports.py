@@ -18,6 +18,7 @@ from maskwell.errors import DataFileError, MaskwellError, ParameterError, Report
 SURVEY = Survey.from_toml("""
 [survey]
 title = "Asked elsewhere"
+results = "live"
 languages = ["en", "de"]
 demand = { gamma = 60 }
 [[question]]
