@@ -288,6 +288,7 @@ def test_codes_of_a_tablet_are_never_taken_for_labels(desk: Desk, tmp_path: Path
     survey = Survey.from_toml("""
 [survey]
 title = "x"
+results = "live"
 demand = { gamma = 3 }
 [[question]]
 name = "q"
