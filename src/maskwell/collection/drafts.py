@@ -120,7 +120,8 @@ def _share_of_demand(word: str, value: str | list[str], questions: int) -> str:
     gamma = demand.gamma_exact
     if questions <= 1 or gamma == math.inf:
         return to_text(gamma)
-    log = (math.log(gamma.numerator) - math.log(gamma.denominator)) / questions
+    bound = Fraction(gamma)
+    log = (math.log(bound.numerator) - math.log(bound.denominator)) / questions
     if log > _LARGEST_LOG:
         raise PlanError("demand: this demand protects nothing", hint="give an epsilon of 10 or less")
     root = Fraction(math.floor(math.exp(log) * _STEPS), _STEPS)

@@ -69,8 +69,13 @@ WRITTEN_AT_ONCE = 1_000
 AWAY = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.InternalError, sa.exc.TimeoutError)
 """What is raised where the database does not answer, its disk is full or it has no connection to give."""
 
-_BY_ID = sa.select(surveys).where(surveys.c.id.in_(sa.bindparam("ids", expanding=True))).order_by(surveys.c.id)
-_IN_TURN = _BY_ID.with_for_update(key_share=True)  # one transaction at a time takes reports of a survey, or closes it
+_HELD = (
+    sa.select(surveys.c.id, surveys.c.code, surveys.c.state, surveys.c.fingerprint, holdings)
+    .join(holdings, holdings.c.survey == surveys.c.id)
+    .where(surveys.c.id.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(surveys.c.id)
+)
+_IN_TURN = _HELD.with_for_update(key_share=True)  # both rows: whoever waited for them gets what they are by then
 _HOLDING = sa.select(holdings).where(holdings.c.survey == sa.bindparam("of"))
 _SET_HOLDING = (
     sa.update(holdings)
@@ -172,6 +177,7 @@ class Store:
         self.engine = sa.create_engine(url, **_engine_options(url))
         self.reader = self.engine.execution_options(readonly=True)
         self._surveys: dict[int, Survey] = {}
+        self._taken: dict[int, StoredSurvey] = {}
         insert = (sqlite if self.is_sqlite else postgresql).insert
         self._put = {table: _putting(insert(table), table) for table in (reports, tallies)}
         self._untidy: set[int] = set()
@@ -272,8 +278,8 @@ class Store:
 
     def _locked(self, connection: sa.Connection, code: str) -> StoredSurvey:
         """A survey that nobody else changes, nor takes reports for, until the transaction ends."""
-        stored = self._read(connection, code)
-        return self._in_turn(connection, [stored.id])[stored.id]
+        self._in_turn(connection, [self._read(connection, code).id])
+        return self._read(connection, code)
 
     def tidy(self) -> bool:
         """Remove what tells which reports came last, of the surveys that took some; False where others are reading.
@@ -432,8 +438,8 @@ class Store:
         return None
 
     def _accept(self, connection: sa.Connection, batch: Sequence[Submission]) -> list[Verdict]:
-        stored = self._in_turn(connection, {one.survey for one in batch})
-        takings = {key: _Taking(self, connection, survey) for key, survey in stored.items()}
+        rows = self._in_turn(connection, {one.survey for one in batch})
+        takings = {row.id: _Taking(self, connection, self._held_of(connection, row), _holding(row)) for row in rows}
         for key, taking in takings.items():
             taking.look([one.id for one in batch if one.survey == key])
         spent: set[tuple[int, bytes]] = set()
@@ -454,10 +460,16 @@ class Store:
             taking.write()
         return verdicts
 
-    def _in_turn(self, connection: sa.Connection, ids: Iterable[int]) -> dict[int, StoredSurvey]:
-        """Surveys, which no other transaction takes reports for until this one ends."""
-        rows = connection.execute(_BY_ID if self.is_sqlite else _IN_TURN, {"ids": [*ids]})
-        return {row.id: self._stored(row) for row in rows}
+    def _in_turn(self, connection: sa.Connection, ids: Iterable[int]) -> Sequence[Any]:
+        """What is held of surveys, which no other transaction takes reports for until this one ends."""
+        return connection.execute(_HELD if self.is_sqlite else _IN_TURN, {"ids": [*ids]}).all()
+
+    def _held_of(self, connection: sa.Connection, row: Any) -> StoredSurvey:
+        """The survey of such a row: its document is read once, for it is long and frozen once the survey was open."""
+        before = self._taken.get(row.id)
+        if before is None or (before.survey.fingerprint, before.state) != (row.fingerprint, row.state):
+            before = self._taken[row.id] = self._read(connection, row.code)
+        return before
 
     def _spend(
         self, connection: sa.Connection, one: Submission, stored: StoredSurvey, spent: set[tuple[int, bytes]]
@@ -474,9 +486,7 @@ class Store:
 
     def held(self, connection: sa.Connection, stored: StoredSurvey) -> Holding:
         """What is held of a survey."""
-        row = connection.execute(_HOLDING, {"of": stored.id}).one()
-        leaves = Leaves(stored.places.start, bytes(row.salt), row.room)
-        return Holding(leaves, row.size, records_of([row.waiting]))
+        return _holding(connection.execute(_HOLDING, {"of": stored.id}).one())
 
     def read(self, connection: sa.Connection, table: sa.Table, places: Collection[int]) -> dict[int, str]:
         """The leaves that stand at these places."""
@@ -610,12 +620,15 @@ class Store:
                 yield connection
 
 
+def _holding(row: Any) -> Holding:
+    return Holding(Leaves(row.survey * SPAN, bytes(row.salt), row.room), row.size, records_of([row.waiting]))
+
+
 class _Taking:
     """Reports of one survey that are taken by one transaction."""
 
-    def __init__(self, store: Store, connection: sa.Connection, stored: StoredSurvey) -> None:
-        self.store, self.connection, self.stored = store, connection, stored
-        self.holding = store.held(connection, stored)
+    def __init__(self, store: Store, connection: sa.Connection, stored: StoredSurvey, holding: Holding) -> None:
+        self.store, self.connection, self.stored, self.holding = store, connection, stored, holding
         self.known: dict[bytes, str] = {}
         self.fresh: dict[bytes, str] = {}
         self._places: dict[bytes, int] = {}
