@@ -32,7 +32,6 @@ with suppress(ImportError):  # not on Windows: there, processes take turns as SQ
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.dialects import postgresql, sqlite
 
 from maskwell.collection.leaves import (
     ROOM,
@@ -84,6 +83,27 @@ _SET_HOLDING = (
 )
 _AT = {
     table: sa.select(table).where(table.c.place.in_(sa.bindparam("places", expanding=True)))
+    for table in (reports, tallies)
+}
+_AT_PLACES = {
+    table: sa.text(f"SELECT place, lines FROM {table.name} WHERE place = ANY(CAST(:places AS bigint[]))")  # noqa: S608
+    for table in (reports, tallies)
+}
+"""For PostgreSQL: an array has the same words however many it holds, so that they are read and planned once."""
+
+_PUT_ROWS = {
+    table: sa.text(
+        f"INSERT INTO {table.name} (place, lines) VALUES (:place, :lines) "  # noqa: S608 (one of two names)
+        "ON CONFLICT (place) DO UPDATE SET lines = excluded.lines"
+    )
+    for table in (reports, tallies)
+}
+_PUT_LEAVES = {
+    table: sa.text(
+        f"INSERT INTO {table.name} (place, lines) "  # noqa: S608 (one of two names)
+        "SELECT * FROM unnest(CAST(:places AS bigint[]), CAST(:leaves AS text[])) "
+        "ON CONFLICT (place) DO UPDATE SET lines = excluded.lines"
+    )
     for table in (reports, tallies)
 }
 
@@ -178,8 +198,7 @@ class Store:
         self.reader = self.engine.execution_options(readonly=True)
         self._surveys: dict[int, Survey] = {}
         self._taken: dict[int, StoredSurvey] = {}
-        insert = (sqlite if self.is_sqlite else postgresql).insert
-        self._put = {table: _putting(insert(table), table) for table in (reports, tallies)}
+        self._at = _AT if self.is_sqlite else _AT_PLACES
         self._untidy: set[int] = set()
         if self.is_sqlite:
             event.listen(self.engine, "connect", _set_up_sqlite)
@@ -492,16 +511,20 @@ class Store:
         """The leaves that stand at these places."""
         leaves: dict[int, str] = {}
         for some in _parts(places, MOST_KEYS):
-            leaves |= {row.place: row.lines for row in connection.execute(_AT[table], {"places": some})}
+            leaves |= {row.place: row.lines for row in connection.execute(self._at[table], {"places": some})}
         return leaves
 
     def put(
         self, connection: sa.Connection, table: sa.Table, leaves: Mapping[int, Iterable[str]], room: int = ROOM
     ) -> None:
         """Write leaves, in the order of their places."""
-        rows = [{"place": place, "lines": leaf_text(lines, room)} for place, lines in sorted(leaves.items())]
-        for some in _parts(rows, MOST_KEYS):
-            connection.execute(self._put[table], some).close()
+        for some in _parts(sorted(leaves.items()), MOST_KEYS):
+            places, texts = [place for place, _ in some], [leaf_text(lines, room) for _, lines in some]
+            if self.is_sqlite:
+                rows = [{"place": place, "lines": text} for place, text in zip(places, texts, strict=True)]
+                connection.execute(_PUT_ROWS[table], rows)
+            else:
+                connection.execute(_PUT_LEAVES[table], {"places": places, "leaves": texts})
 
     def add_counts(self, connection: sa.Connection, stored: StoredSurvey, contents: Mapping[str, int]) -> None:
         """Count contents, each of which came so often."""
@@ -638,7 +661,8 @@ class _Taking:
         """Read the leaves in which these ids would stand, and which of them stand there."""
         leaves, count = self.holding.leaves, self.holding.count
         self._places = {key: leaves.place(key, count) for key in ids}
-        self._leaves = self.store.read(self.connection, reports, {*self._places.values()})
+        split = leaves.split(count, leaves.count(self.holding.size + len(self._places)))  # if all of them are taken
+        self._leaves = self.store.read(self.connection, reports, {*self._places.values(), *split})
         for key, place in self._places.items():
             content = content_at(self._leaves.get(place, ""), key)
             if content is not None:
@@ -655,7 +679,6 @@ class _Taking:
         leaves, before, size = self.holding.leaves, self.holding.count, self.holding.size + len(self.fresh)
         after = leaves.count(size)
         split = leaves.split(before, after)
-        self._leaves |= self.store.read(self.connection, reports, split - self._leaves.keys())
         kept = {self._places[key] for key in self.fresh} - split
         lines = {place: lines_of(self._leaves.get(place, "")) for place in kept}
         lines |= {place: [] for place in (*split, *range(leaves.first + before, leaves.first + after))}
@@ -697,14 +720,6 @@ def _cells(stored: StoredSurvey, contents: Mapping[str, int]) -> Counter[tuple[s
         for pair in stored.parts.cells(content):
             cells[pair] += count
     return cells
-
-
-def _putting(insert: Any, table: sa.Table) -> sa.Executable:
-    """Write rows, new or in place of others; what it returns makes SQLAlchemy send all rows at once."""
-    upsert = insert.on_conflict_do_update(index_elements=["place"], set_={"lines": insert.excluded.lines})
-    returning = upsert.returning(table.c.place)
-    assert isinstance(returning, sa.Executable)
-    return returning
 
 
 def _nothing_held(survey: Survey) -> dict[str, Any]:
