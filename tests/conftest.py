@@ -12,12 +12,12 @@ settings.register_profile("house", deadline=None, derandomize=True, max_examples
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("house")
 
-LONGEST = "test_documents.py"
+LONGEST = ("test_documents.py", "test_collection_", "test_device_sheets.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests first, so that no process is left with one of them at the end."""
-    items.sort(key=lambda item: item.path.name != LONGEST)
+    """The longest tests first, with those that wait for a browser, so that no process is left with them at the end."""
+    items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
 
 
 ROOT = Path(__file__).parents[1]
