@@ -160,6 +160,10 @@ class HandmadeStream:
         rng = np.random.default_rng([row, refill])
         return rng.integers(0, 1 << 32, size=4, dtype=np.uint64).tolist()
 
+    def further(self, rows: Array, refills: int) -> Array:
+        words = [[word for refill in range(refills) for word in self.spill(row, refill)] for row in rows.tolist()]
+        return np.array(words, dtype=np.uint32)
+
 
 @dataclass
 class HandmadeRandom:

@@ -156,14 +156,18 @@ class KeyedStream:
 
     def words(self, names: Array, states: Any, words_per_row: int) -> Words:
         """Main words of the records with these names and true states, shape (n, words_per_row)."""
-        codes = np.asarray(states).astype("<u8")
-        blocks = [_words(self._words, names, codes, b) for b in range(-(-words_per_row // _PER_BLOCK))]
-        return (blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1))[:, :words_per_row]
+        numbers = np.arange(-(-words_per_row // _PER_BLOCK), dtype="<u8")
+        return _words(self._words, names, np.asarray(states).astype("<u8"), numbers)[:, :words_per_row]
 
     def spill(self, name: Array, state: int, refill: int) -> list[int]:
         """Further words of the record with this name and true state, four for each ``refill`` = 0, 1, 2, ..."""
-        words: list[int] = _words(self._spill, name.reshape(1, _BLOCK), np.array([state], "<u8"), refill)[0].tolist()
+        number, states = np.array([refill], "<u8"), np.array([state], "<u8")
+        words: list[int] = _words(self._spill, name.reshape(1, _BLOCK), states, number)[0].tolist()
         return words
+
+    def further(self, names: Array, states: Any, refills: int) -> Words:
+        """The first ``refills`` times four words of :meth:`spill` for each of these records, shape (n, 4 refills)."""
+        return _words(self._spill, names, np.asarray(states).astype("<u8"), np.arange(refills, dtype="<u8"))
 
     def __reduce__(self) -> Any:
         raise WrongTypeError(
@@ -172,13 +176,16 @@ class KeyedStream:
         )
 
 
-def _words(key: bytes, names: Array, states: Array, number: int) -> Words:
-    """One block of words for each name and state: no two pairs (name, state | number) give the cipher one block."""
-    blocks = names.view("<u8").copy()
-    blocks[:, 0] ^= states
-    if number:
-        blocks[:, 1] ^= np.uint64(number)
-    return _encrypted(key, blocks.view(np.uint8)).view("<u4")
+def _words(key: bytes, names: Array, states: Array, numbers: Array) -> Words:
+    """Blocks of words with these numbers for each name and state, shape (n, 4 numbers).
+
+    No two pairs (name, state | number) give the cipher one block.
+    """
+    blocks = np.repeat(names.view("<u8")[:, None, :], len(numbers), axis=1)
+    blocks[:, :, 0] ^= states[:, None]
+    if len(numbers) > 1 or numbers.any():
+        blocks[:, :, 1] ^= numbers
+    return _encrypted(key, blocks.reshape(-1, 2).view(np.uint8)).view("<u4").reshape(len(names), _PER_BLOCK * len(numbers))
 
 
 def _encrypted(key: bytes, blocks: Array) -> Array:

@@ -351,9 +351,12 @@ class Design(ABC):
     def draw(self, truth: int, words: WordReader) -> Any:
         """One report, by the definition: the code of the report, or the set of category codes it names."""
 
+    reads_on: ClassVar[bool] = False
+    """Whether :meth:`draw_rows` goes on to further words of a row, given behind its first ``words_per_row``."""
+
     @abstractmethod
     def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
-        """Reports of many rows at once, written into ``out``; returns the rows that :meth:`draw` must settle."""
+        """Reports of many rows at once, written into ``out``; returns the rows that these words do not settle."""
 
     @abstractmethod
     def empty_reports(self, n: int) -> Array:

@@ -1,9 +1,11 @@
-"""From true codes to reports, chunk by chunk: random words in, kernel, and the few unsettled rows by definition."""
+"""From true codes to reports, chunk by chunk: random words in, kernel, and the rarest rows by definition."""
 
 from __future__ import annotations
 
+import math
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -11,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import MADE_BY, Array, as_array, check_kind, code_type, kind_of
+from maskwell.core.arguments import MADE_BY, Array, Words, as_array, check_kind, code_type, kind_of
 from maskwell.core.draws import WordReader
 from maskwell.core.keyed import KeyedRandom
-from maskwell.core.randomness import RandomSource, Stream
+from maskwell.core.randomness import SPILL_BLOCKS, RandomSource, Stream
 from maskwell.core.report_data import Reports
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
@@ -84,7 +86,7 @@ class Sampler:
 
     def _sample_chunk(self, stream: Stream, codes: Array, out: Array, first: int) -> None:
         words = stream.words(first, len(codes), self.design.words_per_row)
-        for row in self.design.draw_rows(codes, words, out).tolist():
+        for row in _draw_rows(self.design, codes, words, out, lambda rows, n: stream.further(first + rows, n)).tolist():
             reader = WordReader(words[row].tolist(), more=partial(stream.spill, first + row))
             out[row] = self.design.encode_report(self.design.draw(int(codes[row]), reader))
 
@@ -150,13 +152,44 @@ class KeyedSampler:
 
     def _sample_chunk(self, codes: Array, names: Array, out: Array) -> None:
         words = self._stream.words(names, codes, self.design.words_per_row)
-        for row in self.design.draw_rows(codes, words, out).tolist():
+
+        def further(rows: Array, refills: int) -> Words:
+            return self._stream.further(names[rows], codes[rows], refills)
+
+        for row in _draw_rows(self.design, codes, words, out, further).tolist():
             state = int(codes[row])
             reader = WordReader(words[row].tolist(), more=partial(self._stream.spill, names[row], state))
             out[row] = self.design.encode_report(self.design.draw(state, reader))
 
     def __reduce__(self) -> Any:
         raise WrongTypeError("a secret key is not copied or sent along", hint="make the sampler where it is needed")
+
+
+def _draw_rows(
+    design: Design, codes: Array, words: Words, out: Array, further: Callable[[Array, int], Words]
+) -> Array:
+    """Reports of many rows, written into ``out``; returns the rows that :meth:`Design.draw` must settle.
+
+    ``further`` gives rows, by their numbers, so many blocks of four further words each. Rows that their first words do
+    not settle are drawn once more with these behind them: the same words in the same order as a :class:`WordReader` has.
+    """
+    unsettled = design.draw_rows(codes, words, out)
+    if not design.reads_on or not len(unsettled):
+        return unsettled
+    more = np.concatenate([words[unsettled], further(unsettled, _refills(design))], axis=1)
+    reports = design.empty_reports(len(unsettled))
+    still = design.draw_rows(codes[unsettled], more, reports)
+    out[unsettled] = reports
+    return unsettled[still]
+
+
+def _refills(design: Design) -> int:
+    """Blocks of further words for a row, twice what a large one is expected to need and enough for any other.
+
+    Of the words of a row, a share of at most k / 2**32 is rejected and of at most 2 / 2**16 is tied.
+    """
+    expected = design.words_per_row * (design.k / 2**32 + 2 / 2**16)
+    return min(SPILL_BLOCKS, 4 + math.ceil(2 * expected / 4))
 
 
 def _processors() -> int:

@@ -38,6 +38,7 @@ class SetDesign(Design):
 
     categories: Categories
     encoding: ClassVar[Encoding] = "bits"
+    reads_on: ClassVar[bool] = True
 
     @property
     def inputs(self) -> Categories:

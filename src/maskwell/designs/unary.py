@@ -312,7 +312,8 @@ class Unary(SetDesign):
         """Reports of many rows."""
         unsettled = np.empty(len(codes), dtype=np.int64)
         keep, flip = ((q.numerator << 48) // q.denominator for q in (self.keep, self.flip))
-        count = kernels.active.unary(codes, words, self.k, keep, flip, out, unsettled)
+        keep_ends, flip_ends = ((q.numerator << 16) % q.denominator == 0 for q in (self.keep, self.flip))
+        count = kernels.active.unary(codes, words, self.k, keep, keep_ends, flip, flip_ends, out, unsettled)
         return unsettled[:count]
 
     def exact_form(self) -> Mapping[str, Any]:

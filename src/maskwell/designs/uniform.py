@@ -42,6 +42,7 @@ class Uniform(TruthOrFixed):
     """
 
     kind: ClassVar[str] = "uniform"
+    reads_on: ClassVar[bool] = True
 
     @classmethod
     def of(cls, truth: Number, categories: Categories) -> Self:

@@ -65,7 +65,7 @@ def good(name: str) -> list[Any]:
             unsettled(),
         ],
         "subset": [codes(), words(5), K, 2, True, 2**63, bits, unsettled()],
-        "unary": [codes(), words(4), K, 2**47, 2**44, bits, unsettled()],
+        "unary": [codes(), words(4), K, 2**47, True, 2**44, False, bits, unsettled()],
         "tally_codes": [codes(), np.zeros(K, dtype=np.int64)],
         "tally_bits": [np.ones((N, 1), dtype=np.uint8), 1, np.zeros(K, dtype=np.int64)],
     }[name]
@@ -155,7 +155,7 @@ def hostile(given: list[Any], name: str, rng: random.Random) -> list[Any]:
     return given
 
 
-OVERLAPS = [("uniform", 0, 4), ("uniform", 5, 4), ("categorical", 0, 5), ("subset", 7, 1), ("unary", 6, 1)]
+OVERLAPS = [("uniform", 0, 4), ("uniform", 5, 4), ("categorical", 0, 5), ("subset", 7, 1), ("unary", 8, 1)]
 
 
 @pytest.mark.parametrize("name, written, other", OVERLAPS)

@@ -38,7 +38,7 @@ def test_kernels_refuse_what_does_not_fit_a_word(k):
         lambda: kernels.compiled.uniform(codes, words, k, 1, out, unsettled),
         lambda: kernels.compiled.subset(codes, words, k, 1, True, 1, bits, unsettled),
         lambda: kernels.compiled.subset(codes, words, 5, k, True, 1, bits, unsettled),
-        lambda: kernels.compiled.unary(codes, words, k, 1, 1, bits, unsettled),
+        lambda: kernels.compiled.unary(codes, words, k, 1, False, 1, False, bits, unsettled),
     ):
         with pytest.raises(OverflowError):
             call()

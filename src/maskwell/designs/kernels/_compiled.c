@@ -1,9 +1,10 @@
 /* Compiled twins of _plain.py: same functions, same arguments, same reports from the same random words.
  *
- * A kernel reads the true codes and the random words of n rows and writes n reports. It settles every row that its
- * words settle at once; the few rows that need more words (a tie with a threshold, a rejected choice) it only lists
- * in `unsettled`, and the caller draws those from the exact form in Python. So a kernel decides nothing that is rare,
- * and whatever it decides follows from comparing integers.
+ * A kernel reads the true codes and the random words of n rows and writes n reports. A row may have more words than its
+ * first reading needs: `uniform`, `subset` and `unary` then go on to these, in order, where a choice is rejected or a half
+ * ties with a threshold. A row that its words do not settle is listed in `unsettled`; the caller gives it more words, and
+ * draws it from the exact form in Python where these do not settle it either, as after a tie with all the digits of a
+ * threshold that are given here. Whatever a kernel decides follows from comparing integers.
  *
  * Rows of `words` are 32-bit words in memory order; two words a, b read together are the number a + 2^32 b.
  * The doorway checks shapes, sizes of items, overlaps and codes, once for each call; a wrong one is a ValueError. What
@@ -116,9 +117,23 @@ FOR_EACH_WIDTH Py_ssize_t uniform_rows(const void *codes, int size, const uint32
     return found;
 }
 
-KERNEL Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
-                          uint32_t k, uint64_t threshold, void *out, int64_t *unsettled) {
-    uint32_t top = (uint32_t)(threshold >> 32), rejected = rejected_below(k);
+/* Of the listed rows, those whose choice was rejected choose anew, with the first of their further words that is not.
+ * Those that stay unsettled move up in the list. */
+static Py_ssize_t uniform_further(int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t columns, uint32_t k,
+                                  uint32_t top, uint32_t rejected, void *out, int64_t *unsettled, Py_ssize_t listed) {
+    Py_ssize_t found = 0;
+    for (Py_ssize_t u = 0; u < listed; u++) {
+        const uint32_t *w = words + unsettled[u] * stride;
+        Py_ssize_t c = w[1] == top ? columns : 2; /* a tie is not for this kernel */
+        while (c < columns && (uint32_t)(w[c] * k) < rejected) c++;
+        if (c < columns) put_code(out, size, unsettled[u], (uint32_t)(((uint64_t)w[c] * k) >> 32));
+        else unsettled[found++] = unsettled[u];
+    }
+    return found;
+}
+
+KERNEL Py_ssize_t uniform_first(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+                                uint32_t k, uint32_t top, uint32_t rejected, void *out, int64_t *unsettled) {
     Py_ssize_t first = 0, found = 0;
 #ifdef HAVE_AVX2_PATH
     if (size == 1 && stride == 2 && __builtin_cpu_supports("avx2"))
@@ -127,6 +142,13 @@ KERNEL Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py
     if (size == 1) return uniform_rows(codes, 1, words, stride, first, n, k, top, rejected, out, unsettled, found);
     if (size == 2) return uniform_rows(codes, 2, words, stride, first, n, k, top, rejected, out, unsettled, found);
     return uniform_rows(codes, size, words, stride, first, n, k, top, rejected, out, unsettled, found);
+}
+
+static Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t columns,
+                          Py_ssize_t n, uint32_t k, uint64_t threshold, void *out, int64_t *unsettled) {
+    uint32_t top = (uint32_t)(threshold >> 32), rejected = rejected_below(k);
+    Py_ssize_t listed = uniform_first(codes, size, words, stride, n, k, top, rejected, out, unsettled);
+    return uniform_further(size, words, stride, columns, k, top, rejected, out, unsettled, listed);
 }
 
 /* ---- categorical: the number of thresholds of the row's column that (w0, w1) has passed ------------------------ */
@@ -227,7 +249,7 @@ KERNEL Py_ssize_t listed(const void *codes, int size, const uint32_t *words, Py_
 
 /* ---- subset: maybe the truth, and a uniformly drawn set of other categories, as bits --------------------------- */
 
-enum { LANES = 4 };
+enum { LANES = 4, FEW = 64 };
 
 typedef struct {
     uint32_t k, size;
@@ -235,17 +257,20 @@ typedef struct {
     uint64_t threshold;  /* of the coin */
     uint8_t *chosen[LANES]; /* scratch: one byte for each other category, padded to whole words of 8 bytes */
     uint64_t *mask;      /* scratch: the report as bits */
+    uint32_t rejected[FEW]; /* of few categories: what rejected_below says of 1, 2, ... */
 } Sets;
 
-/* One step of Floyd's method: choose a number of 0..last, or `last` itself if that one is taken. Returns 1 when the word
- * is rejected. Bytes, unlike bits, let the processor look ahead. */
-static inline uint32_t choose_one(uint32_t word, uint32_t last, uint8_t *chosen) {
-    uint64_t product = (uint64_t)word * (last + 1);
-    uint32_t pick = (uint32_t)(product >> 32), open = 0;
-    if ((uint32_t)product <= last) open = (uint32_t)product < rejected_below(last + 1);
+/* Whether a word is rejected that makes this product with last + 1. */
+static inline uint32_t is_rejected(uint64_t product, uint32_t last) {
+    return (uint32_t)product <= last && (uint32_t)product < rejected_below(last + 1);
+}
+
+/* One step of Floyd's method: choose a number of 0..last, or `last` itself if that one is taken. Bytes, unlike bits, let
+ * the processor look ahead. */
+static inline void choose_one(uint64_t product, uint32_t last, uint8_t *chosen) {
+    uint32_t pick = (uint32_t)(product >> 32);
     pick ^= (pick ^ last) & (0u - chosen[pick]);
     chosen[pick] = 1;
-    return open;
 }
 
 /* 64 bytes of 0 or 1 to bits, the first byte to the lowest bit. */
@@ -279,43 +304,131 @@ static void pack_and_insert(const uint8_t *ones, Py_ssize_t words, uint32_t at, 
     }
 }
 
-/* `lanes` rows side by side: each step waits for the one before, so several rows keep the processor busy. A row that
- * names the truth draws size - 1 others, one that does not draws size: it makes one step before the common ones. */
-FOR_EACH_WIDTH Py_ssize_t subset_rows(const Sets *s, const void *codes, int code_size, const uint32_t *words,
-                                      Py_ssize_t stride, Py_ssize_t first, int lanes, uint8_t *out,
-                                      int64_t *unsettled) {
-    const Py_ssize_t bytes = ((Py_ssize_t)s->k + 7) / 8, whole = ((Py_ssize_t)s->k + 63) / 64;
+static void put_set(const Sets *s, uint8_t *chosen, uint32_t truth, uint32_t includes, uint8_t *report) {
+    pack_and_insert(chosen, ((Py_ssize_t)s->k + 63) / 64, truth, includes, s->mask);
+    memcpy(report, s->mask, ((size_t)s->k + 7) / 8);
+}
+
+/* One row, its words in order: each rejected word is followed by the next one. Returns 0 as soon as the words left are
+ * fewer than the choices left, or the coin ties with its threshold. */
+static int subset_row(const Sets *s, const uint32_t *w, const uint32_t *end, uint32_t truth, uint8_t *report) {
+    uint32_t includes = 1;
+    if (s->coin) {
+        uint64_t word = two_words(w);
+        if (word == s->threshold) return 0;
+        includes = word < s->threshold;
+        w += 2;
+    }
+    memset(s->chosen[0], 0, ((size_t)s->k + 63) / 64 * 64);
+    for (uint32_t left = s->size - includes; left; left--) {
+        uint32_t last = s->k - 1 - left;
+        uint64_t product = (uint64_t)*w++ * (last + 1);
+        while (is_rejected(product, last)) {
+            if (end - w < (Py_ssize_t)left) return 0;
+            product = (uint64_t)*w++ * (last + 1);
+        }
+        choose_one(product, last, s->chosen[0]);
+    }
+    put_set(s, s->chosen[0], truth, includes, report);
+    return 1;
+}
+
+/* Rows side by side: each step waits for the one before, so several rows keep the processor busy. A row that names the
+ * truth draws size - 1 others, one that does not draws size: it makes one step before the common ones. Sets the flag of
+ * a row in which a word is rejected or the coin ties, and leaves it to subset_row. */
+static void subset_lanes(const Sets *s, const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
+                         Py_ssize_t first, uint8_t *out, uint32_t *open) {
+    const Py_ssize_t bytes = ((Py_ssize_t)s->k + 7) / 8;
     const uint32_t *w[LANES];
-    uint32_t includes[LANES], open[LANES];
-    for (int l = 0; l < lanes; l++) {
+    uint32_t includes[LANES];
+    for (int l = 0; l < LANES; l++) {
         w[l] = words + (first + l) * stride;
         includes[l] = 1;
         open[l] = 0;
-        memset(s->chosen[l], 0, (size_t)whole * 64);
+        memset(s->chosen[l], 0, ((size_t)s->k + 63) / 64 * 64);
         if (!s->coin) continue;
         uint64_t word = two_words(w[l]);
         includes[l] = word < s->threshold;
         open[l] = word == s->threshold;
         w[l] += 2;
-        if (!includes[l]) open[l] |= choose_one(*w[l]++, s->k - 1 - s->size, s->chosen[l]);
+        if (includes[l]) continue;
+        uint32_t last = s->k - 1 - s->size;
+        uint64_t product = (uint64_t)*w[l]++ * (last + 1);
+        open[l] |= is_rejected(product, last);
+        choose_one(product, last, s->chosen[l]);
     }
     for (uint32_t last = s->k - s->size, i = 0; last + 1 < s->k; last++, i++)
-        for (int l = 0; l < lanes; l++) open[l] |= choose_one(w[l][i], last, s->chosen[l]);
+        for (int l = 0; l < LANES; l++) {
+            uint64_t product = (uint64_t)w[l][i] * (last + 1);
+            open[l] |= is_rejected(product, last);
+            choose_one(product, last, s->chosen[l]);
+        }
+    for (int l = 0; l < LANES; l++)
+        if (!open[l])
+            put_set(s, s->chosen[l], code_at(codes, code_size, first + l), includes[l], out + (first + l) * bytes);
+}
+
+/* A row of up to 64 categories, whose set fits a register. Returns 1 where a word is rejected or the coin ties. The step
+ * that only a row without its truth makes is always read, and counts where it is one: no branch depends on the coin. */
+static inline uint32_t few_row(const Sets *s, const uint32_t *w, uint32_t truth, uint64_t *mask) {
+    uint64_t includes = 1, open = 0, chosen = 0;
+    if (s->coin) {
+        uint64_t word = two_words(w), product = (uint64_t)w[2] * (s->k - s->size);
+        includes = word < s->threshold;
+        open = (word == s->threshold) | ((uint32_t)product < s->rejected[s->k - 1 - s->size] && !includes);
+        chosen = (includes ^ 1) << (product >> 32);
+        w += 3 - includes;
+    }
+    for (uint32_t last = s->k - s->size; last + 1 < s->k; last++) {
+        uint64_t product = (uint64_t)*w++ * (last + 1), pick = product >> 32;
+        open |= (uint32_t)product < s->rejected[last];
+        chosen |= 1ull << (chosen >> pick & 1 ? last : pick);
+    }
+    uint64_t low = (1ull << truth) - 1;
+    *mask = (chosen & low) | (chosen & ~low) << 1 | includes << truth;
+    return (uint32_t)open;
+}
+
+/* Where a row is likely to meet a rejected word, rows are drawn one by one from the start. */
+static int rejects_often(const Sets *s) { return (uint64_t)s->k * s->size >> 31 != 0; }
+
+/* The rows of few categories; `bytes` is named where stores of its width pay. */
+FOR_EACH_WIDTH Py_ssize_t few_rows(const Sets *s, const void *codes, int code_size, const uint32_t *words,
+                                   Py_ssize_t stride, Py_ssize_t columns, Py_ssize_t n, size_t bytes, uint8_t *out,
+                                   int64_t *unsettled) {
     Py_ssize_t found = 0;
-    for (int l = 0; l < lanes; l++) {
-        pack_and_insert(s->chosen[l], whole, code_at(codes, code_size, first + l), includes[l], s->mask);
-        memcpy(out + (first + l) * bytes, s->mask, (size_t)bytes);
-        if (open[l]) unsettled[found++] = first + l;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const uint32_t *w = words + i * stride, truth = code_at(codes, code_size, i);
+        uint8_t *report = out + (size_t)i * bytes;
+        uint64_t mask;
+        if (!few_row(s, w, truth, &mask)) memcpy(report, &mask, bytes);
+        else if (!subset_row(s, w, w + columns, truth, report)) unsettled[found++] = i;
     }
     return found;
 }
 
-static Py_ssize_t subset(const Sets *s, const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
-                         Py_ssize_t n, uint8_t *out, int64_t *unsettled) {
-    Py_ssize_t found = 0, i = 0;
-    for (; i + LANES <= n; i += LANES)
-        found += subset_rows(s, codes, code_size, words, stride, i, LANES, out, unsettled + found);
-    for (; i < n; i++) found += subset_rows(s, codes, code_size, words, stride, i, 1, out, unsettled + found);
+KERNEL Py_ssize_t few(Sets *s, const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
+                      Py_ssize_t columns, Py_ssize_t n, uint8_t *out, int64_t *unsettled) {
+    size_t bytes = ((size_t)s->k + 7) / 8;
+    for (uint32_t last = 0; last < s->k; last++) s->rejected[last] = rejected_below(last + 1);
+    if (code_size == 1 && bytes == 1) return few_rows(s, codes, 1, words, stride, columns, n, 1, out, unsettled);
+    if (code_size == 1 && bytes == 2) return few_rows(s, codes, 1, words, stride, columns, n, 2, out, unsettled);
+    if (code_size == 1 && bytes == 4) return few_rows(s, codes, 1, words, stride, columns, n, 4, out, unsettled);
+    if (code_size == 1 && bytes == 8) return few_rows(s, codes, 1, words, stride, columns, n, 8, out, unsettled);
+    return few_rows(s, codes, code_size, words, stride, columns, n, bytes, out, unsettled);
+}
+
+KERNEL Py_ssize_t subset(Sets *s, const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
+                         Py_ssize_t columns, Py_ssize_t n, uint8_t *out, int64_t *unsettled) {
+    const Py_ssize_t bytes = ((Py_ssize_t)s->k + 7) / 8, in_lanes = rejects_often(s) ? 0 : n - n % LANES;
+    Py_ssize_t found = 0;
+    uint32_t open[LANES] = {1, 1, 1, 1};
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (i < in_lanes && i % LANES == 0) subset_lanes(s, codes, code_size, words, stride, i, out, open);
+        if (i < in_lanes && !open[i % LANES]) continue;
+        const uint32_t *w = words + i * stride;
+        if (!subset_row(s, w, w + columns, code_at(codes, code_size, i), out + i * bytes)) unsettled[found++] = i;
+    }
     return found;
 }
 
@@ -358,42 +471,70 @@ static void set_bit(uint8_t *bits, uint32_t j, int one) {
     bits[j >> 3] = (uint8_t)((bits[j >> 3] & ~(1u << (j & 7))) | (unsigned)one << (j & 7));
 }
 
-/* A row in which a half ties with the leading 16 bits of its threshold. A single tie is settled by the row's last word
- * against the threshold's next 32 bits; returns 0 when that word ties too, or more than one half does. */
-static int settle_tie(const uint16_t *half, uint32_t k, uint32_t truth, uint64_t keep, uint64_t flip, uint32_t extra,
-                      uint8_t *bits) {
-    uint32_t at = k;
-    for (uint32_t j = 0; j < k; j++) {
-        if (half[j] != (uint16_t)((j == truth ? keep : flip) >> 32)) continue;
-        if (at < k) return 0;
-        at = j;
+/* The first 48 bits of a probability, and whether it ends within the first 16, so that a tie with these is no tie. */
+typedef struct {
+    uint64_t digits;
+    int ends;
+} Bit;
+
+static inline uint16_t leading(const Bit *p) { return (uint16_t)(p->digits >> 32); }
+
+/* Whether one of up to 64 halves equals a number; compilers make vectors of it. */
+static inline int is_among(const uint16_t *half, uint32_t n, uint16_t number) {
+    int equal = 0;
+    for (uint32_t b = 0; b < n; b++) equal |= half[b] == number;
+    return equal;
+}
+
+/* Settles the halves that tie with their thresholds, from the first to the last, each by the next word against the
+ * threshold's next 32 bits. Returns 0 when such a word ties too, or no word is left. */
+static int settle_ties(const uint16_t *half, uint32_t k, uint32_t truth, const Bit *keep, const Bit *flip,
+                       const uint32_t *w, const uint32_t *end, uint8_t *bits) {
+    for (uint32_t width, first = 0; first < k; first += width) {
+        width = k - first < 64 ? k - first : 64;
+        if (truth - first >= width && !is_among(half + first, width, leading(flip))) continue;
+        for (uint32_t j = first; j < first + width; j++) {
+            const Bit *p = j == truth ? keep : flip;
+            if (half[j] != leading(p) || p->ends) continue;
+            if (w == end || *w == (uint32_t)p->digits) return 0;
+            set_bit(bits, j, *w++ < (uint32_t)p->digits);
+        }
     }
-    uint32_t next = (uint32_t)(at == truth ? keep : flip);
-    if (at < k && extra == next) return 0;
-    if (at < k) set_bit(bits, at, extra < next);
     return 1;
 }
 
-/* `keep` and `flip` are the first 48 bits of the two probabilities. */
-static Py_ssize_t unary(const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n, uint32_t k,
-                        uint64_t keep, uint64_t flip, uint8_t *out, int64_t *unsettled) {
-    Py_ssize_t found = 0, bytes = ((Py_ssize_t)k + 7) / 8;
-    const uint16_t keep16 = (uint16_t)(keep >> 32), flip16 = (uint16_t)(flip >> 32);
+/* The bits of up to 8 categories, made in a register; returns whether some half ties, as compare_halves does. */
+static inline int one_byte(const uint16_t *half, uint32_t k, uint32_t truth, uint16_t keep, uint16_t flip, uint8_t *bits) {
+    uint32_t mask = 0, tie = 0;
+    for (uint32_t j = 0; j < k; j++) {
+        mask |= (uint32_t)(half[j] < flip) << j;
+        tie |= half[j] == flip;
+    }
+    *bits = (uint8_t)((mask & ~(1u << truth)) | (uint32_t)(half[truth] < keep) << truth);
+    return (int)tie;
+}
+
+KERNEL Py_ssize_t unary(const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t columns,
+                        Py_ssize_t n, uint32_t k, const Bit *keep, const Bit *flip, uint8_t *out, int64_t *unsettled) {
+    Py_ssize_t found = 0;
+    const size_t bytes = ((size_t)k + 7) / 8, read = ((size_t)k + 1) / 2;
 #ifdef HAVE_AVX2_PATH
     const int wide = __builtin_cpu_supports("avx2");
 #endif
     for (Py_ssize_t i = 0; i < n; i++) {
-        const uint16_t *half = (const uint16_t *)(const void *)(words + i * stride);
-        uint8_t *bits = out + i * bytes;
+        const uint32_t *w = words + i * stride;
+        const uint16_t *half = (const uint16_t *)(const void *)w;
+        uint8_t *bits = out + (size_t)i * bytes;
         uint32_t truth = code_at(codes, code_size, i);
+        int tie;
+        if (k <= 8) tie = one_byte(half, k, truth, leading(keep), leading(flip), bits);
 #ifdef HAVE_AVX2_PATH
-        int tie = wide ? compare_halves_avx2(half, k, flip16, bits) : compare_halves(half, 0, k, flip16, bits);
-#else
-        int tie = compare_halves(half, 0, k, flip16, bits);
+        else if (wide) tie = compare_halves_avx2(half, k, leading(flip), bits);
 #endif
-        set_bit(bits, truth, half[truth] < keep16);
-        if (tie || half[truth] == keep16)
-            if (!settle_tie(half, k, truth, keep, flip, words[i * stride + ((Py_ssize_t)k + 1) / 2], bits)) unsettled[found++] = i;
+        else tie = compare_halves(half, 0, k, leading(flip), bits);
+        if (k > 8) set_bit(bits, truth, half[truth] < leading(keep));
+        if ((tie && !flip->ends) || (half[truth] == leading(keep) && !keep->ends))
+            if (!settle_ties(half, k, truth, keep, flip, w + read, w + columns, bits)) unsettled[found++] = i;
     }
     return found;
 }
@@ -574,6 +715,7 @@ static int codes_below(const Py_buffer *codes, uint64_t k) {
 #define STRIDE(b) ((b).view[1].shape[0] > 1 ? (b).view[1].strides[0] / 4 : 0)
 #define SIZE(b, v) ((int)(b).view[v].itemsize)
 #define ROWS(b) ((b).view[0].shape[0])
+#define COLUMNS(b) ((b).view[1].shape[1])
 
 static PyObject *py_uniform(PyObject *self, PyObject *args) {
     PyObject *codes, *words, *out, *unsettled;
@@ -588,7 +730,7 @@ static PyObject *py_uniform(PyObject *self, PyObject *args) {
         return give_back_all(&b, -1);
     }
     Py_BEGIN_ALLOW_THREADS
-    found = uniform(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), (uint32_t)k, threshold,
+    found = uniform(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), COLUMNS(b), ROWS(b), (uint32_t)k, threshold,
                     b.view[2].buf, b.view[3].buf);
     Py_END_ALLOW_THREADS
     return give_back_all(&b, found);
@@ -663,7 +805,8 @@ static PyObject *py_subset(PyObject *self, PyObject *args) {
         if (scratch) {
             Sets s = {.k = (uint32_t)k, .size = (uint32_t)size, .coin = coin, .threshold = threshold, .mask = (uint64_t *)(void *)scratch};
             for (int l = 0; l < LANES; l++) s.chosen[l] = scratch + whole * (8 + 64 * (size_t)l);
-            found = subset(&s, b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[2].buf, b.view[3].buf);
+            found = (k <= FEW ? few : subset)(&s, b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), COLUMNS(b), ROWS(b),
+                                              b.view[2].buf, b.view[3].buf);
         }
         free(scratch);
     }
@@ -674,17 +817,21 @@ static PyObject *py_subset(PyObject *self, PyObject *args) {
 
 static PyObject *py_unary(PyObject *self, PyObject *args) {
     PyObject *codes, *words, *out, *unsettled;
-    unsigned long long k, keep, flip;
+    unsigned long long k, keep_digits, flip_digits;
+    int keep_ends, flip_ends;
     Buffers b = {.held = 0};
     Py_ssize_t found = -1;
-    if (!PyArg_ParseTuple(args, "OOKKKOO", &codes, &words, &k, &keep, &flip, &out, &unsettled)) return NULL;
+    if (!PyArg_ParseTuple(args, "OOKKpKpOO", &codes, &words, &k, &keep_digits, &keep_ends, &flip_digits, &flip_ends, &out,
+                          &unsettled))
+        return NULL;
     if (!fits_word(k)) return NULL;
     if (!take_all(&b, codes, words, out, unsettled, ((size_t)k + 1) / 2 + 1, ((size_t)k + 7) / 8))
         return give_back_all(&b, -1);
+    const Bit keep = {.digits = keep_digits, .ends = keep_ends}, flip = {.digits = flip_digits, .ends = flip_ends};
     Py_BEGIN_ALLOW_THREADS
     if (codes_below(&b.view[0], k))
-        found = unary(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), (uint32_t)k, keep, flip, b.view[2].buf,
-                      b.view[3].buf);
+        found = unary(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), COLUMNS(b), ROWS(b), (uint32_t)k, &keep, &flip,
+                      b.view[2].buf, b.view[3].buf);
     Py_END_ALLOW_THREADS
     return give_back_all(&b, found);
 }
@@ -737,7 +884,8 @@ static PyMethodDef methods[] = {
      "listed(codes, words, columns, thresholds, guide, reports, out, unsettled) -> rows unsettled"},
     {"subset", py_subset, METH_VARARGS,
      "subset(codes, words, k, size, coin, threshold, out, unsettled) -> rows unsettled"},
-    {"unary", py_unary, METH_VARARGS, "unary(codes, words, k, keep, flip, out, unsettled) -> rows unsettled"},
+    {"unary", py_unary, METH_VARARGS,
+     "unary(codes, words, k, keep, keep_ends, flip, flip_ends, out, unsettled) -> rows unsettled"},
     {"tally_codes", py_tally_codes, METH_VARARGS, "tally_codes(codes, counts)"},
     {"tally_bits", py_tally_bits, METH_VARARGS, "tally_bits(bits, size, counts) -> first row of another size, or -1"},
     {NULL, NULL, 0, NULL}};

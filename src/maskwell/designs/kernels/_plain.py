@@ -1,7 +1,8 @@
 """The kernels in NumPy: what the compiled ones must reproduce, and what runs where there is no compiler.
 
 Every function writes reports into ``out`` and returns how many row numbers it wrote into ``unsettled``: rows whose
-words do not settle the report (a tie with a threshold, a rejected choice). The caller draws those exactly.
+words do not settle the report (a tie with a threshold, a rejected choice). The caller draws those exactly. Further words
+at the end of a row, which the compiled kernels go on to, are not read here.
 Two words ``a, b`` of a row read together are the number ``a + 2**32 * b``.
 """
 
@@ -13,6 +14,8 @@ from maskwell.core.arguments import Array, Bits, Words
 
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
+_FEW = 2
+"""Fewer sets than this are drawn faster by the definition than step by step."""
 
 
 def _list(flags: Array, unsettled: Array) -> int:
@@ -97,6 +100,8 @@ def subset(
     """Include the truth by a coin (or always) and add uniformly drawn others by Floyd's method, as bits."""
     n, codes = len(codes), codes.astype(np.int64)
     rows = np.arange(n)
+    if n < _FEW:
+        return _list(rows >= 0, unsettled)
     includes, open_ = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
     if coin:
         word = _two_words(words)
@@ -118,16 +123,27 @@ def subset(
     return _list(open_, unsettled)
 
 
-def unary(codes: Array, words: Words, k: int, keep: int, flip: int, out: Bits, unsettled: Array) -> int:
+def unary(
+    codes: Array,
+    words: Words,
+    k: int,
+    keep: int,
+    keep_ends: bool,
+    flip: int,
+    flip_ends: bool,
+    out: Bits,
+    unsettled: Array,
+) -> int:
     """Set bit j when the j-th 16-bit half is below its threshold: ``keep`` for the truth, ``flip`` elsewhere.
 
-    The thresholds are given to 48 bits. A single tie of a half is settled by the row's last word.
+    The thresholds are given to 48 bits; one that ends within the first 16 cannot tie. A single tie of a half is settled
+    by the word after the halves.
     """
     halves = np.ascontiguousarray(words).view("<u2")[:, :k]
     rows, codes = np.arange(len(codes)), codes.astype(np.int64)
-    ones, ties = halves < (flip >> 32), halves == (flip >> 32)
+    ones, ties = halves < (flip >> 32), (halves == (flip >> 32)) & (not flip_ends)
     ones[rows, codes] = halves[rows, codes] < (keep >> 32)
-    ties[rows, codes] = halves[rows, codes] == (keep >> 32)
+    ties[rows, codes] = (halves[rows, codes] == (keep >> 32)) & (not keep_ends)
     tied = np.flatnonzero(ties.any(axis=1))
     at = ties[tied].argmax(axis=1)
     following = np.where(at == codes[tied], np.uint32(keep & 0xFFFFFFFF), np.uint32(flip & 0xFFFFFFFF))
