@@ -35,12 +35,26 @@ from maskwell.errors import ParameterError
     help="Where the randomized file goes; - is standard output.",
 )
 @missing_option
+@click.option(
+    "--sets",
+    type=click.Choice(["packed", "texts"]),
+    default="packed",
+    help="Set reports as bytes where the file can hold them (default), or as texts of 0 and 1.",
+)
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for tests and simulation. NOT PRIVATE.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @show_values_option
 @json_option
 def randomize(
-    file: str, designs: tuple[str, ...], output: str, missing: str, seed: int | None, *, force: bool, as_json: bool
+    file: str,
+    designs: tuple[str, ...],
+    output: str,
+    missing: str,
+    sets: str,
+    seed: int | None,
+    *,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Randomize columns of FILE, in one pass, whatever its size; the other columns are copied as they are.
 
@@ -62,6 +76,7 @@ def randomize(
             output,
             random=random,
             missing=missing,
+            sets=sets,
             force=force,
             inputs=list(paths.values()),
             progress=progress,

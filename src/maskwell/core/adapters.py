@@ -26,6 +26,12 @@ class Adapter(Protocol):
     def join(self, codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None) -> Any:
         """Column like ``like`` (only its rows ``kept``) that holds the labels with these codes."""
 
+    def split_sets(self, values: Any, k: int) -> NDArray[np.uint8]:
+        """Bit masks of a column of set reports over k categories, shape (n, ceil(k/8))."""
+
+    def join_sets(self, bits: NDArray[np.uint8], like: Any, kept: NDArray[np.bool_] | None) -> Any:
+        """Column of the library, with the index and name of ``like``, that holds bit masks as bytes."""
+
 
 LOADERS: dict[str, Callable[[], Adapter]] = {}
 """How the adapter of each library is loaded, by the name of the library's root package."""

@@ -399,7 +399,7 @@ def split_column(values: Any) -> Column:
         return split_array(values)
     if isinstance(values, list | tuple):
         return Column(values)
-    return _adapter(values).split(values)
+    return adapter_of(values).split(values)
 
 
 def join_column(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None = None) -> Any:
@@ -408,16 +408,25 @@ def join_column(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArra
         return label_array(versions, None if like is None else like.dtype)[codes]
     if isinstance(like, list | tuple):
         return type(like)(_object_array(versions[0])[codes].tolist())
-    return _adapter(like).join(codes, versions, like, kept)
+    return adapter_of(like).join(codes, versions, like, kept)
 
 
-def _adapter(values: Any) -> Adapter:
+def adapter_of(values: Any) -> Adapter:
     """The adapter of the library that a column comes from."""
-    for kind in type(values).__mro__:
-        root = kind.__module__.partition(".")[0]
-        if root in LOADERS:
-            return LOADERS[root]()
-    raise not_a_column(values)
+    name = _library_of(values)
+    if name is None:
+        raise not_a_column(values)
+    return LOADERS[name]()
+
+
+def is_of_library(values: Any) -> bool:
+    """Whether there is an adapter for the library that a column comes from."""
+    return _library_of(values) is not None
+
+
+def _library_of(values: Any) -> str | None:
+    roots = (kind.__module__.partition(".")[0] for kind in type(values).__mro__)
+    return next((root for root in roots if root in LOADERS), None)
 
 
 def not_a_column(values: Any) -> WrongTypeError:

@@ -185,7 +185,9 @@ def _words(key: bytes, names: Array, states: Array, numbers: Array) -> Words:
     blocks[:, :, 0] ^= states[:, None]
     if len(numbers) > 1 or numbers.any():
         blocks[:, :, 1] ^= numbers
-    return _encrypted(key, blocks.reshape(-1, 2).view(np.uint8)).view("<u4").reshape(len(names), _PER_BLOCK * len(numbers))
+    return (
+        _encrypted(key, blocks.reshape(-1, 2).view(np.uint8)).view("<u4").reshape(len(names), _PER_BLOCK * len(numbers))
+    )
 
 
 def _encrypted(key: bytes, blocks: Array) -> Array:

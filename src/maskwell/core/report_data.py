@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Flag, as_array, as_list, check_kind, shown_short
+from maskwell.core.arguments import Array, Flag, as_array, as_list, check_kind, check_option, kind_of, shown_short
+from maskwell.core.categories import adapter_of, is_of_library, join_column
 from maskwell.core.labels import is_missing
 from maskwell.core.phrases import shorten
 from maskwell.errors import MissingValueError, ReportError
@@ -94,39 +95,151 @@ class Reports:
         )
 
 
+# ---- columns of sets
+
+SETS = ("packed", "texts")
+"""The forms of a column of sets: bytes of eight categories each, or texts of 0 and 1."""
+
+
+def join_sets(reports: Reports, like: Any = None, kept: Array | None = None, *, sets: str = "packed") -> Any:
+    """Set reports as a column of the kind of ``like`` (None: a NumPy array).
+
+    Packed, a report is ``ceil(k/8)`` bytes: fixed-size binary in Arrow, binary in pandas and polars, the type
+    ``V{ceil(k/8)}`` in NumPy, ``bytes`` in lists. As texts it is k characters 0 or 1.
+
+    >>> join_sets(Reports("", 9, "bits", np.array([[65, 1]], dtype=np.uint8)), like=[]) == [bytes([65, 1])]
+    True
+    """
+    check_option("sets", sets, SETS)
+    masks = _as_bytes(reports.data, "V")
+    if sets == "texts":
+        _, first, codes = np.unique(_as_bytes(reports.data, "S"), return_index=True, return_inverse=True)
+        distinct = Reports(reports.fingerprint, reports.k, reports.encoding, reports.data[first])
+        return join_column(codes, [distinct.texts().tolist()], like, kept)
+    if like is None or isinstance(like, np.ndarray):
+        return masks
+    if isinstance(like, list | tuple):
+        return type(like)(masks.tolist())
+    return adapter_of(like).join_sets(reports.data, like, kept)
+
+
+def _as_bytes(bits: Array, kind: str) -> Array:
+    """Rows of bytes as one value each: V holds them as they are; S can be sorted, and equal bytes stay equal."""
+    return np.ascontiguousarray(bits).view(f"{kind}{bits.shape[1]}").ravel()
+
+
+def split_sets(column: Any, k: int) -> Array:
+    """Bit masks from a column of set reports in any form of :func:`join_sets`, refusing anything else.
+
+    >>> split_sets([bytes([5])], 3).tolist(), split_sets(["101"], 3).tolist()
+    ([[5]], [[5]])
+    """
+    if not isinstance(column, np.ndarray | list | tuple) and is_of_library(column):
+        return adapter_of(column).split_sets(column, k)
+    reports = as_array(column, "reports") if hasattr(column, "__array__") else as_list(column, "reports")
+    if isinstance(reports, np.ndarray) and reports.ndim != 1:
+        raise ReportError(f"reports of shape {reports.shape}", hint="give one column of bytes or texts")
+    if isinstance(reports, np.ndarray) and reports.dtype.kind in "VS":
+        return masks_of_width(bytes_of(reports), k)
+    values = reports if isinstance(reports, list) else reports.tolist() if reports.dtype.kind in "Of" else []
+    _check_none_missing(values, len(reports))
+    kinds = {*map(type, values)}
+    if bytes not in kinds:
+        return bits_from_texts(reports, k)
+    if len(kinds) > 1:
+        raise ReportError("some reports are bytes and some are not", hint="give one column of bytes or texts")
+    return _masks_from_bytes(values, k)
+
+
+def bytes_of(values: Array) -> Array:
+    """The bytes of a column of type V or S, shape (n, width)."""
+    width = values.dtype.itemsize
+    rows = np.ascontiguousarray(values).view(np.uint8) if width else np.zeros(0, dtype=np.uint8)
+    return rows.reshape(len(values), width)
+
+
+def _check_none_missing(values: list[Any], rows: int) -> None:
+    missing = [] if {*map(type, values)} <= {str} else [row for row, value in enumerate(values) if is_missing(value)]
+    if missing:
+        raise missing_reports(missing, rows)
+
+
+def missing_reports(missing: list[int], rows: int) -> MissingValueError:
+    """The error for rows without a report."""
+    return MissingValueError(
+        f"{len(missing)} of {rows} reports are missing (first in row {missing[0]}, counted from 0)",
+        hint="leave these rows out: who gave no report is not counted among the reports",
+        rows=missing[:10],
+    )
+
+
+def _masks_from_bytes(values: list[bytes], k: int) -> Array:
+    widths = {*map(len, values)}
+    if len(widths) > 1:
+        raise wrong_width(max(widths - {(k + 7) // 8}), k)
+    return masks_of_width(np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), *widths), k)
+
+
+def masks_of_width(data: Array, k: int) -> Array:
+    """Bit masks from rows of bytes, shape (n, width), which are masks or k characters 0 and 1.
+
+    >>> masks_of_width(np.array([[49, 48, 49]], dtype=np.uint8), 3).tolist()
+    [[5]]
+    """
+    if len(data) == 0:
+        return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
+    if data.shape[1] == k:
+        return _masks_from_characters(data, k)
+    if data.shape[1] != (k + 7) // 8:
+        raise wrong_width(data.shape[1], k)
+    if k % 8 and int(data[:, -1].max()) >> (k % 8):
+        raise ReportError(f"set reports name categories beyond the {k}th", hint="use the design that made the reports")
+    return data
+
+
+def wrong_width(width: int, k: int) -> ReportError:
+    """The error for masks of another number of categories."""
+    return ReportError(
+        f"set reports of {width} bytes; {k} categories need {(k + 7) // 8}",
+        hint="use the design that made the reports",
+    )
+
+
+def _masks_from_characters(characters: Array, k: int) -> Array:
+    """Bit masks from characters 0 and 1, shape (n, k)."""
+    digits = characters - characters.dtype.type(ord("0"))
+    wrong = np.flatnonzero((digits > 1).any(axis=1))
+    if len(wrong):
+        row = int(wrong[0])
+        raise _wrong_texts(wrong, k, "".join(map(chr, characters[row].tolist())))
+    return np.packbits(digits.astype(np.uint8), axis=1, bitorder="little")
+
+
+def _wrong_texts(wrong: Array, k: int, first: str) -> ReportError:
+    packed = first.startswith(("b'", 'b"'))  # what pandas writes to CSV for bytes
+    return ReportError(
+        f"{len(wrong)} reports are not texts of {k} characters 0 or 1 (first in row {wrong[0]}, counted from 0)",
+        hint="CSV does not hold packed reports: randomize with sets='texts', or write Parquet"
+        if packed
+        else "a set report has one character for each category, 1 where the category was named",
+        values=shorten(repr(first), 80),
+        rows=wrong[:10].tolist(),
+    )
+
+
 def bits_from_texts(texts: Any, k: int) -> Array:
     """Read a column of 0/1 texts back into bit masks, refusing anything else.
 
     >>> bits_from_texts(np.array(["101"]), 3).tolist()
     [[5]]
     """
-    reports = as_array(texts, "reports") if hasattr(texts, "__array__") else as_list(texts, "reports")
-    if isinstance(reports, np.ndarray) and reports.ndim != 1:
-        raise ReportError(f"reports of shape {reports.shape}", hint="give one column of texts")
-    values = reports if isinstance(reports, list) else reports.tolist() if reports.dtype.kind in "Of" else []
-    missing = [] if {*map(type, values)} <= {str} else [row for row, text in enumerate(values) if is_missing(text)]
-    if missing:
-        raise MissingValueError(
-            f"{len(missing)} of {len(reports)} reports are missing (first in row {missing[0]}, counted from 0)",
-            hint="leave these rows out: who gave no report is not counted among the reports",
-            rows=missing[:10],
-        )
-    column = np.array([], dtype=np.str_) if not len(reports) else as_array(reports, "reports").astype(np.str_)
+    column = np.array([], dtype=np.str_) if not len(texts) else as_array(texts, "reports").astype(np.str_)
     if len(column) == 0:
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
     wrong = np.flatnonzero(np.char.str_len(column) != k)
-    if len(wrong) == 0:
-        characters = column.astype(f"U{k}").view(np.uint32).reshape(len(column), k)
-        digits = characters - np.uint32(ord("0"))
-        wrong = np.flatnonzero((digits > 1).any(axis=1))
     if len(wrong):
-        raise ReportError(
-            f"{len(wrong)} reports are not texts of {k} characters 0 or 1 (first in row {wrong[0]}, counted from 0)",
-            hint="a set report has one character for each category, 1 where the category was named",
-            values=shorten(repr(str(column[wrong[0]])), 80),
-            rows=wrong[:10].tolist(),
-        )
-    return np.packbits(digits.astype(np.uint8), axis=1, bitorder="little")
+        raise _wrong_texts(wrong, k, str(column[wrong[0]]))
+    return _masks_from_characters(column.astype(f"U{k}").view(np.uint32).reshape(len(column), k), k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,17 +254,22 @@ class Counts:
         Number of reports.
     fingerprint
         Of the design that made them.
+    private
+        False when some of the reports are known to be drawn from a seeded source. A column of labels does not tell.
 
     >>> a = Counts(np.array([3, 1]), 4, "f")
-    >>> (a + a).values.tolist()
-    [6, 2]
+    >>> sum([a, a, a]).values.tolist()
+    [9, 3]
     """
 
     values: Array
     n: int
     fingerprint: str
+    private: bool = True
 
     def __post_init__(self) -> None:
+        check_kind(str, fingerprint=self.fingerprint)
+        check_kind(Flag, private=self.private)
         n: Any = self.n
         if isinstance(n, bool) or not isinstance(n, Integral) or n < 0:
             raise ReportError(f"n = {shown_short(n)} reports", hint="give a whole number of 0 or more", n=n)
@@ -167,13 +285,73 @@ class Counts:
         return self.values / self.n
 
     def __add__(self, other: Counts) -> Counts:
+        if not isinstance(other, Counts):
+            return NotImplemented
         if self.fingerprint != other.fingerprint:
             raise ReportError(
                 "these counts come from two different designs",
                 hint="estimate each part on its own, or randomize all with one design",
                 fingerprints=(self.fingerprint, other.fingerprint),
             )
-        return Counts(self.values + other.values, self.n + other.n, self.fingerprint)
+        if self.values.shape != other.values.shape:
+            raise ReportError(
+                f"{len(self.values)} and {len(other.values)} counts of one design", hint="count both parts with it"
+            )
+        values = self.values + other.values
+        if (values < 0).any() or self.n + other.n >= 2**63:
+            raise ReportError("these counts add up to more than 2**63 - 1", hint="check the numbers of reports")
+        return Counts(values, self.n + other.n, self.fingerprint, bool(self.private and other.private))
+
+    def __radd__(self, other: object) -> Counts:
+        """So that ``sum`` works, which starts from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON.
+
+        >>> Counts(np.array([3, 1]), 4, "f").to_dict()["values"]
+        [3, 1]
+        """
+        return {
+            "maskwell": "counts",
+            "version": VERSION,
+            "design": self.fingerprint,
+            "n": self.n,
+            "private": bool(self.private),
+            "values": self.values.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, form: Any) -> Counts:
+        """Counts from what :meth:`to_dict` gave.
+
+        >>> Counts.from_dict(Counts(np.array([3, 1]), 4, "f", private=False).to_dict()).private
+        False
+        """
+        if not isinstance(form, Mapping) or form.get("maskwell") != "counts" or set(form) != KEYS:
+            raise ReportError(
+                f"{kind_of(form)} is not the JSON form of counts", hint="give what counts.to_dict() wrote"
+            )
+        if form["version"] != VERSION:
+            raise ReportError(
+                f"counts of version {shown_short(form['version'])}; this is version {VERSION}",
+                hint="read them with the version of maskwell that wrote them",
+            )
+        values = form["values"]
+        if not isinstance(values, list) or not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+            raise ReportError("the counts are not whole numbers", hint="give what counts.to_dict() wrote")
+        return cls(_within_64_bits(values), form["n"], form["design"], form["private"])
+
+
+VERSION = 1
+KEYS = {"maskwell", "version", "design", "n", "private", "values"}
+
+
+def _within_64_bits(values: list[int]) -> Array:
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        raise ReportError("a count is beyond 2**63 - 1", hint="give what counts.to_dict() wrote") from None
 
 
 def _whole_numbers(values: Array) -> Array:

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Codes, Real, Words, as_floats, code_type
+from maskwell.core.arguments import Array, Codes, Real, Words, as_floats, check_option, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
-from maskwell.core.report_data import Counts, Encoding, Reports
+from maskwell.core.report_data import SETS, Counts, Encoding, Reports
 from maskwell.designs import kernels
 from maskwell.designs.column_arrays import ThresholdTable
 from maskwell.designs.design import Design
@@ -179,8 +179,9 @@ class CodedDesign(Design):
         """The codes 0..m-1."""
         return np.arange(self.m, dtype=code_type(self.m))
 
-    def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None) -> Any:
-        """Reports as output labels, in the kind of container of ``like``."""
+    def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None, sets: str = "packed") -> Any:
+        """Reports as output labels, in the kind of container of ``like``; none of them is a set."""
+        check_option("sets", sets, SETS)
         return self.outputs.decode(reports.data, like=like, kept=kept)
 
     def tally(self, reports: Any) -> Counts:
@@ -193,7 +194,7 @@ class CodedDesign(Design):
             )
         counts = np.zeros(self.m, dtype=np.int64)
         tally_codes(codes, counts)
-        return Counts(counts, len(codes), self.fingerprint)
+        return Counts(counts, len(codes), self.fingerprint, reports.private if made else True)
 
 
 def codes_of(outputs: Categories, reports: Any, match: str = "value") -> Codes:

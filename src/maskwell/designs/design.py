@@ -376,17 +376,22 @@ class Design(ABC):
         """Randomize true codes 0..k-1 into reports; the same ones from the same source with any number of threads."""
         return self.sampler(random, threads=threads).sample(codes)
 
-    def randomize(self, values: Any, *, random: RandomSource | None = None, missing: str = "error") -> Any:
+    def randomize(
+        self, values: Any, *, random: RandomSource | None = None, missing: str = "error", sets: str = "packed"
+    ) -> Any:
         """Randomize a column of true labels; the reports come in the kind of container that was given.
 
-        Set reports come as texts of k characters, "1" where the category was named, first category first.
+        Set reports come packed, eight categories to a byte: category j is bit ``j % 8``, least significant first, of
+        byte ``j // 8``. With ``sets="texts"`` they come as texts of k characters, "1" where the category was named,
+        first category first.
         """
         encoded = self.inputs.encode(values, missing=missing)
-        return self.labels_of(self.sample(encoded.codes, random=random), like=values, kept=encoded.kept)
+        drawn = self.sample(encoded.codes, random=random)
+        return self.labels_of(drawn, like=values, kept=encoded.kept, sets=sets)
 
     @abstractmethod
-    def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None) -> Any:
-        """Reports as labels or 0/1 texts, in the kind of container of ``like``."""
+    def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None, sets: str = "packed") -> Any:
+        """Reports as labels, or sets in one of two forms, in the kind of container of ``like``."""
 
     @abstractmethod
     def report_space(self) -> Array:

@@ -165,13 +165,11 @@ class KeyedSampler:
         raise WrongTypeError("a secret key is not copied or sent along", hint="make the sampler where it is needed")
 
 
-def _draw_rows(
-    design: Design, codes: Array, words: Words, out: Array, further: Callable[[Array, int], Words]
-) -> Array:
+def _draw_rows(design: Design, codes: Array, words: Words, out: Array, further: Callable[[Array, int], Words]) -> Array:
     """Reports of many rows, written into ``out``; returns the rows that :meth:`Design.draw` must settle.
 
     ``further`` gives rows, by their numbers, so many blocks of four further words each. Rows that their first words do
-    not settle are drawn once more with these behind them: the same words in the same order as a :class:`WordReader` has.
+    not settle are drawn once more with these behind them: the words that a :class:`WordReader` hands out, in its order.
     """
     unsettled = design.draw_rows(codes, words, out)
     if not design.reads_on or not len(unsettled):

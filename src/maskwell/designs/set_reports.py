@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from maskwell.core.arguments import Array, Bits, Real, as_floats
-from maskwell.core.categories import Categories, join_column
+from maskwell.core.categories import Categories
 from maskwell.core.exact import to_float
-from maskwell.core.report_data import Counts, Encoding, Reports, SetReports, bits_from_texts
+from maskwell.core.report_data import Counts, Encoding, Reports, SetReports, join_sets, split_sets
 from maskwell.designs import kernels
 from maskwell.designs.coded import reports_of
 from maskwell.designs.design import Design, check_relabelling
@@ -158,13 +158,14 @@ class SetDesign(Design):
         self._check_size(10**7)
         return np.stack([self.encode_report(s) for s in self.sets()])
 
-    def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None) -> Any:
-        """Reports as 0/1 texts, in the kind of container of ``like``."""
-        return texts_like(reports, like, kept)
+    def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None, sets: str = "packed") -> Any:
+        """Reports as bytes (``"packed"``) or 0/1 texts (``"texts"``), in the kind of container of ``like``."""
+        return join_sets(reports, like, kept, sets=sets)
 
     def tally(self, reports: Any) -> Counts:
-        """How many reports hold each category. Takes :class:`Reports`, or a column of 0/1 texts."""
-        bits = reports_of(self, reports) if isinstance(reports, Reports) else bits_from_texts(reports, self.k)
+        """How many reports hold each category. Takes :class:`Reports`, or a column of packed sets or 0/1 texts."""
+        made = isinstance(reports, Reports)
+        bits = reports_of(self, reports) if made else split_sets(reports, self.k)
         counts = np.zeros(self.k, dtype=np.int64)
         size = -1 if self.outputs.size is None else self.outputs.size
         self._check_masks(bits)
@@ -175,7 +176,7 @@ class SetDesign(Design):
                 hint="use the design that made the reports",
                 row=wrong,
             )
-        return Counts(counts, len(bits), self.fingerprint)
+        return Counts(counts, len(bits), self.fingerprint, reports.private if made else True)
 
     def _check_masks(self, bits: Array) -> None:
         shape_fits = bits.ndim == 2 and bits.shape[1] == (self.k + 7) // 8 and bits.dtype == np.uint8
@@ -189,16 +190,6 @@ class SetDesign(Design):
         """The same probabilities under other labels."""
         check_relabelling(self, inputs, outputs)
         return replace(self, categories=inputs)
-
-
-def texts_like(reports: Reports, like: Any, kept: Array | None) -> Any:
-    """Set reports as 0/1 texts, in the kind of container of ``like``.
-
-    >>> texts_like(Reports("", 3, "bits", np.array([[5], [1]], dtype=np.uint8)), [], None)
-    ['101', '100']
-    """
-    distinct, codes = np.unique(reports.ascii_texts(), return_inverse=True)
-    return join_column(codes, [distinct.astype(np.str_).tolist()], like, kept)
 
 
 def sets_of_size(k: int, size: int) -> Iterable[tuple[int, ...]]:

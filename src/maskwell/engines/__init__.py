@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from maskwell.core.adapters import Adapter
     from maskwell.engines.cell_counts import count_tables as count_tables
+    from maskwell.engines.counts_in_arrow import counts_from_arrow as counts_from_arrow
+    from maskwell.engines.counts_in_arrow import counts_to_arrow as counts_to_arrow
 else:
     import lazy_loader
 
@@ -14,6 +16,7 @@ else:
         __name__,
         submod_attrs={
             "cell_counts": ["count_tables"],
+            "counts_in_arrow": ["counts_from_arrow", "counts_to_arrow"],
         },
     )
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Bits
 from maskwell.core.phrases import fault_of, shorten
-from maskwell.core.report_data import bits_from_texts
+from maskwell.core.report_data import bytes_of, masks_of_width, missing_reports, split_sets
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError, WrongTypeError
 
 KEY = b"maskwell"
@@ -124,6 +124,11 @@ def _json(note: bytes) -> Any:
         return None
 
 
+def is_private(field: Any) -> bool:
+    """Whether a column does not say that its reports were drawn from a seed."""
+    return (describe(field) or {}).get("private") is not False
+
+
 def described(field: Any, about: dict[str, Any]) -> Any:
     """The field with metadata about the reports in it, and no other."""
     return field.with_metadata({KEY: json.dumps(about).encode()})
@@ -165,6 +170,13 @@ def masks_from_bits(bits: Bits) -> Any:
     return arrow.Array.from_buffers(arrow.binary(data.shape[1]), len(data), [None, arrow.py_buffer(data)])
 
 
+def arrow_values(values: Any) -> Any:
+    """A column that Arrow can read: set reports in NumPy, whose type Arrow does not know, become fixed-size binary."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "V" or values.dtype.fields or values.ndim != 1:
+        return values
+    return masks_from_bits(bytes_of(values))
+
+
 def texts_from_bits(bits: Bits, k: int) -> Any:
     """Bit masks as texts of k characters 0 and 1.
 
@@ -180,51 +192,68 @@ def texts_from_bits(bits: Bits, k: int) -> Any:
 
 
 def bits_from_array(values: Any, k: int) -> Bits:
-    """Bit masks from a column without missing values: fixed-size binary, or texts of k characters 0 and 1."""
+    """Bit masks from a column without missing values: binary of any type, or texts of k characters 0 and 1.
+
+    >>> import pyarrow as pa
+    >>> bits_from_array(pa.array([b"A"], pa.large_binary()), 7).tolist(), bits_from_array(pa.array(["101"]), 3).tolist()
+    ([[65]], [[5]])
+    """
     arrow = require()
     if arrow.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if arrow.types.is_fixed_size_binary(values.type):
-        return _bits_from_masks(values, k)
-    if arrow.types.is_string(values.type):
-        return _bits_from_texts(values, k)
-    if arrow.types.is_large_string(values.type):
-        return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)
-    raise ReportError(
-        f"the column holds {shorten(str(values.type), 30)}; set reports are texts of {k} characters 0 or 1",
-        hint="keep the column as text: as a number it loses its leading zeros",
-    )
-
-
-def _bits_from_masks(values: Any, k: int) -> Bits:
-    width = values.type.byte_width
-    if width != (k + 7) // 8:
+        return masks_of_width(_rows_of_bytes(values), k)
+    kind = without_views(values.type)
+    if str(kind) not in _CUT:
         raise ReportError(
-            f"set reports of {width} bytes; {k} categories need {(k + 7) // 8}",
-            hint="use the design that made the reports",
+            f"the column holds {shorten(str(values.type), 30)}; set reports are bytes, or texts of 0 and 1",
+            hint="keep the column as text: as a number it loses its leading zeros",
         )
+    return _bits_of_lengths(values if kind == values.type else values.cast(kind), k)
+
+
+def _rows_of_bytes(values: Any) -> Bits:
+    width = values.type.byte_width
     start = values.offset * width
-    data = np.frombuffer(values.buffers()[1], dtype=np.uint8)[start : start + len(values) * width].reshape(-1, width)
-    if k % 8 and len(data) and int(data[:, -1].max()) >> (k % 8):
-        raise ReportError(f"set reports name categories beyond the {k}th", hint="use the design that made the reports")
-    return data
+    data = np.frombuffer(values.buffers()[1] or b"", dtype=np.uint8)
+    return data[start : start + len(values) * width].reshape(len(values), width)
 
 
-def _bits_from_texts(values: Any, k: int) -> Bits:
-    if len(values) == 0:
+def _bits_of_lengths(values: Any, k: int) -> Bits:
+    """Of texts or bytes that each have a length of their own, which must be the same for all."""
+    arrow = require()
+    if not len(values):
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
-    offsets = np.frombuffer(values.buffers()[1], dtype=np.int32)[values.offset : values.offset + len(values) + 1]
-    if (np.diff(offsets) != k).any():
-        return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)  # which says what is wrong
-    characters = np.frombuffer(values.buffers()[2], dtype=np.uint8)[offsets[0] : offsets[-1]].reshape(-1, k)
-    if ((characters & 0xFE) != ord("0")).any():
-        return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)
-    return np.packbits(characters & 1, axis=1, bitorder="little")
+    places, data = _texts(values, np.int64 if str(values.type).startswith("large") else np.int32)
+    ends = np.frombuffer(places, dtype=np.int64 if str(values.type).startswith("large") else np.int32)
+    are_texts = arrow.types.is_string(values.type) or arrow.types.is_large_string(values.type)
+    widths = np.diff(ends)
+    width = k if are_texts else int(widths[0])
+    if (widths != width).any():
+        return split_sets(values.to_pylist(), k)  # which says what is wrong
+    rows = np.frombuffer(data, dtype=np.uint8).reshape(len(values), width)
+    if are_texts and ((rows & 0xFE) != ord("0")).any():
+        return split_sets(values.to_pylist(), k)
+    return masks_of_width(rows, k)
+
+
+def sets_of_column(values: Any, k: int) -> Bits:
+    """Bit masks from an Arrow array or its chunks, all of whose rows must have a report."""
+    if values.null_count:
+        raise missing_reports(np.flatnonzero(missing_rows(values)).tolist(), len(values))
+    chunks = values.chunks if isinstance(values, require().ChunkedArray) else [values]
+    parts = [bits_from_array(chunk, k) for chunk in chunks if len(chunk)]
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([np.zeros((0, (k + 7) // 8), dtype=np.uint8), *parts])
 
 
 def missing_rows(values: Any) -> Array:
     """Which rows have no value."""
-    return np.asarray(values.is_null().to_numpy(zero_copy_only=False))
+    lost = values.is_null()
+    return np.asarray(
+        lost.to_numpy() if isinstance(lost, require().ChunkedArray) else lost.to_numpy(zero_copy_only=False)
+    )
 
 
 # ---- no more than the rows
@@ -467,7 +496,8 @@ def check_column_type(field: Any, use: str) -> None:
 
 def _is_sets(kind: Any) -> bool:
     types = require().types
-    return bool(types.is_fixed_size_binary(kind.value_type if types.is_dictionary(kind) else kind))
+    kind = without_views(kind.value_type if types.is_dictionary(kind) else kind)
+    return bool(types.is_fixed_size_binary(kind) or types.is_binary(kind) or types.is_large_binary(kind))
 
 
 def holds_lists(kind: Any) -> bool:

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from maskwell.core.arguments import Bits
 from maskwell.core.categories import Column, Versions, first_fit, not_a_column, split_array
-from maskwell.engines.arrow_arrays import validated_values
+from maskwell.engines.arrow_arrays import masks_from_bits, sets_of_column, validated_values
 
 PIECE = 1 << 20  # rows per chunk where the old chunks no longer apply; keeps texts below Arrow's 2 GB per array
 
@@ -46,6 +47,23 @@ def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bo
     if isinstance(like, pa.Array):
         return piece(codes)
     return pa.chunked_array([piece(codes[start:stop]) for start, stop in _pieces(like, len(codes))])
+
+
+def split_sets(values: Any, k: int) -> Bits:
+    """Bit masks of a column of bytes, or of texts of 0 and 1."""
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        raise not_a_column(values)
+    return sets_of_column(validated_values(values), k)
+
+
+def join_sets(bits: Bits, like: Any, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ARG001
+    """Fixed-size binary, in the chunks of ``like``."""
+    if not hasattr(like, "type"):
+        raise not_a_column(like)
+    masks = masks_from_bits(bits)
+    if isinstance(like, pa.Array):
+        return masks
+    return pa.chunked_array([masks[start:stop] for start, stop in _pieces(like, len(bits))], type=masks.type)
 
 
 def _split_dictionary(values: Any) -> Column:

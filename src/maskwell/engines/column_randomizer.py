@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array
+from maskwell.core.arguments import Array, check_option
 from maskwell.core.atomic import atomic_file, check_output
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.randomness import SECURE, RandomSource
-from maskwell.core.report_data import Reports
+from maskwell.core.report_data import SETS, Reports, join_sets
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import product_of
-from maskwell.designs.set_reports import texts_like
 from maskwell.engines.arrow_arrays import (
     BASKETS,
     describe,
@@ -108,6 +107,7 @@ def randomize_file(
     *,
     random: RandomSource | None = None,
     missing: str = "error",
+    sets: str = "packed",
     force: bool = False,
     inputs: Sequence[str] = (),
     progress: Progress | None = None,
@@ -124,6 +124,8 @@ def randomize_file(
         Where the draws come from; the operating system's generator by default.
     missing
         ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
+    sets
+        ``"packed"``: set reports as bytes where the kind of file holds them; ``"texts"``: as texts of 0 and 1.
     force
         Whether the output may replace a file.
     inputs
@@ -139,7 +141,8 @@ def randomize_file(
     names = check_assignments(assignments)
     for assignment in assignments:
         _check_one_column_each(assignment)
-    texts_only = not engine_of(output).holds_bytes
+    check_option("sets", sets, SETS)
+    texts_only = sets == "texts" or not engine_of(output).holds_bytes
     check_output(output, force=force, inputs=[path, *inputs])
     draws = SECURE if random is None else random
     same_kind = ending_of(path) == ending_of(output)
@@ -393,7 +396,12 @@ def _true_coders(assignment: Assignment, missing: str) -> list[CategoryCoder]:
 
 
 def randomize_table(
-    data: Any, assignments: Sequence[Assignment], *, random: RandomSource | None = None, missing: str = "error"
+    data: Any,
+    assignments: Sequence[Assignment],
+    *,
+    random: RandomSource | None = None,
+    missing: str = "error",
+    sets: str = "packed",
 ) -> Any:
     """A table of the kind that was given, with reports in place of the truth; the other columns stay as they are.
 
@@ -401,10 +409,11 @@ def randomize_table(
     ----------
     data
         A DataFrame of pandas or polars, an Arrow table, or a dictionary of columns. Index, names and types are kept
-        where they can hold the reports; set reports come as texts of 0 and 1.
-    assignments, random, missing
+        where they can hold the reports; set reports come as bytes unless ``sets`` asks for texts.
+    assignments, random, missing, sets
         As for :func:`randomize_file`.
     """
+    check_option("sets", sets, SETS)
     names = check_assignments(assignments)
     for assignment in assignments:
         _check_one_column_each(assignment)
@@ -419,7 +428,7 @@ def randomize_table(
     for assignment in assignments:
         drawn = _drawn(assignment, [next(remaining) for _ in assignment.columns], random)
         for name, (leaf, _), part in zip(assignment.columns, assignment.parts, drawn, strict=True):
-            reports[name] = _labels_like(leaf, part, table.column(name), kept)
+            reports[name] = _labels_like(leaf, part, table.column(name), kept, sets)
             notes[name] = dict(part.describe())
     return table.with_columns(reports, kept, notes)
 
@@ -451,7 +460,7 @@ def _true_codes(
     return common_rows([one for one in encoded if one is not None], table.rows)
 
 
-def _labels_like(design: Design, reports: Reports, like: Any, kept: Array | None) -> Any:
+def _labels_like(design: Design, reports: Reports, like: Any, kept: Array | None, sets: str) -> Any:
     if reports.encoding == "bits":
-        return texts_like(reports, like, kept)
+        return join_sets(reports, like, kept, sets=sets)
     return design.written_reports().decode(reports.data, like=like, match="text", kept=kept)

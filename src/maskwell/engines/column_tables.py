@@ -15,6 +15,7 @@ from maskwell.core.arguments import Array
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow_arrays import (
     REPORTS,
+    arrow_values,
     check_column_type,
     described,
     reason_of,
@@ -187,7 +188,7 @@ def _array(values: Any, *, checked: bool = True) -> Any:
     if hasattr(values, "to_arrow"):
         values = values.to_arrow()
     if not isinstance(values, arrow.Array | arrow.ChunkedArray):
-        values = arrow.array(values, from_pandas=True)
+        values = arrow.array(arrow_values(values), from_pandas=True)
     if not checked:
         values = validated_values(values)
     return values.combine_chunks() if isinstance(values, arrow.ChunkedArray) else values

@@ -8,8 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from maskwell.core import report_data
+from maskwell.core.arguments import Bits
 from maskwell.core.categories import Column, Versions, first_fit, label_array, not_a_column, split_array
+from maskwell.engines.arrow_arrays import masks_from_bits, require, sets_of_column
 from maskwell.errors import InputError
+
+LARGEST_ARRAY = 1 << 30
+"""Bytes of one Arrow array of binary values, which counts them in 32 bits."""
 
 
 def split(values: Any) -> Column:
@@ -28,15 +34,35 @@ def split(values: Any) -> Column:
 
 def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None) -> Any:
     """Column like ``like`` that holds the labels with these codes."""
-    result = _labels(versions, _array(like), codes)
+    return _like(like, _labels(versions, _array(like), codes), kept)
+
+
+def split_sets(values: Any, k: int) -> Bits:
+    """Bit masks of a column of bytes, or of texts of 0 and 1; columns that Arrow holds are not taken apart."""
+    array = _array(values)
+    if hasattr(array, "__arrow_array__"):
+        return sets_of_column(array.__arrow_array__(), k)
+    return report_data.split_sets(np.asarray(array, dtype=object), k)
+
+
+def join_sets(bits: Bits, like: Any, kept: NDArray[np.bool_] | None) -> Any:
+    """Bytes that Arrow holds. Their type is binary: pandas does not read a file with its own fixed-size binary."""
+    arrow, masks = require(), masks_from_bits(bits)
+    step = max(1, LARGEST_ARRAY // max(1, bits.shape[1]))
+    parts = [masks[start : start + step].cast(arrow.binary()) for start in range(0, len(masks), step)]
+    return _like(like, pd.arrays.ArrowExtensionArray(arrow.chunked_array(parts, type=arrow.binary())), kept)
+
+
+def _like(like: Any, result: Any, kept: NDArray[np.bool_] | None) -> Any:
+    """The array with the index and the name of ``like``."""
     if not isinstance(like, pd.Series | pd.Index):
         return result
     if isinstance(like, pd.Index):
         return _index(result).rename(like.name)
     index = like.index if kept is None else like.index[kept]
-    if len(index) != len(codes):
+    if len(index) != len(result):
         raise InputError(
-            f"{len(codes)} codes for a Series of {len(index)} rows",
+            f"{len(result)} codes for a Series of {len(index)} rows",
             hint="when rows were dropped, pass kept=encoded.kept",
         )
     return pd.Series(result, index=index, name=like.name, dtype=result.dtype)

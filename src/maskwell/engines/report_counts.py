@@ -21,7 +21,15 @@ from maskwell.core.phrases import listed
 from maskwell.core.report_data import Counts, Reports
 from maskwell.designs.coded import tally_codes
 from maskwell.designs.design import Design
-from maskwell.engines.arrow_arrays import REPORTS, VALUES, bits_from_array, describe, missing_rows, require
+from maskwell.engines.arrow_arrays import (
+    REPORTS,
+    VALUES,
+    bits_from_array,
+    describe,
+    is_private,
+    missing_rows,
+    require,
+)
 from maskwell.engines.assignments import (
     Assignment,
     Samples,
@@ -222,6 +230,7 @@ class _SampleCounter:
         self._samples, self._reader, self.dropped = samples, SampleReader(samples, missing), 0
         self.designs: Sequence[Design] = samples.designs
         self._values = [_zeros(design) for design in self.designs]
+        self._private = True
 
     @property
     def problems(self) -> list[Problems]:
@@ -232,7 +241,7 @@ class _SampleCounter:
     def totals(self) -> list[Counts]:
         """All rows so far, for each of the designs."""
         columns = zip(self._values, self.designs, strict=True)
-        return [Counts(values, int(values.sum()), design.fingerprint) for values, design in columns]
+        return [Counts(values, int(values.sum()), design.fingerprint, self._private) for values, design in columns]
 
     def expected(self) -> dict[str, Categories | None]:
         """The columns that must be read, with the categories that they hold."""
@@ -240,7 +249,9 @@ class _SampleCounter:
 
     def positions(self, schema: Any, path: str | MemoryTable) -> dict[str, int]:
         """Where these columns are, after a look whether they say that another design made them."""
-        return _sample_positions(self._samples, schema, path)
+        positions = _sample_positions(self._samples, schema, path)
+        self._private = all(is_private(schema.field(positions[name])) for name in self._samples.columns)
+        return positions
 
     def add(self, columns: Mapping[str, Any], rows: int, row: int, weights: Array | None) -> None:
         """Count the next rows, each as often as its weight says; ``row`` of them came before."""
@@ -311,6 +322,7 @@ class _SetCounter:
     def positions(self, schema: Any, path: str | MemoryTable) -> dict[str, int]:
         position = find_column(schema, self._name, path, REPORTS)
         check_made_by(self.designs[0], schema.field(position), self._name)
+        self.totals = [replace(self.totals[0], private=is_private(schema.field(position)))]
         return {self._name: position}
 
     def add(self, columns: Mapping[str, Any], rows: int, row: int, weights: Array | None) -> None:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, fault_of, listed
-from maskwell.engines.arrow_arrays import VALUES, check_column_type, reason_of, require, validated_values
+from maskwell.engines.arrow_arrays import VALUES, arrow_values, check_column_type, reason_of, require, validated_values
 from maskwell.errors import DataFileError, WrongTypeError
 
 Coded: TypeAlias = Mapping[str, Categories | None]
@@ -327,7 +327,7 @@ def _arrow(data: Any) -> Any:
         if isinstance(data, arrow.Table):
             return data
         if isinstance(data, Mapping):
-            return arrow.table(dict(data))
+            return arrow.table({name: arrow_values(column) for name, column in data.items()})
         if hasattr(data, "to_arrow"):
             return data.to_arrow()
         if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):

@@ -22,6 +22,7 @@ def randomize(
     output: str | os.PathLike[str] | None = None,
     *,
     missing: str = "error",
+    sets: str = "packed",
     random: RandomSource | None = None,
     force: bool = False,
     inputs: Sequence[str | os.PathLike[str]] = (),
@@ -41,6 +42,9 @@ def randomize(
         Where the randomized file goes, for a file; ``-`` is CSV on standard output.
     missing
         ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
+    sets
+        How reports that are sets of categories come: ``"packed"`` as bytes, eight categories to each, wherever the
+        table or the file can hold bytes (CSV cannot); ``"texts"`` of k characters, 1 where the category was named.
     random
         Where the draws come from: by default the operating system's generator, which nobody can repeat. Draws of
         ``SeededRandom(1)`` can be repeated, for tests and simulation, and are not private.
@@ -73,7 +77,7 @@ def randomize(
     rows, assignments = rows_of(data), assignments_of(designs)
     if not isinstance(rows, str):
         _check_no_output(output)
-        return randomize_table(rows.data, assignments, random=random, missing=missing)
+        return randomize_table(rows.data, assignments, random=random, missing=missing, sets=sets)
     if output is None:
         raise ParameterError(f"{rows} is a file, and no output is named", hint='name one: output="reports.csv"')
     return randomize_file(
@@ -82,6 +86,7 @@ def randomize(
         assignments,
         random=random,
         missing=missing,
+        sets=sets,
         force=force,
         inputs=[*(os.fspath(file) for file in inputs), *_design_files(designs)],
         progress=progress,

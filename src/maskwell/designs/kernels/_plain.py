@@ -1,8 +1,8 @@
 """The kernels in NumPy: what the compiled ones must reproduce, and what runs where there is no compiler.
 
 Every function writes reports into ``out`` and returns how many row numbers it wrote into ``unsettled``: rows whose
-words do not settle the report (a tie with a threshold, a rejected choice). The caller draws those exactly. Further words
-at the end of a row, which the compiled kernels go on to, are not read here.
+words do not settle the report (a tie with a threshold, a rejected choice). The caller draws those exactly. Further
+words at the end of a row, which the compiled kernels go on to, are not read here.
 Two words ``a, b`` of a row read together are the number ``a + 2**32 * b``.
 """
 
@@ -128,9 +128,9 @@ def unary(
     words: Words,
     k: int,
     keep: int,
-    keep_ends: bool,
+    keep_ends: int,
     flip: int,
-    flip_ends: bool,
+    flip_ends: int,
     out: Bits,
     unsettled: Array,
 ) -> int:

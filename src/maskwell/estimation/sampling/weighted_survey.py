@@ -22,7 +22,7 @@ from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_list, 
 from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, Printed, listed
-from maskwell.core.report_data import Reports, bits_from_texts
+from maskwell.core.report_data import Reports, split_sets
 from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
@@ -386,7 +386,7 @@ def _codes(design: CodedDesign, reports: Any) -> Array:
 
 
 def _held(design: Design, reports: Any) -> Array:
-    bits = reports_of(design, reports) if isinstance(reports, Reports) else bits_from_texts(reports, design.k)
+    bits = reports_of(design, reports) if isinstance(reports, Reports) else split_sets(reports, design.k)
     design.tally(Reports(design.fingerprint, design.k, "bits", bits))  # refuses sets that the design never reports
     return np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
 

@@ -1,0 +1,107 @@
+"""Counts as an Arrow table, one row for the counts of each part of the data.
+
+So parts that were counted apart, by files, partitions or machines, are put together by whatever carries Arrow tables,
+and ``sum`` adds them up::
+
+    design   text           fingerprint of the design that made the reports
+    n        int64          number of reports
+    private  boolean        false where some reports were drawn from a seed
+    values   list of int64  how often each report, or each category in a set report, was seen
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import kind_of, list_of
+from maskwell.core.phrases import shorten
+from maskwell.core.report_data import Counts
+from maskwell.engines.arrow_arrays import require, validated_values
+from maskwell.errors import ReportError, WrongTypeError
+
+COLUMNS = ("design", "n", "private", "values")
+
+
+def _schema() -> Any:
+    arrow = require()
+    kinds = (arrow.string(), arrow.int64(), arrow.bool_(), arrow.list_(arrow.int64()))
+    return arrow.schema([arrow.field(name, kind, nullable=False) for name, kind in zip(COLUMNS, kinds, strict=True)])
+
+
+def counts_to_arrow(counts: Counts | Iterable[Counts]) -> Any:
+    """An Arrow table with one row for each of these counts.
+
+    Parameters
+    ----------
+    counts
+        Counts of one part of the data, or of several.
+
+    Examples
+    --------
+    >>> part = Counts(np.array([3, 1]), 4, "sha256:1")
+    >>> counts_to_arrow([part, part]).column("n").to_pylist()
+    [4, 4]
+    """
+    arrow = require()
+    parts = [counts] if isinstance(counts, Counts) else list_of(Counts, counts, "counts")
+    values = [arrow.array(part.values) for part in parts]
+    columns = [
+        arrow.array([part.fingerprint for part in parts], arrow.string()),
+        arrow.array([part.n for part in parts], arrow.int64()),
+        arrow.array([bool(part.private) for part in parts], arrow.bool_()),
+        arrow.ListArray.from_arrays(
+            arrow.array(np.cumsum([0, *map(len, values)]), arrow.int32()),
+            arrow.concat_arrays(values) if values else arrow.array([], arrow.int64()),
+        ),
+    ]
+    return arrow.Table.from_arrays(columns, schema=_schema())
+
+
+def counts_from_arrow(table: Any) -> list[Counts]:
+    """The counts in a table that :func:`counts_to_arrow` made, or several such tables put together.
+
+    Parameters
+    ----------
+    table
+        An Arrow table, or a DataFrame of polars.
+
+    Examples
+    --------
+    >>> part = Counts(np.array([3, 1]), 4, "sha256:1", private=False)
+    >>> total = sum(counts_from_arrow(counts_to_arrow([part, part])))
+    >>> total.values.tolist(), total.n, total.private
+    ([6, 2], 8, False)
+    """
+    arrow = require()
+    if hasattr(table, "to_arrow"):
+        table = table.to_arrow()
+    if not isinstance(table, arrow.Table):
+        raise WrongTypeError(f"counts come as an Arrow table, not {kind_of(table)}", hint="give an Arrow table")
+    if not {*COLUMNS} <= {*table.column_names}:
+        raise ReportError(
+            f"a table with the columns {shorten(', '.join(table.column_names), 40)} holds no counts",
+            hint=f"give a table with the columns {', '.join(COLUMNS)}: counts_to_arrow makes it",
+        )
+    try:
+        rows = validated_values(table.select([*COLUMNS])).cast(_schema())
+    except (arrow.ArrowException, ValueError) as error:
+        raise ReportError(
+            "a column of the table holds another type, or no value", hint="counts_to_arrow makes the table"
+        ) from error
+    return [_counts(row) for batch in rows.to_batches() for row in _rows(batch)]
+
+
+def _rows(batch: Any) -> Iterable[tuple[Any, ...]]:
+    design, n, private = (batch.column(place).to_pylist() for place in range(3))
+    values = (batch.column(3)[row].values for row in range(len(batch)))
+    return zip(design, n, private, values, strict=True)
+
+
+def _counts(row: tuple[Any, ...]) -> Counts:
+    design, n, private, values = row
+    if values is None or values.null_count or None in (design, n, private):
+        raise ReportError("some of the counts are missing", hint="counts_to_arrow makes the table")
+    return Counts(values.to_numpy(), n, design, private)
