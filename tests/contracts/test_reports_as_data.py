@@ -125,9 +125,9 @@ WRITERS: dict[str, tuple[str, str, Callable[[Any, str], Any]]] = {
     "polars to Parquet": ("polars", ".parquet", lambda table, path: table.write_parquet(path)),
     "polars to CSV": ("polars", ".csv", lambda table, path: table.write_csv(path)),
     "polars to Arrow IPC": ("polars", ".arrow", lambda table, path: table.write_ipc(path)),
-    "Arrow to Parquet": ("Arrow", ".parquet", lambda table, path: pa_parquet.write_table(table, path)),
-    "Arrow to CSV": ("Arrow", ".csv", lambda table, path: pa_csv.write_csv(table, path)),
-    "Arrow to Arrow IPC": ("Arrow", ".arrow", lambda table, path: pa_feather.write_feather(table, path)),
+    "Arrow to Parquet": ("Arrow", ".parquet", pa_parquet.write_table),
+    "Arrow to CSV": ("Arrow", ".csv", pa_csv.write_csv),
+    "Arrow to Arrow IPC": ("Arrow", ".arrow", pa_feather.write_feather),
 }
 TEXT = {"answer": "str"}
 READERS: dict[str, dict[str, Callable[[str], Any]]] = {

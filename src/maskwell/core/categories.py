@@ -297,7 +297,7 @@ class Categories:
             codes = find_all(column.data, self._finder(kind, match), k)
         else:
             table = np.append(self._finder("O", match)(column.distinct), code_type(k + 1).type(k))
-            codes = find_all(column.data, table.__getitem__, k)  # position -1 is the k at the end
+            codes = find_all(column.data, table.take, k)  # position -1 is the k at the end
         if column.missing is not None:
             codes[column.missing] = k
         return codes

@@ -260,9 +260,9 @@ def _natural(label: Hashable) -> tuple[int, float, str]:
     return (1, 0.0, str(label)) if math.isnan(value) else (0, value, str(label))
 
 
-def find_all(data: Any, finder: Finder, k: int) -> Codes:
-    """Codes of a whole column, block by block."""
-    codes = np.empty(len(data), dtype=code_type(k + 1))
+def find_all(data: Any, finder: Finder, k: int, kind: np.dtype[Any] | None = None) -> Codes:
+    """Codes of a whole column, block by block; of the smallest type that holds 0..k unless ``kind`` names another."""
+    codes = np.empty(len(data), dtype=code_type(k + 1) if kind is None else kind)
     for start in range(0, len(data), BLOCK):
         codes[start : start + BLOCK] = finder(data[start : start + BLOCK])
     return codes

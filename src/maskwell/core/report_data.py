@@ -145,7 +145,7 @@ def split_sets(column: Any, k: int) -> Array:
     _check_none_missing(values, len(reports))
     kinds = {*map(type, values)}
     if bytes not in kinds:
-        return bits_from_texts(reports, k)
+        return _masks_from_texts(reports, k)
     if len(kinds) > 1:
         raise ReportError("some reports are bytes and some are not", hint="give one column of bytes or texts")
     return _masks_from_bytes(values, k)
@@ -188,9 +188,9 @@ def masks_of_width(data: Array, k: int) -> Array:
     """
     if len(data) == 0:
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
-    if data.shape[1] == k:
-        return _masks_from_characters(data, k)
     if data.shape[1] != (k + 7) // 8:
+        if data.shape[1] == k:
+            return masks_of_characters(data, k)
         raise wrong_width(data.shape[1], k)
     if k % 8 and int(data[:, -1].max()) >> (k % 8):
         raise ReportError(f"set reports name categories beyond the {k}th", hint="use the design that made the reports")
@@ -205,7 +205,7 @@ def wrong_width(width: int, k: int) -> ReportError:
     )
 
 
-def _masks_from_characters(characters: Array, k: int) -> Array:
+def masks_of_characters(characters: Array, k: int) -> Array:
     """Bit masks from characters 0 and 1, shape (n, k)."""
     digits = characters - characters.dtype.type(ord("0"))
     wrong = np.flatnonzero((digits > 1).any(axis=1))
@@ -227,10 +227,10 @@ def _wrong_texts(wrong: Array, k: int, first: str) -> ReportError:
     )
 
 
-def bits_from_texts(texts: Any, k: int) -> Array:
+def _masks_from_texts(texts: Any, k: int) -> Array:
     """Read a column of 0/1 texts back into bit masks, refusing anything else.
 
-    >>> bits_from_texts(np.array(["101"]), 3).tolist()
+    >>> _masks_from_texts(np.array(["101"]), 3).tolist()
     [[5]]
     """
     column = np.array([], dtype=np.str_) if not len(texts) else as_array(texts, "reports").astype(np.str_)
@@ -239,7 +239,7 @@ def bits_from_texts(texts: Any, k: int) -> Array:
     wrong = np.flatnonzero(np.char.str_len(column) != k)
     if len(wrong):
         raise _wrong_texts(wrong, k, str(column[wrong[0]]))
-    return _masks_from_characters(column.astype(f"U{k}").view(np.uint32).reshape(len(column), k), k)
+    return masks_of_characters(column.astype(f"U{k}").view(np.uint32).reshape(len(column), k), k)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Bits
 from maskwell.core.phrases import fault_of, shorten
-from maskwell.core.report_data import bytes_of, masks_of_width, missing_reports, split_sets
+from maskwell.core.report_data import bytes_of, masks_of_characters, masks_of_width, missing_reports, split_sets
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError, WrongTypeError
 
 KEY = b"maskwell"
@@ -221,20 +221,15 @@ def _rows_of_bytes(values: Any) -> Bits:
 
 def _bits_of_lengths(values: Any, k: int) -> Bits:
     """Of texts or bytes that each have a length of their own, which must be the same for all."""
-    arrow = require()
     if not len(values):
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
-    places, data = _texts(values, np.int64 if str(values.type).startswith("large") else np.int32)
-    ends = np.frombuffer(places, dtype=np.int64 if str(values.type).startswith("large") else np.int32)
-    are_texts = arrow.types.is_string(values.type) or arrow.types.is_large_string(values.type)
-    widths = np.diff(ends)
-    width = k if are_texts else int(widths[0])
-    if (widths != width).any():
+    ends, data = _text_places(values, np.int64 if str(values.type).startswith("large") else np.int32)
+    are_texts = str(values.type).endswith("string")
+    width = k if are_texts else int(ends[1]) - int(ends[0])
+    if (ends[1:] - ends[:-1] != width).any():
         return split_sets(values.to_pylist(), k)  # which says what is wrong
-    rows = np.frombuffer(data, dtype=np.uint8).reshape(len(values), width)
-    if are_texts and ((rows & 0xFE) != ord("0")).any():
-        return split_sets(values.to_pylist(), k)
-    return masks_of_width(rows, k)
+    rows = np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])].reshape(len(values), width)
+    return masks_of_characters(rows, k) if are_texts else masks_of_width(rows, k)
 
 
 def sets_of_column(values: Any, k: int) -> Bits:
@@ -339,14 +334,18 @@ def _fixed_width(kind: Any) -> Callable[[Any], list[Any]] | None:
 
 def _texts(array: Any, offsets: type) -> list[Any]:
     """Where texts begin, counted from the first of these rows, and their bytes."""
-    buffer = require().py_buffer
+    ends, data = _text_places(array, offsets)
+    return [require().py_buffer(ends - ends[0]), data.slice(int(ends[0]), int(ends[-1]) - int(ends[0]))]
+
+
+def _text_places(array: Any, offsets: type) -> tuple[Array, Any]:
+    """Where texts begin and the last one ends, and the buffer that they point into."""
     _, places, data = array.buffers()
-    data = data or buffer(b"")
+    data = data or require().py_buffer(b"")
     ends: Array = np.frombuffer(places, dtype=offsets)[array.offset : array.offset + len(array) + 1]
-    first, last = int(ends[0]), int(ends[-1])
-    if not 0 <= first <= last <= data.size:
+    if not 0 <= int(ends[0]) <= int(ends[-1]) <= data.size:
         raise DataFileError("a column of texts points outside its own bytes", hint="the file is damaged: write it anew")
-    return [buffer(ends - ends[0]), data.slice(first, last - first)]
+    return ends, data
 
 
 _CUT: dict[str, Callable[[Any], list[Any]]] = {

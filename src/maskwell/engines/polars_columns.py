@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from maskwell.core.arguments import Bits
 from maskwell.core.categories import Column, Versions, first_fit, not_a_column, split_array
+from maskwell.core.labels import Finder, find_all
 from maskwell.engines.arrow_arrays import masks_from_bits, sets_of_column
 
 INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
@@ -37,7 +38,8 @@ def split(values: Any) -> Column:
 
 def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ARG001
     """Series like ``like`` that holds the labels with these codes."""
-    return _labels(versions, like.dtype).gather(codes).alias(like.name)
+    places = pl.Series(codes.astype(np.uint32))  # an array of another type is converted by polars, at twice the time
+    return _labels(versions, like.dtype).gather(places).alias(like.name)
 
 
 def split_sets(values: Any, k: int) -> Bits:
@@ -64,13 +66,27 @@ def _split_text(values: pl.Series) -> Column:
 
 
 def _split_categorical(values: pl.Series) -> Column:
-    """Renumber by the labels that occur: the numbers behind a categorical are shared by the whole process."""
-    distinct = values.drop_nulls().unique()
-    numbers = distinct.to_physical().to_numpy()
-    table = np.full(int(numbers.max(initial=0)) + 1, -1, dtype=np.int64)
-    table[numbers] = np.arange(len(numbers))
-    positions = table[_filled(values.to_physical())]
-    return Column(positions, distinct.cast(pl.String).to_list(), _nulls(values))
+    """Renumber by the labels that occur: the numbers behind a categorical are shared by the whole process.
+
+    As for texts, those of the first rows are tried first.
+    """
+    numbers, nulls = _filled(values.to_physical()), _nulls(values)
+    distinct = values.head(FIRST_ROWS).drop_nulls().unique()
+    positions = _renumbered(numbers, distinct)
+    if positions.size and (positions if nulls is None else positions[~nulls]).min(initial=0) < 0:
+        distinct = values.drop_nulls().unique()
+        positions = _renumbered(numbers, distinct)
+    return Column(positions, distinct.cast(pl.String).to_list(), nulls)
+
+
+def _renumbered(numbers: NDArray[Any], distinct: pl.Series) -> NDArray[Any]:
+    """The place of each number among those of the labels, -1 for others."""
+    known = distinct.to_physical().to_numpy()
+    largest = max(int(numbers.max(initial=0)), int(known.max(initial=0)))
+    table: NDArray[Any] = np.full(largest + 1, -1, dtype=np.int16 if len(known) < 2**15 else np.int64)
+    table[known] = np.arange(len(known))
+    look_up: Finder = table.take
+    return find_all(numbers, look_up, len(known), table.dtype)
 
 
 def _physical(values: pl.Series) -> NDArray[Any]:

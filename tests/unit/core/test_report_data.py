@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwell.core import Counts, Reports
-from maskwell.core.report_data import bits_from_texts
+from maskwell.core.report_data import split_sets
 from maskwell.errors import MaskwellError, MissingValueError, ReportError
 
 
@@ -23,7 +23,7 @@ from maskwell.errors import MaskwellError, MissingValueError, ReportError
 def test_texts_and_masks_are_two_writings_of_one_report(drawn: tuple[int, list[list[bool]]]) -> None:
     k, sets = drawn
     texts = ["".join("01"[bit] for bit in row) for row in sets]
-    masks = bits_from_texts(np.array(texts, dtype=np.str_), k)
+    masks = split_sets(np.array(texts, dtype=np.str_), k)
     assert masks.shape == (len(texts), (k + 7) // 8)
     for row, mask in zip(sets, masks, strict=True):
         assert [bool(mask[j // 8] >> (j % 8) & 1) for j in range(k)] == row
@@ -37,7 +37,7 @@ def test_texts_and_masks_are_two_writings_of_one_report(drawn: tuple[int, list[l
 )
 def test_other_texts_are_refused_and_named(bad: list[Any]) -> None:
     with pytest.raises(ReportError, match="3 characters") as raised:
-        bits_from_texts(np.array(bad, dtype=object), 3)
+        split_sets(np.array(bad, dtype=object), 3)
     assert raised.value.hint
     assert raised.value.objects["rows"] == [len(bad) - 1]
 
@@ -45,7 +45,7 @@ def test_other_texts_are_refused_and_named(bad: list[Any]) -> None:
 @pytest.mark.parametrize("column", [["101", None], np.array(["101", float("nan")], dtype=object)])
 def test_missing_reports_are_called_missing(column: Any) -> None:
     with pytest.raises(MissingValueError, match="1 of 2 reports are missing"):
-        bits_from_texts(column, 3)
+        split_sets(column, 3)
 
 
 def test_codes_have_no_texts() -> None:
@@ -56,7 +56,7 @@ def test_codes_have_no_texts() -> None:
 
 def test_no_reports_have_no_texts() -> None:
     assert Reports("", 9, "bits", np.zeros((0, 2), dtype=np.uint8)).texts().tolist() == []
-    assert bits_from_texts(np.array([], dtype=np.str_), 9).shape == (0, 2)
+    assert split_sets(np.array([], dtype=np.str_), 9).shape == (0, 2)
 
 
 def test_a_column_of_reports_says_what_it_is() -> None:

@@ -123,9 +123,10 @@ def test_every_column_drops_its_own_missing_values(file: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sets_are_texts_in_a_table(kind: str) -> None:
-    table = randomize(KINDS[kind](ROWS), {"drugs": SETS}, random=SeededRandom(7), missing="drop")
-    assert {*map(len, column(table, "drugs"))} == {3}
+@pytest.mark.parametrize(("sets", "length"), [("packed", 1), ("texts", 3)])
+def test_sets_are_bytes_or_texts_in_a_table(kind: str, sets: str, length: int) -> None:
+    table = randomize(KINDS[kind](ROWS), {"drugs": SETS}, random=SeededRandom(7), missing="drop", sets=sets)
+    assert {*map(len, column(table, "drugs"))} == {length}
     counts = tally(table, {"drugs": SETS, "sex": SEX})
     assert counts["drugs"].values.tolist() == SETS.tally(column(table, "drugs")).values.tolist()
 
