@@ -172,7 +172,7 @@ def check_against_definition(design: Design, codes: Any, words: Any, reports: An
             assert np.array_equal(reports[row], design.encode_report(drawn)), (row, words_of_row, int(codes[row]))
 
 
-READS_ON = {name: design for name, design in EXAMPLES.items() if design.reads_on}
+READS_ON = {name: design for name, design in EXAMPLES.items() if design.further_words is not None}
 
 
 def with_further(design: Design, rows: int, further: int, seed: int) -> Any:

@@ -351,8 +351,13 @@ class Design(ABC):
     def draw(self, truth: int, words: WordReader) -> Any:
         """One report, by the definition: the code of the report, or the set of category codes it names."""
 
-    reads_on: ClassVar[bool] = False
-    """Whether :meth:`draw_rows` goes on to further words of a row, given behind its first ``words_per_row``."""
+    @property
+    def further_words(self) -> float | None:
+        """How many words beyond its own a row is expected to need at most; None where :meth:`draw_rows` reads no more.
+
+        They are given to :meth:`draw_rows` behind the first ``words_per_row``, in the order in which a draw asks.
+        """
+        return None
 
     @abstractmethod
     def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:

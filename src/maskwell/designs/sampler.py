@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 20
 """Random bytes made at a time: enough that Python does not count, little enough for the cache shared by the cores."""
 
+LIKELY = 2
+"""Expected number of further words from which on they are given to all rows at once: few rows would do without."""
+
 BYTES_PER_THREAD = 1 << 23
 """A thread is worth starting for this many random bytes: a few milliseconds of work."""
 
@@ -171,22 +174,21 @@ def _draw_rows(design: Design, codes: Array, words: Words, out: Array, further: 
     ``further`` gives rows, by their numbers, so many blocks of four further words each. Rows that their first words do
     not settle are drawn once more with these behind them: the words that a :class:`WordReader` hands out, in its order.
     """
-    unsettled = design.draw_rows(codes, words, out)
-    if not design.reads_on or not len(unsettled):
+    expected = design.further_words
+    at_once = expected is not None and expected > LIKELY
+    unsettled = np.arange(len(codes)) if at_once else design.draw_rows(codes, words, out)
+    if expected is None or not len(unsettled):
         return unsettled
-    more = np.concatenate([words[unsettled], further(unsettled, _refills(design))], axis=1)
+    first = words if len(unsettled) == len(words) else words[unsettled]
+    more = np.concatenate([first, further(unsettled, _refills(expected))], axis=1)
     reports = design.empty_reports(len(unsettled))
     still = design.draw_rows(codes[unsettled], more, reports)
     out[unsettled] = reports
     return unsettled[still]
 
 
-def _refills(design: Design) -> int:
-    """Blocks of further words for a row, twice what a large one is expected to need and enough for any other.
-
-    Of the words of a row, a share of at most k / 2**32 is rejected and of at most 2 / 2**16 is tied.
-    """
-    expected = design.words_per_row * (design.k / 2**32 + 2 / 2**16)
+def _refills(expected: float) -> int:
+    """Blocks of four further words: for twice as many as a row is expected to need, and for 16 more."""
     return min(SPILL_BLOCKS, 4 + math.ceil(2 * expected / 4))
 
 

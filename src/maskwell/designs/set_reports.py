@@ -38,7 +38,6 @@ class SetDesign(Design):
 
     categories: Categories
     encoding: ClassVar[Encoding] = "bits"
-    reads_on: ClassVar[bool] = True
 
     @property
     def inputs(self) -> Categories:

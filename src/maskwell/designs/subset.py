@@ -134,6 +134,11 @@ class FixedSizeSets(SetDesign):
         best = np.maximum(p * a, miss * a[0])[: self.k - self.size + 1]
         return float((leading_weights(self.k, self.size) * best).sum())
 
+    @property
+    def further_words(self) -> float:
+        """A choice among b categories is rejected with a chance below ``b / 2**32``."""
+        return self.size * self.k / 2**32
+
     def _draw_set(self, truth: int, words: WordReader, *, includes: bool) -> frozenset[int]:
         drawn = others(self.size - includes, self.k - 1, words)
         return frozenset({c + (c >= truth) for c in drawn} | ({truth} if includes else set()))

@@ -137,6 +137,15 @@ def binomial_bulk(n: int, p: float) -> tuple[Real, Real]:
     return s, weights / weights.sum()
 
 
+def _ends(chance: Fraction) -> bool:
+    """Whether a probability ends within 16 bits, so that a half that equals it settles the bit.
+
+    >>> _ends(Fraction(1, 4)), _ends(Fraction(1, 3))
+    (True, False)
+    """
+    return (chance.numerator << 16) % chance.denominator == 0
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Unary(SetDesign):
     """Independent bits; ``keep`` = p, ``flip`` = r.
@@ -294,6 +303,11 @@ class Unary(SetDesign):
         """Half a word for each category, and one word for a tie."""
         return (self.k + 1) // 2 + 1
 
+    @property
+    def further_words(self) -> float:
+        """One for each half that ties: one in ``2**16``, unless the probability ends there."""
+        return 0.0 if _ends(self.flip) else self.k / 2**16
+
     def draw(self, truth: int, words: WordReader) -> frozenset[int]:
         """One report by the definition."""
         words = words.part(self.words_per_row)
@@ -312,8 +326,8 @@ class Unary(SetDesign):
         """Reports of many rows."""
         unsettled = np.empty(len(codes), dtype=np.int64)
         keep, flip = ((q.numerator << 48) // q.denominator for q in (self.keep, self.flip))
-        keep_ends, flip_ends = ((q.numerator << 16) % q.denominator == 0 for q in (self.keep, self.flip))
-        count = kernels.active.unary(codes, words, self.k, keep, keep_ends, flip, flip_ends, out, unsettled)
+        ends = _ends(self.keep), _ends(self.flip)
+        count = kernels.active.unary(codes, words, self.k, keep, ends[0], flip, ends[1], out, unsettled)
         return unsettled[:count]
 
     def exact_form(self) -> Mapping[str, Any]:

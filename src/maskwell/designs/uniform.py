@@ -42,7 +42,6 @@ class Uniform(TruthOrFixed):
     """
 
     kind: ClassVar[str] = "uniform"
-    reads_on: ClassVar[bool] = True
 
     @classmethod
     def of(cls, truth: Number, categories: Categories) -> Self:
@@ -111,6 +110,11 @@ class Uniform(TruthOrFixed):
     def words_per_row(self) -> int:
         """Two words."""
         return 2
+
+    @property
+    def further_words(self) -> float:
+        """One, when the choice is rejected: with a chance below ``k / 2**32``."""
+        return self.k / 2**32
 
     def draw(self, truth: int, words: WordReader) -> int:
         """One report by the definition."""
