@@ -17,6 +17,7 @@ from bench import (
     release,
     release_matrices,
     release_risk,
+    report_columns,
     sampling,
     speed,
     tables,
@@ -25,6 +26,7 @@ from bench.measure import on_one_core
 
 SECTIONS = {
     "Randomizing and tallying": speed,
+    "Columns of labels and sets": report_columns,
     "Proofs": proofs,
     "Planning": planning,
     "Estimates": likelihood,

@@ -156,6 +156,22 @@ def unary() -> Line:
     )
 
 
+def sets_of_any_size(k: int, bar: str) -> Line:
+    """Subset of a quarter and both unary designs, gamma = 3, about 4 million categories in all."""
+    categories, n = Categories.numbered(k), max(2, 4 * 10**6 // k)
+    codes = np.random.default_rng(1).integers(0, k, n).astype(np.uint32)
+    designs = {
+        "subset": Subset.from_gamma(3, categories, size=k // 4),
+        "RAPPOR": Unary.rappor_from_gamma(3, categories),
+        "optimised unary": Unary.oue_from_gamma(3, categories),
+    }
+    jobs = {name: lambda design=design: design.sample(codes) for name, design in designs.items()}
+    each = {name: value / n / k * 1e9 for name, value in best_seconds(jobs, rounds=5).items()}
+    slowest = max(each.values())
+    compared = ", ".join(f"{name} {value:.1f}" for name, value in each.items())
+    return Line(f"randomize sets of {k:,} categories", f"{slowest:.1f} ns a category", compared, bar)
+
+
 def tally() -> Line:
     """10**8 one-byte codes."""
     n, k = 10**8, 16
@@ -224,6 +240,8 @@ def lines() -> Iterator[Line]:
     yield subset(64, 10**6, 3000, "5 M reports/s")
     yield subset(1000, 10**5, 1000, "50 x")
     yield unary()
+    for k in (16, 1000, 10**4, 10**5, 10**6):
+        yield sets_of_any_size(k, "2 ns")
     yield tally()
     yield tally_sets(Subset.from_epsilon(1, Categories.numbered(64), size=17), 10**6)
     yield tally_sets(Unary.oue_from_epsilon(1, Categories.numbered(64)), 10**6)

@@ -189,6 +189,13 @@ def drawn_or_none(design: Design, truth: int, words: Any) -> Any:
         return None
 
 
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_only_designs_of_one_part_read_on(name: str) -> None:
+    """Parts of a design share the further words of a row, and one does not know how many another took."""
+    parts = ("kronecker", "blocks", "composed", "mixture", "dense", "sparse", "patterns")
+    assert (EXAMPLES[name].further_words is None) == (EXAMPLES[name].kind in parts)
+
+
 @pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")
 @pytest.mark.parametrize("further", [0, 1, 2, 3, 9])
 @pytest.mark.parametrize("name", list(READS_ON))

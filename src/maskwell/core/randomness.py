@@ -122,8 +122,8 @@ class Stream:
         >>> stream.further(np.array([5, 9]), 2)[1].tolist() == stream.spill(9, 0) + stream.spill(9, 1)
         True
         """
-        if refills > SPILL_BLOCKS:
-            raise OverflowError(f"{refills} blocks of further words for a row, which has {SPILL_BLOCKS}")
+        if refills > SPILL_BLOCKS or int(rows.max(initial=0)) >= (_SPILL // SPILL_BLOCKS):
+            raise OverflowError("there are no further words behind 2**16 blocks of a row, nor for 2**47 rows")
         counters = np.empty((len(rows), refills, 2), dtype=">u8")
         counters[:, :, 0] = self._number
         first = rows.astype(np.uint64) * np.uint64(SPILL_BLOCKS) + np.uint64(_SPILL)

@@ -101,6 +101,16 @@ def test_more_words_begin_with_the_fewer() -> None:
         assert (words(ids, states, count) == many[:, :count]).all()
 
 
+def test_further_words_are_the_spill_words_of_many_records() -> None:
+    stream, names, states = KEYED.stream("sex", DESIGN), KEYED.names([3, "x", -1]), [5, 0, 2**40]
+    one_by_one = [
+        [word for refill in range(3) for word in stream.spill(name, state, refill)]
+        for name, state in zip(names, states, strict=True)
+    ]
+    assert stream.further(names, states, 3).tolist() == one_by_one
+    assert (names == KEYED.names([3, "x", -1])).all()
+
+
 def test_making_words_leaves_names_and_states_alone() -> None:
     names, states = KEYED.names(np.arange(50)), np.arange(50) % 3
     before, stream = (names.copy(), states.copy()), KEYED.stream("sex", DESIGN)

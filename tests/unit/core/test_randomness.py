@@ -80,6 +80,19 @@ def test_spill_words_follow_the_stated_layout() -> None:
             assert as_bytes(stream.spill(row, refill)) == block(KEY, 9, at)
 
 
+def test_further_words_are_the_spill_words_of_many_rows() -> None:
+    stream = Stream(KEY, 2**64 - 1, secure=False)
+    rows = np.array([0, 7, 1, 2**40, 2**47 - 1])
+    for refills in (0, 1, 3):
+        one_by_one = [[w for refill in range(refills) for w in stream.spill(row, refill)] for row in rows.tolist()]
+        assert stream.further(rows, refills).tolist() == one_by_one
+    assert stream.further(rows[:0], 3).shape == (0, 12)
+    assert stream.further(rows[:1], 2**16)[0, -4:].tolist() == stream.spill(0, 2**16 - 1)
+    for too_far in ((rows, 2**16 + 1), (rows + 1, 1)):  # would be the words of another row
+        with pytest.raises(OverflowError):
+            stream.further(*too_far)
+
+
 def test_spill_words_are_no_main_words() -> None:
     """The counters differ in the top bit, and those of two rows never meet."""
     stream = Stream(KEY, 0, secure=False)
@@ -290,11 +303,15 @@ def test_a_forked_child_draws_other_spill_words_and_twins() -> None:
         + """
     import numpy as np
     stream = SECURE.stream()
-    in_children(lambda: (show(np.array(stream.spill(3, 0), dtype="<u4")), show(stream.twin().words(0, 1, 4))))
+    def draw():
+        show(np.array(stream.spill(3, 0), dtype="<u4"))
+        show(stream.further(np.array([4]), 1))
+        show(stream.twin().words(0, 1, 4))
+    in_children(draw)
     """
     )
     found = run(script)
-    assert len(found) == len(set(found)) == 8
+    assert len(found) == len(set(found)) == 12
 
 
 @needs_fork
