@@ -370,8 +370,9 @@ def test_forks_while_other_threads_draw_do_not_hang_the_children() -> None:
 
     for source in sources:
         source.stream()  # the cipher is loaded with the first stream
-    for _ in range(4):
-        threading.Thread(target=work, daemon=True).start()
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
     hung = 0
     for _ in range(40):
         child = os.fork()
@@ -382,6 +383,8 @@ def test_forks_while_other_threads_draw_do_not_hang_the_children() -> None:
             os._exit(0)
         hung += os.waitpid(child, 0)[1] != 0
     done.set()
+    for thread in threads:
+        thread.join()  # one that the end of the process catches inside the cipher aborts it
     print(hung)
     """
     assert run(FORKED + script) == ["0"]
