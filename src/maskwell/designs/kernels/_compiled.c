@@ -1,10 +1,10 @@
 /* Compiled twins of _plain.py: same functions, same arguments, same reports from the same random words.
  *
- * A kernel reads the true codes and the random words of n rows and writes n reports. A row may have more words than its
- * first reading needs: `uniform`, `subset` and `unary` then go on to these, in order, where a choice is rejected or a half
- * ties with a threshold. A row that its words do not settle is listed in `unsettled`; the caller gives it more words, and
- * draws it from the exact form in Python where these do not settle it either, as after a tie with all the digits of a
- * threshold that are given here. Whatever a kernel decides follows from comparing integers.
+ * A kernel reads the true codes and the random words of n rows and writes n reports. A row may have more words than
+ * its first reading needs: `uniform`, `subset` and `unary` then go on to these, in order, where a choice is rejected or
+ * a half ties with a threshold. A row that its words do not settle is listed in `unsettled`; the caller gives it more
+ * words, and draws it from the exact form in Python where these do not settle it either, as after a tie with all the
+ * digits of a threshold that are given here. Whatever a kernel decides follows from comparing integers.
  *
  * Rows of `words` are 32-bit words in memory order; two words a, b read together are the number a + 2^32 b.
  * The doorway checks shapes, sizes of items, overlaps and codes, once for each call; a wrong one is a ValueError. What
@@ -265,8 +265,8 @@ static inline uint32_t is_rejected(uint64_t product, uint32_t last) {
     return (uint32_t)product <= last && (uint32_t)product < rejected_below(last + 1);
 }
 
-/* One step of Floyd's method: choose a number of 0..last, or `last` itself if that one is taken. Bytes, unlike bits, let
- * the processor look ahead. */
+/* One step of Floyd's method: choose a number of 0..last, or `last` itself if that one is taken. Bytes, unlike bits,
+ * let the processor look ahead. */
 static inline void choose_one(uint64_t product, uint32_t last, uint8_t *chosen) {
     uint32_t pick = (uint32_t)(product >> 32);
     pick ^= (pick ^ last) & (0u - chosen[pick]);
@@ -377,8 +377,9 @@ static void subset_lanes(const Sets *s, const void *codes, int code_size, const 
     }
 }
 
-/* A row of up to 64 categories, whose set fits a register. Returns 1 where a word is rejected or the coin ties. The step
- * that only a row without its truth makes is always read, and counts where it is one: no branch depends on the coin. */
+/* A row of up to 64 categories, whose set fits a register. Returns 1 where a word is rejected or the coin ties. The
+ * step that only a row without its truth makes is always read, and counts where it is one: no branch depends on the
+ * coin. */
 static inline uint32_t few_row(const Sets *s, const uint32_t *w, uint32_t truth, uint64_t *mask) {
     uint64_t includes = 1, open = 0, chosen = 0;
     if (s->coin) {
@@ -458,7 +459,8 @@ static int compare_halves(const uint16_t *half, size_t first, size_t k, uint16_t
 }
 
 #ifdef HAVE_AVX2_PATH
-/* The same, 32 halves a turn. AVX2 compares signed numbers only, so the top bit is flipped on both sides. */
+/* The same, 32 halves a turn, and 16 at the end. AVX2 compares signed numbers only, so the top bit is flipped on both
+ * sides. */
 __attribute__((target("avx2"))) static int compare_halves_avx2(const uint16_t *half, size_t k, uint16_t flip,
                                                                uint8_t *bits) {
     const __m256i TOP = _mm256_set1_epi16((short)0x8000), FLIP = _mm256_xor_si256(_mm256_set1_epi16((short)flip), TOP);
@@ -471,6 +473,14 @@ __attribute__((target("avx2"))) static int compare_halves_avx2(const uint16_t *h
         __m256i below = _mm256_packs_epi16(_mm256_cmpgt_epi16(FLIP, x), _mm256_cmpgt_epi16(FLIP, y));
         uint32_t packed = (uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(below, 0xD8));
         memcpy(bits + (j >> 3), &packed, 4);
+    }
+    if (j + 16 <= k) {
+        __m256i x = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(half + j)), TOP);
+        equal = _mm256_or_si256(equal, _mm256_cmpeq_epi16(x, FLIP));
+        __m256i below = _mm256_packs_epi16(_mm256_cmpgt_epi16(FLIP, x), _mm256_setzero_si256());
+        uint16_t packed = (uint16_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(below, 0xD8));
+        memcpy(bits + (j >> 3), &packed, 2);
+        j += 16;
     }
     return compare_halves(half, j, k, flip, bits) | !_mm256_testz_si256(equal, equal);
 }
@@ -513,7 +523,8 @@ static int settle_ties(const uint16_t *half, uint32_t k, uint32_t truth, const B
 }
 
 /* The bits of up to 8 categories, made in a register; returns whether some half ties, as compare_halves does. */
-static inline int one_byte(const uint16_t *half, uint32_t k, uint32_t truth, uint16_t keep, uint16_t flip, uint8_t *bits) {
+FOR_EACH_WIDTH int one_byte(const uint16_t *half, uint32_t k, uint32_t truth, uint16_t keep, uint16_t flip,
+                            uint8_t *bits) {
     uint32_t mask = 0, tie = 0;
     for (uint32_t j = 0; j < k; j++) {
         mask |= (uint32_t)(half[j] < flip) << j;
@@ -523,29 +534,50 @@ static inline int one_byte(const uint16_t *half, uint32_t k, uint32_t truth, uin
     return (int)tie;
 }
 
-KERNEL Py_ssize_t unary(const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t columns,
-                        Py_ssize_t n, uint32_t k, const Bit *keep, const Bit *flip, uint8_t *out, int64_t *unsettled) {
+/* All bits by the halves alone; returns whether one of them may tie. */
+FOR_EACH_WIDTH int all_bits(const uint16_t *half, uint32_t k, int wide, uint32_t truth, uint16_t keep, uint16_t flip,
+                            uint8_t *bits) {
+    if (k <= 8) return one_byte(half, k, truth, keep, flip, bits) | (half[truth] == keep);
+#ifdef HAVE_AVX2_PATH
+    int tie = wide ? compare_halves_avx2(half, k, flip, bits) : compare_halves(half, 0, k, flip, bits);
+#else
+    int tie = compare_halves(half, 0, k, flip, bits);
+    (void)wide;
+#endif
+    set_bit(bits, truth, half[truth] < keep);
+    return tie | (half[truth] == keep);
+}
+
+FOR_EACH_WIDTH Py_ssize_t unary_rows(const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
+                                     Py_ssize_t columns, Py_ssize_t n, uint32_t k, int wide, const Bit *keep,
+                                     const Bit *flip, uint8_t *out, int64_t *unsettled) {
     Py_ssize_t found = 0;
     const size_t bytes = ((size_t)k + 7) / 8, read = ((size_t)k + 1) / 2;
-#ifdef HAVE_AVX2_PATH
-    const int wide = __builtin_cpu_supports("avx2");
-#endif
+    const uint16_t keep16 = leading(keep), flip16 = leading(flip);
+    const int ends = keep->ends && flip->ends;
     for (Py_ssize_t i = 0; i < n; i++) {
-        const uint32_t *w = words + i * stride;
+        const uint32_t *w = words + i * stride, truth = code_at(codes, code_size, i);
         const uint16_t *half = (const uint16_t *)(const void *)w;
         uint8_t *bits = out + (size_t)i * bytes;
-        uint32_t truth = code_at(codes, code_size, i);
-        int tie;
-        if (k <= 8) tie = one_byte(half, k, truth, leading(keep), leading(flip), bits);
-#ifdef HAVE_AVX2_PATH
-        else if (wide) tie = compare_halves_avx2(half, k, leading(flip), bits);
-#endif
-        else tie = compare_halves(half, 0, k, leading(flip), bits);
-        if (k > 8) set_bit(bits, truth, half[truth] < leading(keep));
-        if ((tie && !flip->ends) || (half[truth] == leading(keep) && !keep->ends))
+        if (all_bits(half, k, wide, truth, keep16, flip16, bits) && !ends)
             if (!settle_ties(half, k, truth, keep, flip, w + read, w + columns, bits)) unsettled[found++] = i;
     }
     return found;
+}
+
+KERNEL Py_ssize_t unary(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t columns,
+                        Py_ssize_t n, uint32_t k, const Bit *keep, const Bit *flip, uint8_t *out, int64_t *unsettled) {
+#ifdef HAVE_AVX2_PATH
+    const int wide = __builtin_cpu_supports("avx2");
+#else
+    const int wide = 0;
+#endif
+#define OF_SIZE(few)           \
+    if (size == 1 && k == few) \
+        return unary_rows(codes, 1, words, stride, columns, n, few, 0, keep, flip, out, unsettled);
+    OF_SIZE(2) OF_SIZE(3) OF_SIZE(4) OF_SIZE(5) OF_SIZE(6) OF_SIZE(7) OF_SIZE(8)
+#undef OF_SIZE
+    return unary_rows(codes, size, words, stride, columns, n, k, wide, keep, flip, out, unsettled);
 }
 
 /* ---- tallies ---------------------------------------------------------------------------------------------------- */
@@ -830,8 +862,8 @@ static PyObject *py_unary(PyObject *self, PyObject *args) {
     int keep_ends, flip_ends;
     Buffers b = {.held = 0};
     Py_ssize_t found = -1;
-    if (!PyArg_ParseTuple(args, "OOKKpKpOO", &codes, &words, &k, &keep_digits, &keep_ends, &flip_digits, &flip_ends, &out,
-                          &unsettled))
+    if (!PyArg_ParseTuple(args, "OOKKpKpOO", &codes, &words, &k, &keep_digits, &keep_ends, &flip_digits, &flip_ends,
+                          &out, &unsettled))
         return NULL;
     if (!fits_word(k)) return NULL;
     if (!take_all(&b, codes, words, out, unsettled, ((size_t)k + 1) / 2 + 1, ((size_t)k + 7) / 8))
