@@ -257,7 +257,6 @@ typedef struct {
     uint64_t threshold;  /* of the coin */
     uint8_t *chosen[LANES]; /* scratch: one byte for each other category, padded to whole words of 8 bytes */
     uint64_t *mask;      /* scratch: the report as bits */
-    uint32_t rejected[FEW]; /* of few categories: what rejected_below says of 1, 2, ... */
 } Sets;
 
 /* Whether a word is rejected that makes this product with last + 1. */
@@ -377,26 +376,29 @@ static void subset_lanes(const Sets *s, const void *codes, int code_size, const 
     }
 }
 
-/* A row of up to 64 categories, whose set fits a register. Returns 1 where a word is rejected or the coin ties. The
- * step that only a row without its truth makes is always read, and counts where it is one: no branch depends on the
- * coin. */
-static inline uint32_t few_row(const Sets *s, const uint32_t *w, uint32_t truth, uint64_t *mask) {
-    uint64_t includes = 1, open = 0, chosen = 0;
+/* A row of up to 64 categories, whose set fits a register. Returns 1 where a word might be rejected, as only one can
+ * whose product has a low half below the bound, or the coin ties: subset_row then draws the row. The step that only a
+ * row without its truth makes is always read, and counts where it is one: no branch depends on the coin. */
+FOR_EACH_WIDTH int few_row(const Sets *s, const uint32_t *w, uint32_t truth, uint64_t *mask) {
+    uint64_t includes = 1, chosen = 0;
+    uint32_t least = UINT32_MAX, tie = 0;
     if (s->coin) {
         uint64_t word = two_words(w), product = (uint64_t)w[2] * (s->k - s->size);
         includes = word < s->threshold;
-        open = (word == s->threshold) | ((uint32_t)product < s->rejected[s->k - 1 - s->size] && !includes);
+        tie = word == s->threshold;
+        least = (uint32_t)product;
         chosen = (includes ^ 1) << (product >> 32);
         w += 3 - includes;
     }
     for (uint32_t last = s->k - s->size; last + 1 < s->k; last++) {
         uint64_t product = (uint64_t)*w++ * (last + 1), pick = product >> 32;
-        open |= (uint32_t)product < s->rejected[last];
-        chosen |= 1ull << (chosen >> pick & 1 ? last : pick);
+        least = (uint32_t)product < least ? (uint32_t)product : least;
+        pick ^= (pick ^ last) & (0 - (chosen >> pick & 1));
+        chosen |= 1ull << pick;
     }
     uint64_t low = (1ull << truth) - 1;
     *mask = (chosen & low) | (chosen & ~low) << 1 | includes << truth;
-    return (uint32_t)open;
+    return least < s->k || tie;
 }
 
 /* Where a row is likely to meet a rejected word, rows are drawn one by one from the start. */
@@ -417,10 +419,10 @@ FOR_EACH_WIDTH Py_ssize_t few_rows(const Sets *s, const void *codes, int code_si
     return found;
 }
 
-KERNEL Py_ssize_t few(Sets *s, const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
-                      Py_ssize_t columns, Py_ssize_t n, uint8_t *out, int64_t *unsettled) {
+FOR_EACH_WIDTH Py_ssize_t few_widths(const Sets *s, const void *codes, int code_size, const uint32_t *words,
+                                     Py_ssize_t stride, Py_ssize_t columns, Py_ssize_t n, uint8_t *out,
+                                     int64_t *unsettled) {
     size_t bytes = ((size_t)s->k + 7) / 8;
-    for (uint32_t last = 0; last < s->k; last++) s->rejected[last] = rejected_below(last + 1);
     if (code_size == 1 && bytes == 1) return few_rows(s, codes, 1, words, stride, columns, n, 1, out, unsettled);
     if (code_size == 1 && bytes == 2) return few_rows(s, codes, 1, words, stride, columns, n, 2, out, unsettled);
     if (code_size == 1 && bytes == 4) return few_rows(s, codes, 1, words, stride, columns, n, 4, out, unsettled);
@@ -428,7 +430,25 @@ KERNEL Py_ssize_t few(Sets *s, const void *codes, int code_size, const uint32_t 
     return few_rows(s, codes, code_size, words, stride, columns, n, bytes, out, unsettled);
 }
 
-KERNEL Py_ssize_t subset(Sets *s, const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
+#ifdef HAVE_AVX2_PATH
+/* The same code for processors whose shifts by a number in a register take one step. */
+__attribute__((target("bmi2"), noinline)) static Py_ssize_t few_bmi2(const Sets *s, const void *codes, int code_size,
+                                                                     const uint32_t *words, Py_ssize_t stride,
+                                                                     Py_ssize_t columns, Py_ssize_t n, uint8_t *out,
+                                                                     int64_t *unsettled) {
+    return few_widths(s, codes, code_size, words, stride, columns, n, out, unsettled);
+}
+#endif
+
+KERNEL Py_ssize_t few(const Sets *s, const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
+                      Py_ssize_t columns, Py_ssize_t n, uint8_t *out, int64_t *unsettled) {
+#ifdef HAVE_AVX2_PATH
+    if (__builtin_cpu_supports("bmi2")) return few_bmi2(s, codes, code_size, words, stride, columns, n, out, unsettled);
+#endif
+    return few_widths(s, codes, code_size, words, stride, columns, n, out, unsettled);
+}
+
+KERNEL Py_ssize_t subset(const Sets *s, const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
                          Py_ssize_t columns, Py_ssize_t n, uint8_t *out, int64_t *unsettled) {
     const Py_ssize_t bytes = ((Py_ssize_t)s->k + 7) / 8, in_lanes = rejects_often(s) ? 0 : n - n % LANES;
     Py_ssize_t found = 0;
