@@ -181,8 +181,11 @@ def test_set_reports(answers: str, family: str) -> None:
     assert json.loads(field.metadata[b"maskwell"])["encoding"] == "bits"
     shown = ["".join(str(mask[0] >> j & 1) for j in range(3)) for mask in masks["drugs"].to_pylist()]
     assert shown == texts
-    found = [run("estimate", f, "--design", "drugs=s.json", "--json").json() for f in ("r.csv", "r.parquet", "r.arrow")]
-    assert found[0]["estimates"] == found[1]["estimates"] == found[2]["estimates"]
+    run("randomize", answers, "--design", "drugs=s.json", "-o", "t.parquet", "--seed", "3", "--sets", "texts")
+    assert pq.read_table("t.parquet")["drugs"].to_pylist() == texts
+    files = ("r.csv", "r.parquet", "r.arrow", "t.parquet")
+    found = [run("estimate", f, "--design", "drugs=s.json", "--json").json() for f in files]
+    assert all(one["estimates"] == found[0]["estimates"] for one in found)
 
 
 def test_a_product_on_several_columns() -> None:
