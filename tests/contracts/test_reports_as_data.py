@@ -268,6 +268,9 @@ def test_a_missing_report_is_said(column: Any) -> None:
 def test_no_reports_are_no_reports() -> None:
     for nothing in ([], np.array([], dtype="V2"), pa.array([], pa.binary(2)), pa.array([], pa.binary())):
         assert DESIGNS["subset"].tally(nothing).n == 0
+    for kind in ([], np.array([], dtype=np.str_), pa.array([], pa.string()), pl.Series([], dtype=pl.String)):
+        for sets in ("packed", "texts"):
+            assert len(DESIGNS["subset"].randomize(kind, sets=sets)) == 0
 
 
 def test_another_form_of_sets_is_refused() -> None:
@@ -330,6 +333,7 @@ def broken_forms() -> list[Any]:
         ("values", None),
         ("values", [-1]),
         ("n", -1),
+        ("n", 2**63),
     ]
     changed += [("n", 1.0), ("version", 2), ("maskwell", "design"), ("more", 1)]
     return [None, [], {}, "x", {k: v for k, v in good.items() if k != "private"}, *({**good, k: v} for k, v in changed)]

@@ -271,8 +271,8 @@ class Counts:
         check_kind(str, fingerprint=self.fingerprint)
         check_kind(Flag, private=self.private)
         n: Any = self.n
-        if isinstance(n, bool) or not isinstance(n, Integral) or n < 0:
-            raise ReportError(f"n = {shown_short(n)} reports", hint="give a whole number of 0 or more", n=n)
+        if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= int(n) < 2**63:
+            raise ReportError(f"n = {shown_short(n)} reports", hint="give a whole number from 0 to 2**63 - 1", n=n)
         values = _whole_numbers(as_array(self.values, "counts"))
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
@@ -298,7 +298,7 @@ class Counts:
                 f"{len(self.values)} and {len(other.values)} counts of one design", hint="count both parts with it"
             )
         values = self.values + other.values
-        if (values < 0).any() or self.n + other.n >= 2**63:
+        if (values < 0).any() or self.n + other.n >= 2**63:  # a sum beyond 64 bits turns negative
             raise ReportError("these counts add up to more than 2**63 - 1", hint="check the numbers of reports")
         return Counts(values, self.n + other.n, self.fingerprint, bool(self.private and other.private))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from maskwell.core import report_data
 from maskwell.core.arguments import Bits
 from maskwell.core.categories import Column, Versions, first_fit, label_array, not_a_column, split_array
-from maskwell.engines.arrow_arrays import masks_from_bits, require, sets_of_column
+from maskwell.engines.arrow_arrays import masks_from_bits, require, sets_of_column, validated_values
 from maskwell.errors import InputError
 
 LARGEST_ARRAY = 1 << 30
@@ -41,7 +41,7 @@ def split_sets(values: Any, k: int) -> Bits:
     """Bit masks of a column of bytes, or of texts of 0 and 1; columns that Arrow holds are not taken apart."""
     array = _array(values)
     if hasattr(array, "__arrow_array__"):
-        return sets_of_column(array.__arrow_array__(), k)
+        return sets_of_column(validated_values(array.__arrow_array__()), k)
     return report_data.split_sets(np.asarray(array, dtype=object), k)
 
 
