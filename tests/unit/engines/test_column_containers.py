@@ -3,6 +3,7 @@
 import datetime as dt
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -307,3 +308,21 @@ def test_no_table_library_is_loaded_before_its_column_comes():
         f"assert not {set(LOADERS)!r} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.String], ids=str)
+def test_labels_that_first_occur_late_are_seen(dtype: Any) -> None:
+    """The labels of the first rows are tried first; those of later rows, known or not, are not taken for missing."""
+    from maskwell.engines.polars_columns import FIRST_ROWS
+
+    categories = Categories.of(["a", "b", "c"])
+    many = ["a", None, "b"] * FIRST_ROWS
+    late = pl.Series("x", [*many, "c", None, "a"], dtype=dtype)
+    encoded = categories.encode(late, missing="drop")
+    assert encoded.codes.tolist() == [0, 1] * FIRST_ROWS + [2, 0]
+    assert encoded.n_missing == FIRST_ROWS + 1
+    with pytest.raises(UnknownCategoryError) as raised:
+        categories.encode(pl.Series("x", [*many, "z"], dtype=dtype), missing="drop")
+    assert raised.value.objects["offenders"] == {"z": 1}
+    assert categories.encode(pl.Series("x", [None] * 3, dtype=dtype), missing="drop").n_missing == 3
+    assert categories.encode(pl.Series("x", [], dtype=dtype)).codes.tolist() == []
