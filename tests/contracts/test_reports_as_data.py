@@ -23,7 +23,7 @@ import pyarrow.parquet as pa_parquet  # noqa: E402
 
 from maskwell.core import Categories, Counts, SeededRandom  # noqa: E402
 from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform  # noqa: E402
-from maskwell.engines import counts_from_arrow, counts_to_arrow  # noqa: E402
+from maskwell.engines import counts_from_arrow, counts_to_arrow, pandas_columns, polars_columns  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, ReportError, WrongTypeError  # noqa: E402
 from maskwell.estimation import estimate_by_moments  # noqa: E402
 from maskwell.verbs.estimate import estimate  # noqa: E402
@@ -200,7 +200,9 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "pandas objects": lambda bits: pd.Series([row.tobytes() for row in bits]),
     "pandas category": lambda bits: pd.Series([row.tobytes() for row in bits], dtype="category"),
     "large binary": lambda bits: pa.array([row.tobytes() for row in bits], pa.large_binary()),
-    "binary view": lambda bits: pa.array([row.tobytes() for row in bits], pa.binary_view()),
+    "binary view": lambda bits: pa.array(
+        [row.tobytes() for row in bits], pa.binary_view() if hasattr(pa, "binary_view") else pa.binary()
+    ),
     "dictionary": lambda bits: pa.array([row.tobytes() for row in bits]).dictionary_encode(),
     "cut": lambda bits: pa.array([b"??", *(row.tobytes() for row in bits), b"???"])[1:-1],
     "cut, fixed": lambda bits: pa.array([b"??", *(row.tobytes() for row in bits)], pa.binary(BYTES))[1:],
@@ -218,6 +220,16 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_a_column_is_read(form: str, name: str) -> None:
     assert DESIGNS[name].tally(FORMS[form](masks(name))).values.tolist() == expected(name)
+
+
+@pytest.mark.parametrize("make", [pd.Series, pl.Series], ids=["pandas", "polars"])
+def test_pandas_and_polars_need_no_arrow_for_sets(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (pandas_columns, polars_columns):
+        monkeypatch.setattr(module, "is_installed", lambda: False)
+    design = DESIGNS["subset"]
+    column = design.randomize(make(TRUE), random=SeededRandom(8))
+    assert {*map(type, column.to_list())} == {bytes}
+    assert design.tally(column).values.tolist() == expected("subset")
 
 
 def wrong_columns() -> dict[str, Any]:

@@ -37,6 +37,15 @@ def require(name: str = "pyarrow") -> Any:
         ) from error
 
 
+def is_installed() -> bool:
+    """Whether Arrow is there: pandas and polars also come without it."""
+    try:
+        require()
+    except MissingExtraError:
+        return False
+    return True
+
+
 @contextmanager
 def file_errors(what: str, path: str) -> Iterator[None]:
     """Say in one sentence why a file cannot be read or written."""
