@@ -492,7 +492,7 @@ def check_column_type(field: Any, use: str) -> None:
     >>> import pyarrow as pa
     >>> check_column_type(pa.field("born", pa.date32()), VALUES)
     """
-    sets, lists = use in (REPORTS, BASKETS) and _is_sets(field.type), use == BASKETS and holds_lists(field.type)
+    sets, lists = use in (REPORTS, BASKETS) and holds_bytes(field.type), use == BASKETS and holds_lists(field.type)
     if use == ANY or has_values(field.type) or sets or lists:
         return
     raise WrongTypeError(
@@ -502,7 +502,8 @@ def check_column_type(field: Any, use: str) -> None:
     )
 
 
-def _is_sets(kind: Any) -> bool:
+def holds_bytes(kind: Any) -> bool:
+    """Whether values are bytes, as packed sets are; also as a dictionary."""
     types = require().types
     kind = without_views(kind.value_type if types.is_dictionary(kind) else kind)
     return bool(types.is_fixed_size_binary(kind) or types.is_binary(kind) or types.is_large_binary(kind))

@@ -17,7 +17,15 @@ from maskwell.core.arguments import Array, Bits
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.designs.basket_bits import ItemBits
-from maskwell.engines.arrow_arrays import BASKETS, bits_from_array, column_errors, describe, missing_rows, require
+from maskwell.engines.arrow_arrays import (
+    BASKETS,
+    bits_from_array,
+    column_errors,
+    describe,
+    holds_bytes,
+    missing_rows,
+    require,
+)
 from maskwell.engines.assignments import Assignment, expected_categories
 from maskwell.engines.column_codes import CategoryCoder, Problems, common_rows, integers_of, places_of, raise_first
 from maskwell.engines.report_counts import check_made_by
@@ -123,7 +131,7 @@ class BasketCoder:
         arrow = require()
         if arrow.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
-        if arrow.types.is_fixed_size_binary(values.type):
+        if holds_bytes(values.type):
             return bits_from_array(values, len(self._items))
         bits = np.zeros((len(values), (len(self._items) + 7) // 8), dtype=np.uint8)
         if not arrow.types.is_nested(values.type):

@@ -25,7 +25,7 @@ def made_up(n: int = 600) -> list[list[str]]:
     return [[item for item, there in zip(ITEMS, row, strict=True) if there] for row in held]
 
 
-REPORTS = mw.randomize({"items": made_up()}, {"items": DESIGN}, random=SeededRandom(1))["items"]
+REPORTS = mw.randomize({"items": made_up()}, {"items": DESIGN}, random=SeededRandom(1), sets="texts")["items"]
 TABLE = {item: [int(report[place]) for report in REPORTS] for place, item in enumerate(ITEMS)}
 FOUND = mw.mine({"items": REPORTS}, DESIGN, min_support=0.1)
 
@@ -39,6 +39,13 @@ def test_a_table_of_bits_tells_the_same_as_a_column_of_baskets(kind) -> None:
         (kind({"bought": REPORTS}), {"bought": DESIGN}),
     ):
         assert mw.mine(data, design, min_support=0.1).to_dict() == FOUND.to_dict()
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_packed_reports_tell_the_same(kind) -> None:
+    packed = mw.randomize(kind({"items": made_up()}), {"items": DESIGN}, random=SeededRandom(1))
+    assert {len(report) for report in pl.DataFrame({"items": packed["items"]})["items"].to_list()} == {1}
+    assert mw.mine(packed, DESIGN, min_support=0.1).to_dict() == FOUND.to_dict()
 
 
 def test_lists_and_files_tell_the_same(tmp_path) -> None:
