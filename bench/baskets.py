@@ -19,7 +19,8 @@ from bench.speed import Line
 from maskwell import make_design
 from maskwell.core import SeededRandom
 from maskwell.designs import ItemBits, item_bits
-from maskwell.estimation import ReportedBaskets, mine_itemsets
+from maskwell.estimation.itemset_mining import mine_itemsets
+from maskwell.estimation.itemset_supports import ReportedBaskets
 
 BASKETS = 10**6
 ROUNDS = 3

@@ -15,7 +15,7 @@ from maskwell.core import Categories
 from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Unary, Uniform, item_bits
 from maskwell.designs.row_reduction import reduced_rows
 from maskwell.errors import MaskwellError
-from maskwell.estimation import ReportedBaskets
+from maskwell.estimation.itemset_supports import ReportedBaskets
 from maskwell.planning import matching_gamma, minimax_size
 from maskwell.privacy import Demand
 from maskwell.privacy.criteria import in_every_language, posterior_range

@@ -19,7 +19,7 @@ import pytest
 
 from maskwell.core import SeededRandom
 from maskwell.designs import ItemBits, item_bits
-from maskwell.estimation import ReportedBaskets
+from maskwell.estimation.itemset_supports import ReportedBaskets
 from maskwell.procedures import bits
 
 pytestmark = pytest.mark.statistical

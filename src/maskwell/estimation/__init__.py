@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.invariant_shares import estimate_invariant as estimate_invariant
     from maskwell.estimation.invariant_shares import estimate_unknown as estimate_unknown
     from maskwell.estimation.itemset_mining import Mined as Mined
-    from maskwell.estimation.itemset_mining import mine_itemsets as mine_itemsets
     from maskwell.estimation.itemset_supports import Itemset as Itemset
-    from maskwell.estimation.itemset_supports import ReportedBaskets as ReportedBaskets
     from maskwell.estimation.itemset_supports import Rule as Rule
     from maskwell.estimation.joint.collapse import margin_of as margin_of
     from maskwell.estimation.joint.collapse import wanted_margin as wanted_margin
@@ -74,8 +72,8 @@ else:
             "direct_estimate": ["DirectEstimate"],
             "goodness": ["GoodnessOfFit", "goodness_of_fit", "goodness_of_samples"],
             "invariant_shares": ["bound_for", "estimate_invariant", "estimate_unknown"],
-            "itemset_mining": ["Mined", "mine_itemsets"],
-            "itemset_supports": ["Itemset", "ReportedBaskets", "Rule"],
+            "itemset_mining": ["Mined"],
+            "itemset_supports": ["Itemset", "Rule"],
             "joint.collapse": ["margin_of", "wanted_margin"],
             "joint.conditionals": ["Conditional", "Difference"],
             "joint.cross_tables": ["cross_tabulate", "cross_tabulate_counts", "table_of"],

@@ -6,7 +6,7 @@ from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.choice_picture import plot_choice, plot_frontier
 from maskwell.reports.pictures.demand_regions import plot_canonical, plot_demand, plot_demands, plot_family
 from maskwell.reports.pictures.estimate_picture import plot_learned
-from maskwell.reports.pictures.forest_plot import plot_coefficients, plot_itemsets
+from maskwell.reports.pictures.forest_plot import plot_coefficients
 from maskwell.reports.pictures.precision_picture import plot_margins, plot_variance
 from maskwell.reports.pictures.revelation import plot_revealed
 from maskwell.reports.pictures.risk_curves import plot_release_risk
@@ -26,7 +26,6 @@ __all__ = [
     "plot_flows",
     "plot_frontier",
     "plot_inflation",
-    "plot_itemsets",
     "plot_learned",
     "plot_margins",
     "plot_matrix",

@@ -128,7 +128,7 @@ class MinedBaskets:
 
     def plot(self) -> Picture:
         """The itemsets with the largest supports, with their intervals and the threshold."""
-        from maskwell.plots import plot_itemsets
+        from maskwell.reports.pictures.forest_plot import plot_itemsets
 
         return plot_itemsets(self.itemsets, self.min_support, self.n)
 
