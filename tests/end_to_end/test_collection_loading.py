@@ -72,12 +72,16 @@ class KillableBrowser:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        end = time.monotonic() + 60
-        while not (port.exists() and port.read_text().count("\n")):
-            assert self.process.poll() is None and time.monotonic() < end, "Chromium did not start"
-            time.sleep(0.02)
-        self.connection = kind.connect_over_cdp(f"http://127.0.0.1:{port.read_text().split()[0]}")
-        self.page = self.connection.contexts[0].new_page()
+        try:
+            end = time.monotonic() + 60
+            while not (port.exists() and port.read_text().count("\n")):
+                assert self.process.poll() is None and time.monotonic() < end, "Chromium did not start"
+                time.sleep(0.02)
+            self.connection = kind.connect_over_cdp(f"http://127.0.0.1:{port.read_text().split()[0]}", timeout=10_000)
+            self.page = self.connection.contexts[0].new_page()
+        except BaseException:
+            self.kill()
+            raise
         self.page.set_default_timeout(20_000)
 
     def kill(self) -> None:
@@ -88,7 +92,13 @@ class KillableBrowser:
 
 @contextmanager
 def browser_until_killed(profile: Path, kind: Any) -> Iterator[KillableBrowser]:
-    started = KillableBrowser(profile, kind)
+    for last in (False, False, True):  # a Chromium that was killed before does not always answer when it starts
+        try:
+            started = KillableBrowser(profile, kind)
+            break
+        except Exception:
+            if last:
+                raise
     try:
         yield started
     finally:

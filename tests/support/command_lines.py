@@ -73,6 +73,10 @@ survey import 0000000002 reports.csv --database sqlite:///surveys.db
 survey embed 0000000002 --question cash --for qualtrics -o new.js --database sqlite:///surveys.db
 survey offline 0000000002 -o new.html --database sqlite:///surveys.db
 survey form 0000000002 --device dice -o new.xlsx --database sqlite:///surveys.db
+survey check 0000000002 --database sqlite:///surveys.db
+survey keys --database sqlite:///surveys.db
+survey revoke 66687aadf862 --database sqlite:///surveys.db
+survey password ada --password "a password of words" --database sqlite:///surveys.db
 survey backup -o copy.db --database sqlite:///surveys.db
 survey restore backup.db --database sqlite:///new.db
 """
@@ -547,9 +551,10 @@ def make_folder(folder: Path) -> None:
 
 
 def _surveys(folder: Path) -> None:
-    """A database with a survey in each state, and a copy of it."""
+    """A database with a survey in each state, an account with a key, and a copy of it."""
     import sqlalchemy as sa
 
+    from maskwell.collection.accounts import Accounts
     from maskwell.collection.store import Store
     from maskwell.collection.survey import Survey
 
@@ -566,6 +571,10 @@ def _surveys(folder: Path) -> None:
             connection.execute(
                 sa.text("UPDATE surveys SET code = :code WHERE code = :made"), {"code": code, "made": made}
             )
+    accounts = Accounts(store)
+    accounts.make_key(accounts.add("ada", "another password"), "nightly")
+    with store.engine.begin() as connection:
+        connection.execute(sa.text("UPDATE sessions SET token = :token"), {"token": bytes(32)})  # its handle is known
     store.close()
     line = "survey backup -o backup.db --database sqlite:///surveys.db"
     assert run_command(shlex.split(line), folder).status == 0
