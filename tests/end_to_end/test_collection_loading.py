@@ -22,9 +22,9 @@ from tests.support.running_service import FLAGS, RunningService
 from maskwell.collection.store import Store
 
 MOST_BYTES = 30_000
-KILLS = 4
+KILLS = 3
 ANSWERS = [f"answer {i}" for i in range(50)]
-"""A second draw would give the same report once in fifty times at most, all of them once in six million times."""
+"""A second draw would give the same report once in fifty times at most, all of them once in 125,000 times."""
 
 MANY_ANSWERS = '[survey]\ntitle = "Kill"\npractice = false\ndemand = { epsilon = 10 }\n' + "".join(
     f'[[question]]\nname = "q{i}"\nask = "Question {i}"\nanswers = {ANSWERS}\ndesign = {{ gamma = "1.1" }}\n'

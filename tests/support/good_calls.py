@@ -112,13 +112,13 @@ def good_calls() -> dict[str, list[GoodCall]]:
     """Calls by the public name that they are about; made in the present folder, where examples leave their files."""
     noted: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for test in _examples():
-        sys.setprofile(lambda frame, event, _: _note(noted, frame) if event == "call" else None)
+        sys.settrace(lambda frame, *_: _note(noted, frame))  # of calls alone: it gives back no function for lines
         try:
             doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(
                 test, out=lambda _: None, clear_globs=False
             )
         finally:
-            sys.setprofile(None)
+            sys.settrace(None)
     found: dict[str, list[GoodCall]] = {}
     for (module, qualified), calls in sorted(noted.items()):
         for owner, function in _public(module, qualified):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -233,12 +233,19 @@ def password(name: str, password: str, database: str | None, *, as_json: bool) -
     _say(content, [f"the password of {name} was changed; {content['ended']:,} {ended} ended"], as_json=as_json)
 
 
+def _held(content: Mapping[str, Any]) -> str:
+    """How many surveys and reports there are, in words."""
+    return " and ".join(
+        f"{content[f'{one}s']:,} {one}{'s' * (content[f'{one}s'] != 1)}" for one in ("survey", "report")
+    )
+
+
 @_command("backup", "maskwell survey backup -o backup.db")
 @click.option("-o", "--output", metavar="FILE", required=True, help="The copy; it must not exist yet.")
 def backup(output: str, database: str | None, *, as_json: bool) -> None:
     """Write a copy of the whole database, while the service runs."""
     content = _desk(database).backup(output)
-    _say(content, [f"{content['surveys']:,} surveys and {content['reports']:,} reports in {output}"], as_json=as_json)
+    _say(content, [f"{_held(content)} in {output}"], as_json=as_json)
 
 
 @_command("restore", "maskwell survey restore backup.db")
@@ -246,4 +253,4 @@ def backup(output: str, database: str | None, *, as_json: bool) -> None:
 def restore(file: str, database: str | None, *, as_json: bool) -> None:
     """Put a copy back into a database that has no surveys."""
     content = _desk(database).restore(file)
-    _say(content, [f"{content['surveys']:,} surveys and {content['reports']:,} reports restored"], as_json=as_json)
+    _say(content, [f"{_held(content)} restored"], as_json=as_json)

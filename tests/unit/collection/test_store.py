@@ -17,7 +17,7 @@ from maskwell.collection.report_cells import Parts
 from maskwell.collection.store import NoSurveyError, StateError, Store, StoredSurvey, token_hash
 from maskwell.collection.survey import Survey
 from maskwell.collection.tables import holdings, invitations, reports
-from maskwell.errors import DataFileError
+from maskwell.errors import DataFileError, InputError
 
 
 def counts_of(store: Store, stored: StoredSurvey) -> dict[str, dict[str, int]]:
@@ -37,6 +37,13 @@ def test_the_tables_are_those_of_the_last_migration(store: Store) -> None:
     with store.engine.connect() as connection:
         changes = compare_metadata(MigrationContext.configure(connection), metadata)
     assert [change for change in changes if "alembic_version" not in str(change)] == []
+
+
+def test_a_database_of_a_newer_version_is_refused(store: Store) -> None:
+    with store.engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(InputError, match="version 9999, which this maskwell does not know"):
+        store.create()
 
 
 def test_a_report_sent_twice_is_kept_once(store: Store) -> None:

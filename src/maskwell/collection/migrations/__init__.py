@@ -8,6 +8,9 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.util import CommandError
+
+from maskwell.errors import InputError
 
 
 def upgrade(engine: sa.Engine) -> bool:
@@ -17,5 +20,11 @@ def upgrade(engine: sa.Engine) -> bool:
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         before = MigrationContext.configure(connection).get_current_revision()
-        command.upgrade(config, "head")
+        try:
+            command.upgrade(config, "head")
+        except CommandError:
+            raise InputError(
+                f"the database has tables of version {before}, which this maskwell does not know",
+                hint="run it with the newer maskwell that wrote it, or take another database",
+            ) from None
         return before not in (None, MigrationContext.configure(connection).get_current_revision())
