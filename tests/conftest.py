@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,18 @@ LONGEST = ("test_documents.py", "test_collection_", "test_device_sheets.py")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest tests first, with those that wait for a browser, so that no process is left with them at the end."""
     items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Nothing that is collected is rubbish."""
+    gc.disable()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What stays for the whole run is not looked at for rubbish again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 ROOT = Path(__file__).parents[1]
