@@ -309,7 +309,10 @@ class Store:
         if self.is_sqlite:
             with self._taking_turns():
                 return self._empty_log()
-        touched, self._untidy = self._untidy, set()
+        touched = sorted(self._untidy)
+        self._untidy.difference_update(
+            touched
+        )  # before they are tidied: whoever takes reports meanwhile adds them again
         for survey in touched:
             for table in (reports, tallies):
                 self._write_anew(table, survey)
@@ -320,7 +323,7 @@ class Store:
     def suspect(self) -> None:
         """Take all open surveys for untidy: a process before this one may have ended before it tidied up."""
         with self.reader.connect() as connection:
-            self._untidy |= {*connection.execute(sa.select(surveys.c.id).where(surveys.c.state == "open")).scalars()}
+            self._untidy.update(connection.execute(sa.select(surveys.c.id).where(surveys.c.state == "open")).scalars())
 
     @property
     def rest(self) -> float:
@@ -433,7 +436,7 @@ class Store:
         """
         with self._taking_turns(), self.engine.begin() as connection:
             verdicts = self._accept(connection, batch)
-        self._untidy |= {one.survey for one in batch}
+        self._untidy.update(one.survey for one in batch)
         return verdicts
 
     @contextmanager
