@@ -343,19 +343,14 @@ def strict_risks(terms: Sequence[tuple[Array, Real]], targets: Real) -> Real:
         known = _known_or_open(n, p, target)
         if isinstance(known, _Search):
             left.append((place, known))
+            risks[place] = np.nan
         else:
             risks[place] = known
-    left.sort(key=lambda one: len(one[1].row.n))
+    short = sorted((one for one in left if len(one[1].row.n) <= _SHORT), key=lambda one: len(one[1].row.n))
     for degree in _DEGREES:
-        open_: list[tuple[int, _Search]] = []
-        for some in _in_parts(left):
-            searches = [search for _, search in some]
-            for (place, search), risk in zip(some, _by_first(searches, degree).tolist(), strict=True):
-                risks[place] = risk
-                if np.isnan(risk):
-                    open_.append((place, search))
-        left = open_
-    for place, search in left:
+        for some in _in_parts([one for one in short if np.isnan(risks[one[0]])]):
+            risks[[place for place, _ in some]] = _by_first([search for _, search in some], degree)
+    for place, search in (one for one in left if np.isnan(risks[one[0]])):
         find = _remembered if len(search.row.n) <= _SHORT else _searched
         risks[place] = find(search.row, search.target, search.certain)
     return risks
@@ -363,7 +358,7 @@ def strict_risks(terms: Sequence[tuple[Array, Real]], targets: Real) -> Real:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A target that has to be looked for: the other terms of its row, and the records that are certain to arrive."""
+    """A target that has to be looked for: the terms of its row, with its own, and the records that are certain."""
 
     row: _Row
     target: float
@@ -387,7 +382,7 @@ def _known_or_open(n: Array, p: Real, target: float) -> float | _Search:
 
 
 def _in_parts(left: list[tuple[int, _Search]]) -> Iterator[list[tuple[int, _Search]]]:
-    """The searches in stretches whose tables of terms are of a moderate size; long rows are not among them."""
+    """The searches in stretches whose tables of terms are of a moderate size."""
     part: list[tuple[int, _Search]] = []
     for place, search in left:
         terms = len(search.row.n)
@@ -408,8 +403,6 @@ def _by_first(searches: list[_Search], degree: int) -> Real:
     terms are 0 or more, so that no digit is lost. Derived.
     """
     n, odds, of_target, near = _tables(searches, mean=degree / 2)
-    if len(n[0]) > _SHORT:
-        return np.full(len(searches), np.nan)
     e = _polynomials(n, odds, degree)
     stayed = of_target[:, None] * e[:, :-1]
     arrived = e[:, 1:] + stayed
@@ -420,8 +413,10 @@ def _by_first(searches: list[_Search], degree: int) -> Real:
     bound = [[highest_share(np.append(s.row.n, s.certain), np.append(s.row.p, 1.0), s.target)] for s in searches]
     enough = (t + 1 >= most) | (reached >= np.minimum(np.array(bound), 1 / (t + 1 + certain)) * (1 - 1e-13))
     told = np.logical_and.accumulate((arrived > _LEAST) | (t > most), axis=1)
-    at_most = np.maximum(reached[:, -1], 1 / (most + certain)[:, 0])  # when all arrive, the target is there
-    return np.where(near & (enough & told).any(axis=1), at_most, np.nan)
+    settled = enough & told
+    highest = reached[np.arange(len(searches)), settled.argmax(axis=1)]
+    highest = np.maximum(highest, 1 / (most + certain)[:, 0])  # when all arrive, the target is there
+    return np.where(near & settled.any(axis=1), highest, np.nan)
 
 
 def _tables(searches: list[_Search], *, mean: float) -> tuple[Real, Real, Real, Array]:
