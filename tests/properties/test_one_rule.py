@@ -22,7 +22,7 @@ from maskwell.core.exact import to_text
 from maskwell.designs import Dense, Design, Kronecker, Sparse, design_from_dict, save_design
 from maskwell.errors import ParameterError
 from maskwell.planning import compare, improve
-from maskwell.planning.equal_protection import at_parity
+from maskwell.planning.tuning import at_parity
 from maskwell.plots import plot_revealed
 from maskwell.privacy import Demand, audit, certify
 from maskwell.privacy.certificate_check import verify_text

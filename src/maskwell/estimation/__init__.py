@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from maskwell.estimation.joint.cross_tables import cross_tabulate as cross_tabulate
     from maskwell.estimation.joint.cross_tables import cross_tabulate_counts as cross_tabulate_counts
     from maskwell.estimation.joint.cross_tables import table_of as table_of
+    from maskwell.estimation.joint.independence import IndependenceTest as IndependenceTest
     from maskwell.estimation.joint.joint_table import Table as Table
     from maskwell.estimation.joint.odds import OddsRatio as OddsRatio
-    from maskwell.estimation.joint.report_independence import IndependenceTest as IndependenceTest
     from maskwell.estimation.left_inverse import LeftInverse as LeftInverse
     from maskwell.estimation.left_inverse import ScoreRecovery as ScoreRecovery
     from maskwell.estimation.left_inverse import best_left_inverse as best_left_inverse
@@ -79,7 +79,7 @@ else:
             "joint.cross_tables": ["cross_tabulate", "cross_tabulate_counts", "table_of"],
             "joint.joint_table": ["Table"],
             "joint.odds": ["OddsRatio"],
-            "joint.report_independence": ["IndependenceTest"],
+            "joint.independence": ["IndependenceTest"],
             "left_inverse": [
                 "LeftInverse",
                 "ScoreRecovery",

@@ -34,8 +34,8 @@ from maskwell.designs.design import MATRIX_LIMIT, Design
 from maskwell.designs.unary import Unary
 from maskwell.errors import TooLargeError
 from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
-from maskwell.planning.equal_protection import Equalised, at_level
 from maskwell.planning.order import Order, check_same_categories, order_of
+from maskwell.planning.tuning import Equalised, at_level
 from maskwell.privacy.criteria import alike
 from maskwell.privacy.measures import PARITY, Measure
 from maskwell.privacy.posterior import posterior

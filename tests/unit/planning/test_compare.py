@@ -16,7 +16,7 @@ from maskwell.errors import ParameterError
 from maskwell.estimation import fisher_information
 from maskwell.estimation.maximum_likelihood import mutual_information
 from maskwell.planning import compare, sufficiency
-from maskwell.planning.equal_protection import at_parity, diluted
+from maskwell.planning.tuning import at_parity, diluted
 from maskwell.reports.text.order_report import compare_report
 
 

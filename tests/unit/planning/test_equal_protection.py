@@ -15,7 +15,7 @@ from maskwell.designs import Dense, Uniform
 from maskwell.errors import ParameterError
 from maskwell.planning import compare, efficiency_of, sufficiency
 from maskwell.planning.comparison import default_grid
-from maskwell.planning.equal_protection import at_level, diluted
+from maskwell.planning.tuning import at_level, diluted
 from maskwell.privacy import Measure
 from maskwell.privacy.measures import MEASURES
 from maskwell.procedures import chow, christofides, mangat, simmons, triangular, warner

@@ -25,9 +25,8 @@ from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.estimation.joint.collapse import collapsed
 from maskwell.estimation.joint.conditionals import Conditional, Difference, conditional_of, difference_of
-from maskwell.estimation.joint.independence import independence_of
+from maskwell.estimation.joint.independence import IndependenceTest, independence_of
 from maskwell.estimation.joint.odds import OddsRatio, odds_ratio_of, odds_ratios_of
-from maskwell.estimation.joint.report_independence import IndependenceTest
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate
 

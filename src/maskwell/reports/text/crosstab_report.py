@@ -15,9 +15,9 @@ from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError
 from maskwell.estimation.joint.collapse import OWN_MARGIN
 from maskwell.estimation.joint.conditionals import Conditional
+from maskwell.estimation.joint.independence import IndependenceTest
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.joint.odds import OddsRatio
-from maskwell.estimation.joint.report_independence import IndependenceTest
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.reports.pages import paper_tables

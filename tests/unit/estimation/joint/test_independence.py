@@ -9,9 +9,8 @@ from scipy.optimize import approx_fprime
 
 import maskwell as mw
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation.joint import report_independence
-from maskwell.estimation.joint.independence import free_cells, slopes
-from maskwell.estimation.joint.report_independence import degrees_of_freedom, expected
+from maskwell.estimation.joint import independence
+from maskwell.estimation.joint.independence import degrees_of_freedom, expected, free_cells, slopes
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
@@ -110,13 +109,13 @@ def test_weighted_tables_take_rao_scott():
     table = _table()
     lam, n = X / X.sum(), 500
     V = (np.diag(lam.ravel()) - np.outer(lam, lam)) / n
-    assert np.allclose(report_independence.design_effects(lam, V, n), 1)
-    plain = report_independence.corrected(("a", "b"), lam, V, n, None)
+    assert np.allclose(independence.design_effects(lam, V, n), 1)
+    plain = independence.corrected(("a", "b"), lam, V, n, None)
     assert plain.statistic == pytest.approx(table.independence().statistic)
     assert plain.p_value == pytest.approx(table.independence().p_value)
-    twice = report_independence.corrected(("a", "b"), lam, 2 * V, n, None)
+    twice = independence.corrected(("a", "b"), lam, 2 * V, n, None)
     assert twice.statistic == pytest.approx(plain.statistic / 2)
-    few = report_independence.corrected(("a", "b"), lam, V, n, 12.0)
+    few = independence.corrected(("a", "b"), lam, V, n, 12.0)
     assert few.p_value == pytest.approx(stats.f.sf(plain.statistic / 2, 2, 24))
     assert repr(few).endswith("(Rao-Scott F 2.604, 2 and 24 degrees of freedom)")
 
@@ -138,10 +137,10 @@ def test_rao_scott_from_an_estimate():
 def test_uneven_design_effects():
     """Satterthwaite: with effects 1 and 3 the degrees of freedom are (1 + 3)^2 / (1 + 9)."""
     lam, n = np.full((2, 3), 1 / 6), 600
-    C = report_independence.interactions((2, 3))
+    C = independence.interactions((2, 3))
     V = C @ np.diag([1.0, 3.0]) @ C.T / 6 / n
-    assert sorted(report_independence.design_effects(lam, V, n).round(9)) == [1.0, 3.0]
-    assert report_independence.corrected(("a", "b"), lam, V, n, None).degrees_of_freedom == pytest.approx(1.6)
+    assert sorted(independence.design_effects(lam, V, n).round(9)) == [1.0, 3.0]
+    assert independence.corrected(("a", "b"), lam, V, n, None).degrees_of_freedom == pytest.approx(1.6)
 
 
 def test_shared_devices_are_refused():
