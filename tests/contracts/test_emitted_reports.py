@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.support.emitted import law_of_sample, parity_seen
 from tests.support.examples import ABC, DYADIC, EXAMPLES, LEADING_BITS, SETS, exact_columns
+from tests.support.together import together
 from tests.support.words import Drawn, HandmadeRandom, law_of_reports, leading_patterns, unit_of
 
 from maskwell.core import Reports, SeededRandom
@@ -49,15 +50,15 @@ def as_labels(design: Design, reports: Reports) -> Iterable[Hashable]:
     return design.labels_of(reports, like=[])
 
 
-@pytest.mark.parametrize("name", SMALL)
+@together("name", SMALL)
 def test_no_report_tells_more_than_the_design(name: str) -> None:
     design = EXAMPLES[name]
     assert parity_seen(laws_by_definition(design)) <= design.parity_exact()
 
 
-@pytest.mark.parametrize("path", ["compiled", "plain"])
-@pytest.mark.parametrize("show", [as_bytes, as_labels])
-@pytest.mark.parametrize("name", list(DYADIC))
+@together("path", ["compiled", "plain"])
+@together("show", [as_bytes, as_labels])
+@together("name", list(DYADIC))
 def test_what_the_sampler_emits_has_exactly_the_parity_of_the_design(
     name: str, show: Any, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +69,7 @@ def test_what_the_sampler_emits_has_exactly_the_parity_of_the_design(
     assert parity_seen(laws_through_the_sampler(design, name, show)) == design.parity_exact()
 
 
-@pytest.mark.parametrize("name", list(SETS))
+@together("name", list(SETS))
 def test_unused_bits_are_zero_in_every_emitted_report(name: str) -> None:
     design = SETS[name]
     reports = design.sample(np.arange(2000) % design.k, random=SeededRandom(1))
@@ -77,7 +78,7 @@ def test_unused_bits_are_zero_in_every_emitted_report(name: str) -> None:
     assert all(len(text) == design.k and set(text) <= set("01") for text in texts)
 
 
-@pytest.mark.parametrize("name", list(SETS))
+@together("name", list(SETS))
 def test_bit_j_is_category_j(name: str) -> None:
     """Told from reports alone: the true category is named most often, in bits and in texts."""
     design = SETS[name]
@@ -139,7 +140,7 @@ class Padded(Subset):
         return bits
 
 
-@pytest.mark.parametrize(("kind", "caught"), [(TruthFirst, True), (Sorted, False), (Padded, True)])
+@together(("kind", "caught"), [(TruthFirst, True), (Sorted, False), (Padded, True)])
 def test_the_audit_catches_reports_that_tell_more(kind: type[Subset], caught: bool) -> None:
     honest = Subset.of("3/4", 2, ABC)
     design = kind(categories=ABC, size=2, chance=honest.chance)

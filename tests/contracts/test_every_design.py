@@ -16,6 +16,7 @@ import pytest
 from tests.support.arrays import Real
 from tests.support.examples import EXAMPLES, SETS
 from tests.support.quiet import quiet
+from tests.support.together import together
 from tests.support.twin import Twin
 
 from maskwell.core import Categories, SeededRandom
@@ -25,7 +26,7 @@ from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError,
 
 NAMES = list(EXAMPLES)
 COMPOSITE = ("kronecker", "blocks", "composed")
-each = pytest.mark.parametrize("name", NAMES)
+each = together("name", NAMES)
 
 
 @cache
@@ -96,7 +97,7 @@ def test_reports_are_all_different_and_as_many_as_rows(name: str) -> None:
     assert space.shape[1:] == design.empty_reports(0).shape[1:]
 
 
-@pytest.mark.parametrize("name", list(SETS))
+@together("name", list(SETS))
 def test_unused_bits_of_the_report_space_are_zero(name: str) -> None:
     design = EXAMPLES[name]
     assert (np.unpackbits(design.report_space(), axis=1, bitorder="little")[:, design.k :] == 0).all()
@@ -151,7 +152,7 @@ def test_apply(name: str) -> None:
         close(EXAMPLES[name].apply(pi), twin_of(name).apply(pi))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in SETS])
+@together("name", [name for name in NAMES if name not in SETS])
 def test_forward_and_its_adjoint(name: str) -> None:
     design, P = EXAMPLES[name], twin_of(name).P
     assert isinstance(design, CodedDesign)
@@ -250,7 +251,7 @@ def test_covariance_is_that_of_a_distribution(name: str) -> None:
 
 
 @each
-@pytest.mark.parametrize("path", ["compiled", "plain"])
+@together("path", ["compiled", "plain"])
 def test_tally_counts_what_was_sampled(name: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if getattr(kernels, path) is None:
         pytest.skip("no compiled kernels here")
@@ -321,7 +322,7 @@ def test_reports_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: 
 
 
 @each
-@pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8", "i1", "i4", "i8", ">i4"])
+@together("kind", ["u1", "u2", "u4", "u8", "i1", "i4", "i8", ">i4"])
 def test_codes_of_any_integer_type(name: str, kind: str) -> None:
     design = EXAMPLES[name]
     codes = np.arange(40) % min(design.k, 100)
@@ -461,7 +462,7 @@ def test_bad_codes_are_refused(name: str) -> None:
 
 
 @each
-@pytest.mark.parametrize("method", ["apply", "covariance", "added_variance", "guess_probability"])
+@together("method", ["apply", "covariance", "added_variance", "guess_probability"])
 def test_bad_proportions_are_refused(name: str, method: str) -> None:
     design = EXAMPLES[name]
     k = design.k
@@ -503,7 +504,7 @@ def huge() -> dict[str, Design]:
     }
 
 
-@pytest.mark.parametrize("kind", list(huge()))
+@together("kind", list(huge()))
 def test_a_huge_matrix_is_refused_with_its_size(kind: str) -> None:
     design = huge()[kind]
     for method in (design.matrix, design.exact_matrix, design.transitions, design.transitions_exact):
@@ -516,7 +517,7 @@ def test_a_huge_matrix_is_refused_with_its_size(kind: str) -> None:
             design.matrix()
 
 
-@pytest.mark.parametrize("kind", list(huge()))
+@together("kind", list(huge()))
 def test_a_huge_design_still_works(kind: str) -> None:
     design = huge()[kind]
     codes = np.array([0, 1, design.k - 1])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import DYADIC, EXAMPLES, LEADING_BITS, exact_columns
+from tests.support.together import together
 from tests.support.words import (
     HandmadeRandom,
     HandmadeStream,
@@ -65,7 +66,7 @@ def report_rows(design: Design) -> dict[bytes, int]:
     return {row.tobytes(): i for i, row in enumerate(design.report_space())}
 
 
-@pytest.mark.parametrize(("name", "bits"), TRIED)
+@together(("name", "bits"), TRIED)
 def test_every_word_of_a_small_width_gives_the_exact_matrix(name: str, bits: int) -> None:
     design = EXAMPLES[name]
     rows = report_rows(design)
@@ -91,7 +92,7 @@ def test_every_structure_was_tried_with_small_words() -> None:
     assert len(TRIED) > 60
 
 
-@pytest.mark.parametrize("name", list(DYADIC))
+@together("name", list(DYADIC))
 def test_probabilities_that_fit_into_the_words_leave_nothing_unsettled(name: str) -> None:
     """No rejection and no tie without end: the draws equal the matrix with no remainder at all."""
     design = DYADIC[name]
@@ -116,9 +117,9 @@ def kernel_rows(design: Design, codes: Any, words: Any, path: str) -> tuple[Any,
     return out, unsettled.tolist()
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("fill", [0xFFFF, 0x5A5B, 0x0001], ids=hex)
-@pytest.mark.parametrize("name", list(DYADIC))
+@together("path", PATHS)
+@together("fill", [0xFFFF, 0x5A5B, 0x0001], ids=hex)
+@together("name", list(DYADIC))
 def test_all_leading_bits_of_real_words_give_the_exact_numerators(name: str, fill: int, path: str) -> None:
     design = DYADIC[name]
     words = leading_patterns(LEADING_BITS[name], fill)
@@ -131,8 +132,8 @@ def test_all_leading_bits_of_real_words_give_the_exact_numerators(name: str, fil
         assert [Fraction(counts[i], len(words)) for i in range(design.m)] == column
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("name", list(DYADIC))
+@together("path", PATHS)
+@together("name", list(DYADIC))
 def test_a_word_at_a_threshold_is_left_to_the_definition(name: str, path: str) -> None:
     """With zeros below the leading bits some words equal a threshold: those rows, and only those, stay unsettled."""
     design = DYADIC[name]
@@ -148,8 +149,8 @@ def test_a_word_at_a_threshold_is_left_to_the_definition(name: str, path: str) -
             assert np.array_equal(reports[row], drawn)
 
 
-@pytest.mark.parametrize("name", list(EXAMPLES))
-@pytest.mark.parametrize("seed", [1, 2])
+@together("name", list(EXAMPLES))
+@together("seed", [1, 2])
 def test_compiled_plain_and_definition_agree_on_edge_words(name: str, seed: int) -> None:
     design = EXAMPLES[name]
     words = edge_words(design, 800, seed)
@@ -189,7 +190,7 @@ def drawn_or_none(design: Design, truth: int, words: Any) -> Any:
         return None
 
 
-@pytest.mark.parametrize("name", list(EXAMPLES))
+@together("name", list(EXAMPLES))
 def test_only_designs_of_one_part_read_on(name: str) -> None:
     """Parts of a design share the further words of a row, and one does not know how many another took."""
     parts = ("kronecker", "blocks", "composed", "mixture", "dense", "sparse", "patterns")
@@ -197,8 +198,8 @@ def test_only_designs_of_one_part_read_on(name: str) -> None:
 
 
 @pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")
-@pytest.mark.parametrize("further", [0, 1, 2, 3, 9])
-@pytest.mark.parametrize("name", list(READS_ON))
+@together("further", [0, 1, 2, 3, 9])
+@together("name", list(READS_ON))
 def test_further_words_are_read_as_the_definition_reads_them(name: str, further: int) -> None:
     """What is settled is the definition's report, and nothing is settled with words that the row does not have.
 
@@ -246,8 +247,8 @@ LARGE = ["subset", "a small subset", "a subset of most", "l-diverse", "unary", "
 
 
 @pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")
-@pytest.mark.parametrize("k", [63, 64, 65, 66, 257, 70_001])
-@pytest.mark.parametrize("name", LARGE)
+@together("k", [63, 64, 65, 66, 257, 70_001])
+@together("name", LARGE)
 def test_many_rejected_words_and_ties_in_a_row(name: str, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Words that are rejected for many bounds, and halves that tie, strewn over rows: the sampler, on both paths, gives
     what the definition gives."""
@@ -272,7 +273,7 @@ def test_many_rejected_words_and_ties_in_a_row(name: str, k: int, monkeypatch: p
 
 
 @pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")
-@pytest.mark.parametrize("name", LARGE)
+@together("name", LARGE)
 def test_no_row_of_a_million_categories_is_left_to_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine rows: one that two passes of a kernel leave unsettled has a chance below 1e-8."""
     design = large(name, 10**6)
@@ -286,8 +287,8 @@ def test_no_row_of_a_million_categories_is_left_to_python(name: str, monkeypatch
     assert counts.n == 9
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("name", list(EXAMPLES))
+@together("path", PATHS)
+@together("name", list(EXAMPLES))
 def test_the_sampler_equals_the_definition_with_spill(name: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if getattr(kernels, path) is None:
         pytest.skip("no compiled kernels here")
@@ -303,8 +304,8 @@ def test_the_sampler_equals_the_definition_with_spill(name: str, path: str, monk
         assert np.array_equal(reports[row], design.encode_report(design.draw(int(codes[row]), read)))
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("name", list(EXAMPLES))
+@together("path", PATHS)
+@together("name", list(EXAMPLES))
 def test_words_may_lie_apart_in_memory(name: str, path: str) -> None:
     """A factor of a product reads its columns of a wider table of words."""
     design = EXAMPLES[name]
@@ -319,8 +320,8 @@ def test_words_may_lie_apart_in_memory(name: str, path: str) -> None:
     assert np.array_equal(reports[settled], strided[settled])
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("k", [2, 3, 5, 6, 7, 16, 100, 255, 256, 257, 1000, 65536, 65537, 10**6, 2**32 - 1])
+@together("path", PATHS)
+@together("k", [2, 3, 5, 6, 7, 16, 100, 255, 256, 257, 1000, 65536, 65537, 10**6, 2**32 - 1])
 def test_uniform_rejects_exactly_the_words_that_would_favour_some_category(k: int, path: str) -> None:
     from maskwell.core import Categories
     from maskwell.designs import Uniform
@@ -338,8 +339,8 @@ def test_uniform_rejects_exactly_the_words_that_would_favour_some_category(k: in
     assert reports[settled].tolist() == [low * k >> 32 for low in words[settled, 0].tolist()]
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100])
+@together("path", PATHS)
+@together("k", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100])
 def test_unary_bits_of_every_length_land_where_they_belong(k: int, path: str) -> None:
     """Every category in turn is the only one below its threshold; the unused bits stay zero."""
     from maskwell.core import Categories
@@ -356,8 +357,8 @@ def test_unary_bits_of_every_length_land_where_they_belong(k: int, path: str) ->
     assert (np.unpackbits(reports, axis=1, bitorder="little")[:, k:] == 0).all()
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("k", [5, 31, 32, 33, 64, 65, 100])
+@together("path", PATHS)
+@together("k", [5, 31, 32, 33, 64, 65, 100])
 def test_a_single_tie_of_a_unary_bit_is_settled_by_the_last_word(k: int, path: str) -> None:
     """Every category in turn ties with the leading bits of its threshold; the last word decides, unless it ties too."""
     from maskwell.core import Categories
@@ -381,8 +382,8 @@ def test_a_single_tie_of_a_unary_bit_is_settled_by_the_last_word(k: int, path: s
     check_against_definition(design, codes, words, reports, unsettled)
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize(("k", "size"), [(7, 3), (8, 8 - 1), (9, 4), (64, 20), (65, 33), (200, 7), (1000, 269)])
+@together("path", PATHS)
+@together(("k", "size"), [(7, 3), (8, 8 - 1), (9, 4), (64, 20), (65, 33), (200, 7), (1000, 269)])
 def test_subset_of_every_size_names_that_many(k: int, size: int, path: str) -> None:
     from maskwell.core import Categories
     from maskwell.designs import Subset

@@ -20,6 +20,7 @@ pl = pytest.importorskip("polars")
 import pyarrow.csv as pa_csv  # noqa: E402
 import pyarrow.feather as pa_feather  # noqa: E402
 import pyarrow.parquet as pa_parquet  # noqa: E402
+from tests.support.together import together  # noqa: E402
 
 from maskwell.core import Categories, Counts, SeededRandom  # noqa: E402
 from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform  # noqa: E402
@@ -57,10 +58,10 @@ KINDS: dict[str, Callable[[], Any]] = {
     "Arrow chunks": lambda: pa.concat_tables([pa.table(ROWS).slice(0, 100), pa.table(ROWS).slice(100)]),
 }
 
-each_design = pytest.mark.parametrize("name", DESIGNS)
-each_set_design = pytest.mark.parametrize("name", SET_DESIGNS)
-each_kind = pytest.mark.parametrize("kind", KINDS)
-each_form = pytest.mark.parametrize("sets", ["packed", "texts"])
+each_design = together("name", DESIGNS)
+each_set_design = together("name", SET_DESIGNS)
+each_kind = together("kind", KINDS)
+each_form = together("sets", ["packed", "texts"])
 
 
 def expected(name: str) -> list[int]:
@@ -142,7 +143,7 @@ READERS: dict[str, dict[str, Callable[[str], Any]]] = {
 
 
 @each_design
-@pytest.mark.parametrize("writer", WRITERS)
+@together("writer", WRITERS)
 @each_form
 def test_what_python_wrote_is_read_by_all(writer: str, name: str, sets: str, tmp_path: Path) -> None:
     kind, ending, write = WRITERS[writer]
@@ -162,7 +163,7 @@ def test_what_python_wrote_is_read_by_all(writer: str, name: str, sets: str, tmp
 
 
 @each_design
-@pytest.mark.parametrize("ending", list(READERS))
+@together("ending", list(READERS))
 @each_form
 def test_what_the_command_wrote_is_read_by_all(ending: str, name: str, sets: str, tmp_path: Path) -> None:
     source, path, design = str(tmp_path / "true.csv"), str(tmp_path / f"reports{ending}"), DESIGNS[name]
@@ -217,12 +218,12 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 
 
 @each_set_design
-@pytest.mark.parametrize("form", FORMS)
+@together("form", FORMS)
 def test_every_form_of_a_column_is_read(form: str, name: str) -> None:
     assert DESIGNS[name].tally(FORMS[form](masks(name))).values.tolist() == expected(name)
 
 
-@pytest.mark.parametrize("make", [pd.Series, pl.Series], ids=["pandas", "polars"])
+@together("make", [pd.Series, pl.Series], ids=["pandas", "polars"])
 def test_pandas_and_polars_need_no_arrow_for_sets(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (pandas_columns, polars_columns):
         monkeypatch.setattr(module, "is_installed", lambda: False)
@@ -251,13 +252,13 @@ def wrong_columns() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("wrong", list(wrong_columns()))
+@together("wrong", list(wrong_columns()))
 def test_anything_else_is_refused_without_a_traceback_of_another_library(wrong: str) -> None:
     with pytest.raises(ReportError):
         DESIGNS["subset"].tally(wrong_columns()[wrong])
 
 
-@pytest.mark.parametrize(
+@together(
     "column",
     [
         [b"\x07\x00", None],
@@ -351,13 +352,13 @@ def broken_forms() -> list[Any]:
     return [None, [], {}, "x", {k: v for k, v in good.items() if k != "private"}, *({**good, k: v} for k, v in changed)]
 
 
-@pytest.mark.parametrize("form", broken_forms(), ids=str)
+@together("form", broken_forms(), ids=str)
 def test_what_is_no_form_of_counts_is_refused(form: Any) -> None:
     with pytest.raises(ReportError):
         Counts.from_dict(form)
 
 
-@pytest.mark.parametrize(("key", "value"), [("design", 7), ("private", "no")])
+@together(("key", "value"), [("design", 7), ("private", "no")])
 def test_parts_of_the_wrong_kind_are_refused(key: str, value: Any) -> None:
     with pytest.raises(WrongTypeError):
         Counts.from_dict({**PRIVATE.to_dict(), key: value})

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.golden.make_draws import PATH, golden_designs, shown
+from tests.support.together import together
 
 from maskwell.core import SeededRandom
 from maskwell.core.draws import WordReader
@@ -15,7 +16,7 @@ from maskwell.designs import kernels, wire
 
 GOLDEN: dict[str, Any] = json.loads(PATH.read_text(encoding="utf-8"))
 BY_NAME: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in GOLDEN["designs"]}
-each = pytest.mark.parametrize("name", list(BY_NAME))
+each = together("name", list(BY_NAME))
 
 
 def test_every_kind_is_there() -> None:
@@ -39,7 +40,7 @@ def test_the_seed_gives_the_stored_words(name: str) -> None:
 
 
 @each
-@pytest.mark.parametrize("path", ["compiled", "plain"])
+@together("path", ["compiled", "plain"])
 def test_the_seed_gives_the_stored_reports(name: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if getattr(kernels, path) is None:
         pytest.skip("no compiled kernels here")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.quiet import quiet
+from tests.support.together import together
 
 from maskwell.core import Categories
 from maskwell.core.categories import natural_array
@@ -85,7 +86,7 @@ def test_integers_from_zero_are_numbered():
     assert Categories.of(range(1, 4)).labels == (1, 2, 3)
 
 
-@pytest.mark.parametrize(
+@together(
     ("bad", "said"),
     [
         (["a", "b", "a"], "'a' appears twice"),
@@ -109,13 +110,13 @@ def test_unusable_labels_are_refused(bad, said):
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("bad", ["abc", b"abc", 3, None])
+@together("bad", ["abc", b"abc", 3, None])
 def test_labels_must_be_a_list(bad):
     with pytest.raises(WrongTypeError, match="must be a list"):
         Categories.of(bad)
 
 
-@pytest.mark.parametrize("k", [0, -1, 2.0, True, "3", 2**32, math.nan])
+@together("k", [0, -1, 2.0, True, "3", 2**32, math.nan])
 def test_numbered_needs_a_count(k):
     with pytest.raises(ParameterError, match="k = "):
         Categories.numbered(k)
@@ -189,7 +190,7 @@ def test_integer_arrays_are_found_whatever_their_width(labels, dtype, data):
     assert [labels[code] for code in codes] == values
 
 
-@pytest.mark.parametrize(("k", "dtype"), [(1, "u1"), (256, "u1"), (257, "u2"), (65536, "u2"), (65537, "u4")])
+@together(("k", "dtype"), [(1, "u1"), (256, "u1"), (257, "u2"), (65536, "u2"), (65537, "u4")])
 def test_codes_have_the_smallest_type(k, dtype):
     for categories in (Categories.numbered(k), Categories.of([str(i) for i in range(k)])):
         values = np.array([categories.labels[-1], categories.labels[0]])
@@ -199,7 +200,7 @@ def test_codes_have_the_smallest_type(k, dtype):
         assert categories.decode(encoded.codes, like=values).tolist() == values.tolist()
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u4", "i8", "u8", "f4", "f8", "O"])
+@together("dtype", ["i1", "u1", "i2", "u4", "i8", "u8", "f4", "f8", "O"])
 def test_numbered_categories_take_any_numbers(dtype):
     categories = Categories.numbered(10**6)
     encoded = categories.encode(np.array([5, 0, 100], dtype=dtype))
@@ -207,7 +208,7 @@ def test_numbered_categories_take_any_numbers(dtype):
     assert encoded.codes.dtype == np.uint32
 
 
-@pytest.mark.parametrize("bad", [-1, 3, 2**40, -(2**63), 2**63, 1.5, math.inf, "1"])
+@together("bad", [-1, 3, 2**40, -(2**63), 2**63, 1.5, math.inf, "1"])
 def test_numbered_categories_check_bounds(bad):
     with pytest.raises(UnknownCategoryError, match="1 of 2 values"):
         Categories.numbered(3).encode(np.array([1, bad], dtype=object if isinstance(bad, str) else None))
@@ -237,13 +238,13 @@ def test_empty_columns_are_fine():
     assert Categories.of(["a", "b"]).decode([], like=[]) == []
 
 
-@pytest.mark.parametrize("values", [np.array("a"), np.array([["a"]])])
+@together("values", [np.array("a"), np.array([["a"]])])
 def test_only_one_dimension(values):
     with pytest.raises(InputError, match="one dimension"):
         Categories.of(["a"]).encode(values)
 
 
-@pytest.mark.parametrize("values", ["a", 3, {"a": 1}, {"a"}, None, iter(["a"])])
+@together("values", ["a", 3, {"a": 1}, {"a"}, None, iter(["a"])])
 def test_only_columns(values):
     with pytest.raises(WrongTypeError, match="a column of values is needed") as caught:
         Categories.of(["a"]).encode(values)
@@ -285,7 +286,7 @@ def test_labels_with_one_text_do_not_spoil_the_error():
     assert "recode" in caught.value.hint
 
 
-@pytest.mark.parametrize("missing", ["drop", "category"])
+@together("missing", ["drop", "category"])
 def test_no_policy_hides_unknown_values(missing):
     with pytest.raises(UnknownCategoryError, match="1 of 3"):
         Categories.of(["a", "missing"]).encode(["a", None, "x"], missing=missing)
@@ -347,7 +348,7 @@ def test_many_missing_rows_are_cut_short():
         Categories.of(["a"]).encode([None] * 100)
 
 
-@pytest.mark.parametrize("options", [{"missing": "ignore"}, {"match": "case"}])
+@together("options", [{"missing": "ignore"}, {"match": "case"}])
 def test_options_are_checked(options):
     with pytest.raises(ParameterError):
         Categories.of(["a"]).encode(["a"], **options)
@@ -363,19 +364,19 @@ def test_what_is_missing():
 # --- decode ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("codes", [[0, 2], [-1], [300]])
+@together("codes", [[0, 2], [-1], [300]])
 def test_codes_outside_are_refused(codes):
     with pytest.raises(InputError, match="codes run from"):
         Categories.of(["a", "b"]).decode(codes)
 
 
-@pytest.mark.parametrize("codes", [[0.5], [[0, 1]], ["a"], 0])
+@together("codes", [[0.5], [[0, 1]], ["a"], 0])
 def test_codes_must_be_integers(codes):
     with pytest.raises(InputError, match="column of integers"):
         Categories.of(["a", "b"]).decode(codes)
 
 
-@pytest.mark.parametrize(
+@together(
     ("labels", "dtype", "result"),
     [
         (["a", "b"], "i8", "U"),
@@ -405,7 +406,7 @@ def test_without_a_model_the_labels_decide():
 # --- matching by text -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("labels", "values"),
     [
         (["1", "2"], [2, 1]),
@@ -442,7 +443,7 @@ def test_match_by_text(labels, values):
         assert [set(texts(a)) & set(texts(b)) != set() for a, b in zip(back, values, strict=True)] == [True, True]
 
 
-@pytest.mark.parametrize(
+@together(
     ("labels", "values"),
     [(["01"], [1]), (["01"], np.array([1])), ([" 1"], np.array([1])), ([1], [True]), (["yes"], np.array([True]))],
 )
@@ -451,7 +452,7 @@ def test_text_that_differs_does_not_match(labels, values):
         Categories.of(labels).encode(values, match="text")
 
 
-@pytest.mark.parametrize(
+@together(
     ("labels", "values"),
     [
         (["1", 1], ["1"]),
@@ -478,7 +479,7 @@ def test_missing_stays_missing_by_text():
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     "labels",
     [
         ["a", "b"],
@@ -499,13 +500,13 @@ def test_json_round_trip(labels):
     assert json.dumps(again.to_json()) == text
 
 
-@pytest.mark.parametrize("label", [Colour.RED, Fraction(1, 3), b"a", frozenset("a"), (Colour.RED,)])
+@together("label", [Colour.RED, Fraction(1, 3), b"a", frozenset("a"), (Colour.RED,)])
 def test_labels_without_a_json_form(label):
     with pytest.raises(LabelError, match="has no JSON form"):
         Categories.of([label]).to_json()
 
 
-@pytest.mark.parametrize(
+@together(
     "form",
     ["ab", 3, None, {"k": 3}, [None], [{"date": "2024-13-01"}], [{"date": 3}], [{"tuple": "ab"}], [{"x": 1}], [["a"]]],
 )
@@ -514,7 +515,7 @@ def test_malformed_json(form):
         Categories.from_json(form)
 
 
-@pytest.mark.parametrize("form", [[], ["a", "a"], {"count": 0}, {"count": "3"}])
+@together("form", [[], ["a", "a"], {"count": 0}, {"count": "3"}])
 def test_json_of_impossible_categories(form):
     with pytest.raises(InputError):
         Categories.from_json(form)
@@ -525,13 +526,13 @@ def test_plain_leaves_other_values_alone():
     assert plain(Colour.RED) is Colour.RED
 
 
-@pytest.mark.parametrize("values", [np.array([True, False]), [True, False], ["true", "FALSE"], [1.0, "0"]])
-@pytest.mark.parametrize("labels", [(1, 0), (0, 1)])
+@together("values", [np.array([True, False]), [True, False], ["true", "FALSE"], [1.0, "0"]])
+@together("labels", [(1, 0), (0, 1)])
 def test_truth_values_stand_for_one_and_zero_by_text(labels, values) -> None:
     assert Categories.of(labels).encode(values, match="text").codes.tolist() == [labels.index(1), labels.index(0)]
 
 
-@pytest.mark.parametrize("labels", [(0, 1, 2), ("1", "0"), (1, 2)])
+@together("labels", [(0, 1, 2), ("1", "0"), (1, 2)])
 def test_truth_values_stand_for_no_other_labels(labels) -> None:
     with pytest.raises(UnknownCategoryError):
         Categories.of(labels).encode([True], match="text")

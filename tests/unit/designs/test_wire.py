@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 from tests.support.examples import DYADIC, EXAMPLES
+from tests.support.together import together
 
 from maskwell.core import Categories
 from maskwell.designs import Uniform, wire
@@ -66,19 +67,19 @@ def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(wire.schema())
 
 
-@pytest.mark.parametrize("name", list(ALL))
+@together("name", list(ALL))
 def test_every_design_file_fits_the_schema(name: str) -> None:
     VALIDATOR.validate(content(name))
 
 
-@pytest.mark.parametrize("name", list(ALL))
+@together("name", list(ALL))
 def test_integers_travel_as_text(name: str) -> None:
     for path, value in leaves(content(name)["exact"]):
         if isinstance(value, int | float) and "inputs" not in path and "outputs" not in path:
             assert path[-1] in ("size", "version") or "rows" in path
 
 
-@pytest.mark.parametrize("name", list(ALL))
+@together("name", list(ALL))
 def test_any_change_is_refused(name: str) -> None:
     original = content(name)
     all_leaves = [(path, value) for path, value in leaves(original) if path[0] != "provenance"]
@@ -91,7 +92,7 @@ def test_any_change_is_refused(name: str) -> None:
                 assert raised.value.hint
 
 
-@pytest.mark.parametrize("name", list(ALL))
+@together("name", list(ALL))
 def test_missing_and_added_entries_are_refused(name: str) -> None:
     original = content(name)
     for key in original:
@@ -103,7 +104,7 @@ def test_missing_and_added_entries_are_refused(name: str) -> None:
     assert not VALIDATOR.is_valid({**original, "note": "added"})
 
 
-@pytest.mark.parametrize("name", list(ALL))
+@together("name", list(ALL))
 def test_a_fingerprint_that_was_made_again_is_only_accepted_for_a_design(name: str) -> None:
     """Whoever recomputes the fingerprint after a change gets a valid design or an error, never something else."""
     from maskwell.core.documents import fingerprint_of
@@ -126,7 +127,7 @@ def test_a_fingerprint_that_was_made_again_is_only_accepted_for_a_design(name: s
                 assert (design.matrix() >= 0).all()
 
 
-@pytest.mark.parametrize("name", list(ALL))
+@together("name", list(ALL))
 def test_a_denominator_of_zero_is_refused(name: str) -> None:
     original = content(name)
     for path, _ in leaves(original):
@@ -179,7 +180,7 @@ FORGED: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("what", list(FORGED))
+@together("what", list(FORGED))
 def test_a_forged_file_is_refused_although_its_fingerprint_is_right(what: str) -> None:
     """Whoever can compute fingerprints can still not make a file that is no design."""
     from maskwell.core.documents import fingerprint_of
@@ -194,7 +195,7 @@ def test_a_forged_file_is_refused_although_its_fingerprint_is_right(what: str) -
 SMALL = content("uniform k=3")
 
 
-@pytest.mark.parametrize(
+@together(
     "bad",
     [
         None,
@@ -236,7 +237,7 @@ def test_what_is_not_a_design_file_is_refused(bad: Any) -> None:
     assert raised.value.message
 
 
-@pytest.mark.parametrize("text", ["", "{", "null", "[1", "\ud800", "NaN", '{"a": 1e999}', "9" * 5000])
+@together("text", ["", "{", "null", "[1", "\ud800", "NaN", '{"a": 1e999}', "9" * 5000])
 def test_a_file_that_is_not_json_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "design.json"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
@@ -290,7 +291,7 @@ def test_a_saved_design_is_read_back_and_not_overwritten(tmp_path: Path) -> None
         wire.save_design(design, tmp_path / "nowhere" / "design.json")
 
 
-@pytest.mark.parametrize("categories", [["yes", "no"], 3, None, "yes"])
+@together("categories", [["yes", "no"], 3, None, "yes"])
 def test_a_list_of_labels_is_not_yet_categories(categories: Any) -> None:
     with pytest.raises(WrongTypeError, match="Categories"):
         Uniform.from_gamma(3, categories)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.quiet import quiet
+from tests.support.together import together
 
 from maskwell.core import Categories
 from maskwell.core.adapters import LOADERS
@@ -123,7 +124,7 @@ def test_round_trip(column):
     assert getattr(back, "name", None) == getattr(values, "name", None)
 
 
-@pytest.mark.parametrize("name", ["pandas str", "pandas categorical", "polars Enum", "polars String", "polars Int8"])
+@together("name", ["pandas str", "pandas categorical", "polars Enum", "polars String", "polars Int8"])
 @given(data=st.data())
 def test_round_trip_of_any_values(name, data):
     labels, make, _ = COLUMNS[name]
@@ -131,7 +132,7 @@ def test_round_trip_of_any_values(name, data):
     _check_any(labels, values)
 
 
-@pytest.mark.parametrize("name", ["arrow dictionary", "arrow string", "arrow int8", "arrow dictionary chunks"])
+@together("name", ["arrow dictionary", "arrow string", "arrow int8", "arrow dictionary chunks"])
 @given(data=st.data())
 def test_round_trip_of_any_arrow_values(name, data):
     labels, make, _ = COLUMNS[name]
@@ -181,12 +182,12 @@ def test_empty_and_all_missing(column):
     assert categories.encode(make([None, None]), missing="drop").n_missing == 2
 
 
-@pytest.mark.parametrize("values", [pl.Series([None]), pa.nulls(1), pd.Series([pd.NA]), pd.Series([pd.NaT])])
+@together("values", [pl.Series([None]), pa.nulls(1), pd.Series([pd.NA]), pd.Series([pd.NaT])])
 def test_columns_of_nothing(values):
     assert Categories.of(["a"]).encode(values, missing="drop").n_missing == 1
 
 
-@pytest.mark.parametrize(
+@together(
     "values",
     [
         pd.DataFrame({"x": ["a"]}),
@@ -256,24 +257,24 @@ MODELS = [pd.Series([1, 2]), pl.Series([1, 2]), pa.array([1, 2]), pa.chunked_arr
 TEXT_MODELS = [pd.Series(["a", "b"]), pl.Series(["a", "b"]), pa.array(["a", "b"])]
 
 
-@pytest.mark.parametrize("like", MODELS, ids=lambda v: type(v).__module__)
+@together("like", MODELS, ids=lambda v: type(v).__module__)
 def test_integer_columns_cannot_hold_text(like):
     assert as_list(Categories.of(["no", "yes"]).decode([1, 0], like=like)) == ["yes", "no"]
 
 
-@pytest.mark.parametrize("like", TEXT_MODELS, ids=lambda v: type(v).__module__)
+@together("like", TEXT_MODELS, ids=lambda v: type(v).__module__)
 def test_text_columns_cannot_hold_integers(like):
     assert as_list(Categories.of([5, 7]).decode([1, 0], like=like)) == [7, 5]
     assert as_list(Categories.numbered(10**6).decode([999_999, 0], like=like)) == [999_999, 0]
 
 
-@pytest.mark.parametrize("like", [*MODELS, *TEXT_MODELS], ids=lambda v: type(v).__module__)
+@together("like", [*MODELS, *TEXT_MODELS], ids=lambda v: type(v).__module__)
 def test_mixed_labels_become_objects_or_text(like):
     back = as_list(Categories.of([5, "x"]).decode([1, 0], like=like))
     assert back == (["x", 5] if isinstance(like, pd.Series) else ["x", "5"])
 
 
-@pytest.mark.parametrize("like", MODELS, ids=lambda v: type(v).__module__)
+@together("like", MODELS, ids=lambda v: type(v).__module__)
 def test_text_labels_fit_integer_columns_when_matched_by_text(like):
     categories = Categories.of(["2", "1"])
     assert categories.encode(like, match="text").codes.tolist() == [1, 0]
@@ -310,7 +311,7 @@ def test_no_table_library_is_loaded_before_its_column_comes():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("dtype", [pl.Categorical, pl.String], ids=str)
+@together("dtype", [pl.Categorical, pl.String], ids=str)
 def test_labels_that_first_occur_late_are_seen(dtype: Any) -> None:
     """The labels of the first rows are tried first; those of later rows, known or not, are not taken for missing."""
     from maskwell.engines.polars_columns import FIRST_ROWS

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.together import together
 
 from maskwell import Categories, Demand
 from maskwell.designs import Patterns, Subset, Uniform
@@ -46,8 +47,8 @@ def worth_of(design, pi, utility):
     return float(utility_named(utility)(design.matrix(), np.array([float(Fraction(p)) for p in pi])).sum())
 
 
-@pytest.mark.parametrize("utility", UTILITIES)
-@pytest.mark.parametrize(("pi", "gamma"), CASES)
+@together("utility", UTILITIES)
+@together(("pi", "gamma"), CASES)
 def test_no_corner_is_better(pi, gamma, utility):
     k, shares = len(pi), np.array([float(Fraction(p)) for p in pi])
     worth = utility_named(utility)
@@ -83,8 +84,8 @@ def test_every_design_is_exact_admissible_and_optimal(weights, gamma, utility, a
     assert average or found.design.m <= len(pi)
 
 
-@pytest.mark.parametrize("gamma", [2, 3, 30])
-@pytest.mark.parametrize("k", [2, 3, 4, 5, 6])
+@together("gamma", [2, 3, 30])
+@together("k", [2, 3, 4, 5, 6])
 def test_at_equal_shares_chi_square_gives_the_minimax_design(k, gamma):
     found = extremal_design([Fraction(1, k)] * k, gamma, utility="chi-square", average=True)
     size = minimax_size(k, gamma)
@@ -129,7 +130,7 @@ def test_the_warning_names_what_was_assumed():
     assert found.design.parity() == pytest.approx(math.e, rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", ["0.000001", "0.1", "5", "20"])
+@together("epsilon", ["0.000001", "0.1", "5", "20"])
 def test_irrational_demands_keep_their_numbers_short(epsilon):
     demand = Demand.from_epsilon(epsilon)
     found = extremal_design(["0.4", "0.3", "0.2", "0.1"], demand)
@@ -151,7 +152,7 @@ def test_labels_are_those_of_the_categories():
     assert "never" in found.design.outputs.labels[0]
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "error"),
     [
         (lambda: extremal_design([Fraction(1, 15)] * 15, 3), TooLargeError),

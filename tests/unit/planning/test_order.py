@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
+from tests.support.together import together
 
 from maskwell.core import Categories
 from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Unary, Uniform
@@ -135,15 +136,15 @@ def test_gains_are_simple_fractions_where_these_do() -> None:
     assert {12 % g.denominator for row in found.gain or [] for g in row} == {0}
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
-@pytest.mark.parametrize("size", [1, 2])
+@together("k", [2, 3, 4])
+@together("size", [1, 2])
 def test_admissible_designs_of_one_parity_are_equivalent_or_incomparable(k: int, size: int) -> None:
     first, second = Uniform.from_gamma(3, numbered(k)), Subset.from_gamma(3, numbered(k), size=min(size, k - 1))
     expected = "equivalent" if min(size, k - 1) == 1 else "incomparable"
     assert order_of(first, second).verdict == order_of(second, first).verdict == expected
 
 
-@pytest.mark.parametrize("name", [n for n, d in EXAMPLES.items() if d.m * d.k <= 600])
+@together("name", [n for n, d in EXAMPLES.items() if d.m * d.k <= 600])
 def test_every_structure_is_equivalent_to_its_dense_twin(name: str) -> None:
     design = EXAMPLES[name]
     twin = Dense.of(design.exact_matrix()[::-1], design.inputs, Categories.numbered(design.m))
@@ -151,7 +152,7 @@ def test_every_structure_is_equivalent_to_its_dense_twin(name: str) -> None:
     assert (order.verdict, order.exact) == ("equivalent", True)
 
 
-@pytest.mark.parametrize("name", [n for n, d in EXAMPLES.items() if d.m <= 40 and d.k <= 10])
+@together("name", [n for n, d in EXAMPLES.items() if d.m <= 40 and d.k <= 10])
 def test_every_structure_is_sufficient_for_itself_diluted(name: str) -> None:
     design = EXAMPLES[name]
     rng = np.random.default_rng(5)
@@ -169,7 +170,7 @@ def test_sets_and_codes_compare() -> None:
 # ---- structures that are never written out
 
 
-@pytest.mark.parametrize("k", [2, 5, 10**6])
+@together("k", [2, 5, 10**6])
 def test_uniform_designs_by_a_formula(k: int) -> None:
     P, A = Uniform.from_gamma(9, numbered(k)), Uniform.from_gamma(2, numbered(k))
     order = order_of(P, A)
@@ -256,7 +257,7 @@ def test_a_solver_that_gives_up_leaves_it_undecided(monkeypatch: pytest.MonkeyPa
     assert (found.holds, found.reason) == (None, "the solver of the linear program gave up")
 
 
-@pytest.mark.parametrize("wrong", [-1.0, 1.0])
+@together("wrong", [-1.0, 1.0])
 def test_a_solver_that_errs_is_not_believed(monkeypatch: pytest.MonkeyPatch, wrong: float) -> None:
     """A wrong solution of the program can leave a question open, never answer it wrongly."""
     P, A = Subset.from_gamma(5, numbered(4), size=2), Subset.from_gamma(2, numbered(4), size=1)
@@ -271,7 +272,7 @@ def test_a_solver_that_errs_is_not_believed(monkeypatch: pytest.MonkeyPatch, wro
         assert settled(Subset.from_gamma(5, numbered(4), size=2), Uniform.from_gamma(5, numbered(4))).holds is not True
 
 
-@pytest.mark.parametrize("seed", range(30))
+@together("seed", range(30))
 def test_whatever_the_solver_says_becomes_a_transition_matrix(seed: int) -> None:
     rng = np.random.default_rng(seed)
     C = rng.normal(size=(4, 5)) * 10.0 ** rng.integers(-20, 20, size=(4, 5))
@@ -370,7 +371,7 @@ def test_floats_are_ordered_within_the_tolerance_or_clearly_not() -> None:
     assert min(found.count(True), found.count(False)) >= 5
 
 
-@pytest.mark.parametrize("tolerance", [-1, 0.5, "nan"])
+@together("tolerance", [-1, 0.5, "nan"])
 def test_a_tolerance_is_small(tolerance: Any) -> None:
     with pytest.raises(ParameterError, match="tolerance"):
         order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(2, ABC), tolerance=tolerance)
@@ -379,7 +380,7 @@ def test_a_tolerance_is_small(tolerance: Any) -> None:
 # ---- bad input, and the form of answers
 
 
-@pytest.mark.parametrize("other", [YES_NO, Categories.of(["b", "a", "c"]), numbered(3), numbered(1000)])
+@together("other", [YES_NO, Categories.of(["b", "a", "c"]), numbered(3), numbered(1000)])
 def test_designs_over_different_categories_are_refused(other: Categories) -> None:
     with pytest.raises(ParameterError, match="categories differ") as raised:
         order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(3, other))

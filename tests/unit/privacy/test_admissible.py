@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
+from tests.support.together import together
 
 from maskwell.designs import Composed, Dense, Design, Kronecker, Mixture, Sparse, Subset, Unary, Uniform
 from maskwell.errors import TooLargeError
@@ -29,14 +30,14 @@ def by_the_matrix(design: Design) -> bool:
     return all(len(set(row)) == 2 and max(row) == level * min(row) for row in rows)
 
 
-@pytest.mark.parametrize("name", list(EXAMPLES))
+@together("name", list(EXAMPLES))
 def test_the_exact_answer_is_that_of_the_matrix(name: str) -> None:
     design = EXAMPLES[name]
     assert by_the_matrix(design) == (why_not(design) is None)
     assert design.is_admissible() or why_not(design) is not None
 
 
-@pytest.mark.parametrize("name", list(EXAMPLES))
+@together("name", list(EXAMPLES))
 def test_columns_and_parity_are_worked_out_from_the_rows(name: str) -> None:
     assert columns_sum_to_one(EXAMPLES[name])
     assert parity_of_rows(EXAMPLES[name]) == EXAMPLES[name].parity_exact()
@@ -49,7 +50,7 @@ WITNESSED = [
 ]
 
 
-@pytest.mark.parametrize("name", WITNESSED)
+@together("name", WITNESSED)
 def test_the_witnesses_make_up_the_matrix(name: str) -> None:
     """Summed over all rows and sets, the witnesses give every column its one."""
     design = EXAMPLES[name]
@@ -83,7 +84,7 @@ def test_any_matrix(design: Dense) -> None:
         assert row.shape.truths == tuple(j for j in range(design.k) if merged[j] == max(merged))
 
 
-@pytest.mark.parametrize(
+@together(
     ("design", "words"),
     [
         (Dense.of([["1/2", "1/4"], ["1/2", "3/4"]], YES_NO), "the report no has parity 1.5, below 2 (condition C1)"),
@@ -121,9 +122,9 @@ def test_what_floats_stand_for_is_admissible_but_not_exactly() -> None:
     assert audit(fractions).to_dict()["admissible"] is audit(fractions).to_dict()["admissible_exactly"] is False
 
 
-@pytest.mark.parametrize("gamma", [2 * 10**8, 10**12, 10**16, 10**40])
-@pytest.mark.parametrize("middle", [2, 1000, Fraction(3, 2), 1 + Fraction(1, 10**20)])
-@pytest.mark.parametrize("make", [Dense.of, Sparse.of_matrix])
+@together("gamma", [2 * 10**8, 10**12, 10**16, 10**40])
+@together("middle", [2, 1000, Fraction(3, 2), 1 + Fraction(1, 10**20)])
+@together("make", [Dense.of, Sparse.of_matrix])
 def test_a_middle_value_is_seen_however_large_gamma_is(
     gamma: int, middle: Fraction, make: Callable[..., Design]
 ) -> None:

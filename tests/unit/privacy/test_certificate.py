@@ -16,6 +16,7 @@ import pytest
 import referencing
 from tests.support import certificates as made
 from tests.support.examples import ABC, EXAMPLES, WARNER, numbered
+from tests.support.together import together
 
 from maskwell.core import Categories
 from maskwell.core.documents import fingerprint_of
@@ -41,14 +42,14 @@ NAMES = list(made.certificates())
 STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@together("name", NAMES)
 def test_both_programs_find_that_it_holds(name: str) -> None:
     text = made.certificates()[name].text()
     assert [check for check in verify_text(text).checks if not check.ok] == []
     assert made.page_holds(text)
 
 
-@pytest.mark.parametrize("name", list(EXAMPLES))
+@together("name", list(EXAMPLES))
 def test_every_design_can_be_certified(name: str) -> None:
     proof = certify(EXAMPLES[name], Demand.from_epsilon(1))
     assert proof.claims["parity"] == to_text(EXAMPLES[name].parity_exact())
@@ -62,12 +63,12 @@ def validator() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(module.schema(), registry=registry)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@together("name", NAMES)
 def test_it_fits_the_schema(name: str) -> None:
     validator().validate(json.loads(made.certificates()[name].text()))
 
 
-@pytest.mark.parametrize("curve", [STEPS, Lines.of([(0, 0), ("1/4", 1), (1, 1)])])
+@together("curve", [STEPS, Lines.of([(0, 0), ("1/4", 1), (1, 1)])])
 def test_curves_fit_the_schema(curve: Any) -> None:
     content = json.loads(certify(WARNER, Demand.from_curves(upper=curve)).text())
     validator().validate(content)
@@ -75,9 +76,7 @@ def test_curves_fit_the_schema(curve: Any) -> None:
     assert not validator().is_valid(content)
 
 
-@pytest.mark.parametrize(
-    "name", ["dense", "uniform", "mixture", "patterns", "subset", "l-diverse", "unary", "improved"]
-)
+@together("name", ["dense", "uniform", "mixture", "patterns", "subset", "l-diverse", "unary", "improved"])
 def test_the_program_of_the_page_runs_on_its_own(name: str, tmp_path: Path) -> None:
     proof = made.certificates()[name]
     proof.save(tmp_path / "proof.json")
@@ -269,7 +268,7 @@ def doubled(fraction: str) -> str:
     return f"{2 * int(above)}/{2 * int(below or 1)}"
 
 
-@pytest.mark.parametrize("what", list(LIES))
+@together("what", list(LIES))
 def test_a_lie_is_noticed_though_sealed_again(what: str) -> None:
     name, place, value = LIES[what]
     original = made.certificates()[name]
@@ -399,7 +398,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("signs", ["-1000000000", "1e1000000000", "1e-1000000000", "1000000000"])
+@together("signs", ["-1000000000", "1e1000000000", "1e-1000000000", "1000000000"])
 def test_numbers_without_end_are_refused_at_once(signs: str) -> None:
     proof = made.certificates()["subset"].content
     texts = [
@@ -467,7 +466,7 @@ def test_a_product_with_a_parity_that_no_float_holds_and_one_without_a_bound() -
     assert made.page_holds(proof.text())
 
 
-@pytest.mark.parametrize("what", list(FORGERIES))
+@together("what", list(FORGERIES))
 def test_a_design_that_cannot_be_is_noticed(what: str) -> None:
     assert not made.maskwell_holds(FORGERIES[what])
     assert not made.page_holds(FORGERIES[what])
@@ -499,7 +498,7 @@ def test_an_original_that_is_a_product_is_refused() -> None:
     assert not made.page_holds(text)
 
 
-@pytest.mark.parametrize("part", ["maskwell", "version", "design", "claims", "seal"])
+@together("part", ["maskwell", "version", "design", "claims", "seal"])
 def test_a_missing_part_is_noticed(part: str) -> None:
     content = {key: value for key, value in made.certificates()["dense"].content.items() if key != part}
     text = json.dumps(content, indent=1) + "\n"
@@ -507,7 +506,7 @@ def test_a_missing_part_is_noticed(part: str) -> None:
     assert not made.page_holds(text)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@together("name", NAMES)
 def test_a_missing_claim_is_noticed(name: str) -> None:
     content = made.certificates()[name].content
     for gone in content["claims"]:
@@ -517,7 +516,7 @@ def test_a_missing_claim_is_noticed(name: str) -> None:
         assert gone == "improves" or not made.page_holds(text), gone
 
 
-@pytest.mark.parametrize(
+@together(
     ("find", "put", "words"),
     [
         ('"meets": true', '"meets": true, "meets": true', "repeated"),
@@ -543,7 +542,7 @@ def test_a_float_is_read_in_its_shortest_form_only() -> None:
     assert not made.page_holds(changed)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "3", '{"maskwell": "design"}', "{", "\x00", "[" * 100_000])
+@together("text", ["", "[]", "null", "3", '{"maskwell": "design"}', "{", "\x00", "[" * 100_000])
 def test_what_is_no_certificate_is_said_to_be_none(text: str) -> None:
     with pytest.raises(CertificateError) as raised:
         verify_text(text)
@@ -551,9 +550,7 @@ def test_what_is_no_certificate_is_said_to_be_none(text: str) -> None:
     assert not made.page_holds(text)
 
 
-@pytest.mark.parametrize(
-    "content", [None, [], 3, "x", {}, {"maskwell": "certificate"}, {1: 2, "maskwell": "certificate"}]
-)
+@together("content", [None, [], 3, "x", {}, {"maskwell": "certificate"}, {1: 2, "maskwell": "certificate"}])
 def test_anything_can_be_given(content: Any) -> None:
     assert not verify_certificate(content).ok
 
@@ -561,7 +558,7 @@ def test_anything_can_be_given(content: Any) -> None:
 # ---- demands
 
 
-@pytest.mark.parametrize(
+@together(
     "demand",
     [
         Demand.from_curves(upper=STEPS),
@@ -596,7 +593,7 @@ def test_a_function_is_taken_as_given_and_said_to_be() -> None:
     assert not made.page_holds(proof.text())
 
 
-@pytest.mark.parametrize(
+@together(
     ("entries", "gamma", "given"),
     [
         (["0.6666666666666667", "0.3333333333333333"], "2", ["design"]),
@@ -664,7 +661,7 @@ def test_slack_never_reaches_a_bound_that_must_not_be_reached() -> None:
         assert certify(design, closed).claims["meets"] is False
 
 
-@pytest.mark.parametrize("demand", [Demand.from_curves(), Demand.from_curves(upper=Smooth.of(lambda p: p * 0 + 1))])
+@together("demand", [Demand.from_curves(), Demand.from_curves(upper=Smooth.of(lambda p: p * 0 + 1))])
 def test_what_allows_everything_is_not_certified(demand: Demand) -> None:
     assert demand.gamma_exact == math.inf
     with pytest.raises(ParameterError, match="nothing to prove"):
@@ -726,8 +723,8 @@ NOTHING: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", NOTHING)
-@pytest.mark.parametrize("parity", ["1", "inf"])
+@together("name", NOTHING)
+@together("parity", ["1", "inf"])
 def test_a_design_of_nothing_is_refused_by_both(name: str, parity: str) -> None:
     design = {"maskwell": "design", "version": 1, **NOTHING[name], "provenance": {}}
     design.setdefault("outputs", {"product": 0} if design["kind"] == "kronecker" else [])
@@ -757,7 +754,7 @@ def test_a_demand_that_does_not_say_how_it_was_stated() -> None:
         certify(WARNER, Demand("gamma", "gamma = 3", WARNER.parity_exact()))
 
 
-@pytest.mark.parametrize("epsilon", ["0", "1/1000000", "1", "7/3", "20", "700"])
+@together("epsilon", ["0", "1/1000000", "1", "7/3", "20", "700"])
 def test_epsilon_is_rounded_down_the_same_way_by_both(epsilon: str) -> None:
     text = certify(Uniform.from_gamma("101/100", ABC), Demand.from_epsilon(epsilon)).text()
     assert made.maskwell_holds(text)

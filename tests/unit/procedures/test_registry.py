@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.together import together
 
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import design_from_dict
@@ -93,7 +94,7 @@ def test_families_and_options_are_those_people_type() -> None:
     assert {name: [p.option for p in procedure.parameters] for name, procedure in PROCEDURES.items()} == OPTIONS
 
 
-@pytest.mark.parametrize("name", PROCEDURES)
+@together("name", PROCEDURES)
 def test_the_record_agrees_with_the_builder(name: str) -> None:
     procedure = PROCEDURES[name]
     assert procedure.name == name
@@ -105,7 +106,7 @@ def test_the_record_agrees_with_the_builder(name: str) -> None:
     assert set(inspect.signature(procedure.build).parameters) == expected
 
 
-@pytest.mark.parametrize("name", PROCEDURES)
+@together("name", PROCEDURES)
 def test_every_procedure_builds_samples_and_survives_a_file(name: str) -> None:
     parameters, categories = EXAMPLES[name]
     design = PROCEDURES[name].design(parameters, categories=categories)
@@ -122,7 +123,7 @@ def test_every_procedure_builds_samples_and_survives_a_file(name: str) -> None:
     assert design.tally(design.randomize(truths, random=SeededRandom(1))).n == 20
 
 
-@pytest.mark.parametrize("name", PROCEDURES)
+@together("name", PROCEDURES)
 def test_default_labels_are_those_of_the_record(name: str) -> None:
     parameters, categories = EXAMPLES[name]
     procedure = PROCEDURES[name]
@@ -135,7 +136,7 @@ def test_default_labels_are_those_of_the_record(name: str) -> None:
         assert design.outputs == Categories.of(procedure.reports)
 
 
-@pytest.mark.parametrize("name", PROCEDURES)
+@together("name", PROCEDURES)
 def test_what_was_noted_builds_the_same_design_again(name: str) -> None:
     parameters, categories = EXAMPLES[name]
     procedure = PROCEDURES[name]
@@ -167,7 +168,7 @@ def test_truths_and_reports_can_be_named() -> None:
     assert (design.inputs, design.outputs) == (THREE, places)
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "labels"),
     [
         ("warner", {"categories": THREE}),
@@ -206,8 +207,8 @@ def test_only_demanding_procedures_take_a_demand() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["k-ary", "subset", "rappor", "oue", "bits"])
-@pytest.mark.parametrize("epsilon", ["0.01", "1", "5.3"])
+@together("name", ["k-ary", "subset", "rappor", "oue", "bits"])
+@together("epsilon", ["0.01", "1", "5.3"])
 def test_a_demand_is_met_and_nearly_used_up(name: str, epsilon: str) -> None:
     parameters, categories = EXAMPLES[name]
     kept = {word: value for word, value in parameters.items() if word not in ("gamma", "epsilon")}
@@ -217,8 +218,8 @@ def test_a_demand_is_met_and_nearly_used_up(name: str, epsilon: str) -> None:
     assert 0 <= design.provenance["parity_loss"] < 1e-9
 
 
-@pytest.mark.parametrize("name", ["k-ary", "subset", "rappor", "oue", "bits"])
-@pytest.mark.parametrize(
+@together("name", ["k-ary", "subset", "rappor", "oue", "bits"])
+@together(
     "demand",
     [
         {"gamma": 3, "epsilon": 1},
