@@ -13,7 +13,7 @@ settings.register_profile("house", deadline=None, derandomize=True, max_examples
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("house")
 
-LONGEST = ("test_documents.py", "test_collection_", "test_device_sheets.py")
+LONGEST = ("test_documents.py", "test_collection_", "test_device_sheets.py", "test_wrong_arguments.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -28,6 +28,7 @@ import pytest
 from tests.support.fuzzing import numbers
 from tests.support.good_calls import GoodCall, good_calls
 from tests.support.public_names import PUBLIC
+from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import MaskwellError
@@ -136,7 +137,7 @@ def test_every_public_function_has_a_call_that_works(calls: dict[str, list[GoodC
     assert {*CALLABLE} - {*calls} <= RESULTS
 
 
-@pytest.mark.parametrize("name", CALLABLE)
+@together("name", CALLABLE)
 def test_strange_arguments(name: str, calls: dict[str, list[GoodCall]]) -> None:
     known = [call for call in calls.get(name, ()) if call.parameters()]
     for call in {call.name: call for call in known}.values():

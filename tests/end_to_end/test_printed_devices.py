@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.respondent import printed_matrix
+from tests.support.together import together
 
 import maskwell as mw
 from maskwell.core import Categories, Reports
@@ -106,12 +107,7 @@ MEDIA: list[dict[str, Any]] = [
 ]
 
 
-def cases() -> list[Any]:
-    return [
-        pytest.param(family, parameters, id=f"{family}-{number}")
-        for family, several in DESIGNS.items()
-        for number, parameters in enumerate(several)
-    ]
+CASES = [(family, parameters) for family, several in DESIGNS.items() for parameters in several]
 
 
 def made(family: str, parameters: dict[str, Any], **labels: Categories) -> Design:
@@ -140,8 +136,8 @@ def test_every_family_is_read() -> None:
     assert set(DESIGNS) | NO_TRUTHS_TO_ASK | {"bits"} == set(PROCEDURES)
 
 
-@pytest.mark.parametrize(("family", "parameters"), cases())
 @pytest.mark.parametrize("how", MEDIA, ids=str)
+@together(("family", "parameters"), CASES)
 def test_sheets_realise_the_design(family: str, parameters: dict[str, Any], how: dict[str, Any]) -> None:
     design = made(family, parameters)
     try:
@@ -161,9 +157,9 @@ def test_sheets_realise_the_design(family: str, parameters: dict[str, Any], how:
 
 
 @pytest.mark.parametrize(
-    ("family", "parameters"), [case for case in cases() if PROCEDURES[case.values[0]].truths == ("yes", "no")]
+    ("family", "parameters"), [case for case in CASES if PROCEDURES[case[0]].truths == ("yes", "no")]
 )
-@pytest.mark.parametrize("names", [("evaded", "honest"), ("no", "yes"), ODD[:2], ODD[2:]], ids=str)
+@together("names", [("evaded", "honest"), ("no", "yes"), ODD[:2], ODD[2:]], ids=str)
 def test_other_names_of_the_truths(family: str, parameters: dict[str, Any], names: tuple[str, str]) -> None:
     """Reports stay what they were, so the sheets must tell which word stands for which truth."""
     for how in MEDIA[:3]:
@@ -173,21 +169,21 @@ def test_other_names_of_the_truths(family: str, parameters: dict[str, Any], name
 @pytest.mark.parametrize(
     "family", [name for name in DESIGNS if PROCEDURES[name].reports == ("yes", "no") and name != "simmons-twice"]
 )
-@pytest.mark.parametrize("names", [("ja", "nein"), ("no", "yes"), ODD[:2], ODD[1:3]], ids=str)
+@together("names", [("ja", "nein"), ("no", "yes"), ODD[:2], ODD[1:3]], ids=str)
 def test_other_names_of_the_reports(family: str, names: tuple[str, str]) -> None:
     for parameters in DESIGNS[family]:
         for how in MEDIA[:3]:
             check(made(family, parameters, reports=Categories.of(names)), **how)
 
 
-@pytest.mark.parametrize("family", ["simmons-twice", "mangat-singh-singh-twice"])
-@pytest.mark.parametrize("names", [("1", "0"), ("no", "yes"), ("p", "q", "r", "s")], ids=str)
+@together("family", ["simmons-twice", "mangat-singh-singh-twice"])
+@together("names", [("1", "0"), ("no", "yes"), ("p", "q", "r", "s")], ids=str)
 def test_other_names_of_two_answers(family: str, names: tuple[str, ...]) -> None:
     for how in MEDIA[:3]:
         check(made(family, DESIGNS[family][0], reports=Categories.of(names)), **how)
 
 
-@pytest.mark.parametrize("family", ["kuk", "chow", "christofides", "bourke-dalenius"])
+@together("family", ["kuk", "chow", "christofides", "bourke-dalenius"])
 def test_other_names_of_numbers(family: str) -> None:
     for parameters in DESIGNS[family]:
         m = made(family, parameters).m
@@ -214,7 +210,7 @@ def test_sets_that_would_read_the_same() -> None:
     assert len(set(report_labels(design))) == 4
 
 
-@pytest.mark.parametrize("labels", [[1, "1", 2], ["a b", "a  b", "c"], ["a", "", "b"], ["a", "  ", "b"]], ids=str)
+@together("labels", [[1, "1", 2], ["a b", "a  b", "c"], ["a", "", "b"], ["a", "  ", "b"]], ids=str)
 def test_labels_that_cannot_be_told_apart_on_paper(labels: list[Hashable]) -> None:
     with pytest.raises(LabelError, match="told apart on paper"):
         make_device(mw.make_design("k-ary", categories=Categories.of(labels), gamma=3))
@@ -223,7 +219,7 @@ def test_labels_that_cannot_be_told_apart_on_paper(labels: list[Hashable]) -> No
 # ---- designs of no family
 
 
-@pytest.mark.parametrize("seed", range(40))
+@together("seed", range(40))
 def test_random_matrices(seed: int) -> None:
     """Any rational matrix, also with zeros, more reports than truths or fewer, and reports in the words of truths."""
     draw = random.Random(seed)

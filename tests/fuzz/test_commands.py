@@ -17,8 +17,8 @@ from tests.support.fuzzing import Ended, check_ended, files_in, numbers, run_com
 
 fcntl = pytest.importorskip("fcntl", reason="commands are forked")
 
-FEW = 400
-PARTS = 8
+FEW = 240
+PARTS = 3
 WIDTH = 100
 WHOLE = 8
 """One case in so many lets the interpreter end as it always does; see ``run_command``."""

@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", [".arrow", ".parquet"])
 def test_damaged_columns(folder: Path, kind: str) -> None:
     done = {0: 0, 1: 0, 2: 0}
-    for number in numbers(50):
+    for number in numbers(30):
         rng = random.Random(f"{kind} {number}")
         path = folder / f"{number}{kind}"
         path.write_bytes(damage(rng, good_file(rng, kind), good_file(rng, kind)))

@@ -19,6 +19,7 @@ import pytest
 from tests.support.command_line import run
 from tests.support.examples import EXAMPLES
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
+from tests.support.together import together
 
 from maskwell.core.documents import fingerprint_of, from_json, read_document
 from maskwell.designs import wire
@@ -183,7 +184,7 @@ def ask_read(content: Any) -> None:
     ask(wire.design_from_dict(content))
 
 
-@pytest.mark.parametrize("name", sorted(designs()))
+@together("name", sorted(designs()))
 def test_every_field_of_a_design_with_every_wrong_value(name: str) -> None:
     content, draw = designs()[name], random.Random(name)
     ways = list(fields(content))
@@ -211,7 +212,7 @@ def test_nothing_vouches_for_how_a_design_came_about(note: str) -> None:
                     only_our_errors(ask_read, made)
 
 
-@pytest.mark.parametrize("number", numbers(40))
+@together("number", numbers(40))
 def test_changed_certificates(number: int) -> None:
     draw = random.Random(number)
     content = draw.choice(certificates())
@@ -309,7 +310,7 @@ def told(content: Any) -> None:
         assert stage.fingerprint and stage.keeps.shape == stage.own.shape
 
 
-@pytest.mark.parametrize("number", numbers(60))
+@together("number", numbers(60))
 def test_changed_receipts(number: int) -> None:
     draw = random.Random(number)
     content = draw.choice([RECEIPT, with_design(RECEIPT), with_stage(RECEIPT)])
@@ -319,7 +320,7 @@ def test_changed_receipts(number: int) -> None:
             only_our_errors(told, changed, path)
 
 
-@pytest.mark.parametrize("number", numbers(150))
+@together("number", numbers(150))
 def test_spoiled_texts(number: int, tmp_path: Path) -> None:
     draw = random.Random(number)
     kept = list(designs().values())

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.fuzzing import Ended, files_in, numbers, run_command
+from tests.support.together import together
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
 
@@ -149,7 +150,7 @@ def is_complete(name: str, outputs: dict[str, bytes], one: str) -> bool:
     return part == wanted
 
 
-@pytest.mark.parametrize("number", numbers(68))
+@together("number", numbers(51))
 def test_whatever_strikes_an_output_is_complete_or_the_old_one_or_absent(number: int, tmp_path: Path) -> None:
     random = np.random.default_rng([20_260, number])
     name = NAMES[number % len(NAMES)]
@@ -166,7 +167,7 @@ def test_whatever_strikes_an_output_is_complete_or_the_old_one_or_absent(number:
         next_run(name, folder)
 
 
-@pytest.mark.parametrize("number", numbers(14))
+@together("number", numbers(14))
 def test_a_disk_that_is_full_leaves_everything_as_it_was(number: int, tmp_path: Path) -> None:
     random = np.random.default_rng([20_261, number])
     name = list(COMMANDS)[number % len(COMMANDS)]
