@@ -23,7 +23,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from scipy.stats import binom
-from tests.support.command_line import run
+from tests.support.command_line import design_file, run
 from tests.support.intruders import FALSE_ALARM
 
 from maskwell.core import SeededRandom
@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def make(name: str) -> tuple[Design, dict[str, Any]]:
     """A design by the command line, and what its audit says."""
     family, *options = DESIGNS[name]
-    run("design", family, "--categories", ",".join(LABELS), *options, "-o", "d.json")
+    design_file("d.json", family, "--categories", ",".join(LABELS), *options)
     return load_design("d.json"), run("audit", "d.json", "--json").json()
 
 
@@ -278,7 +278,7 @@ def test_reports_in_the_order_of_their_truths_are_caught() -> None:
 
 
 def test_the_test_of_equal_files_sees_a_difference() -> None:
-    run("design", "k-ary", "--categories", ",".join(LABELS), "--gamma", 4, "-o", "k.json")
+    design_file("k.json", "k-ary", "--categories", ",".join(LABELS), "--gamma", 4)
     truths = people()[:3000]
     assert written(".csv", truths, "k.json")[0] != written(".csv", LABELS * 750, "k.json")[0]
 

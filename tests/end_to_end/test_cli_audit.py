@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 from maskwell.designs import load_design
 
@@ -30,7 +30,7 @@ AUDIT_KEYS = {
 
 @pytest.fixture
 def warner() -> str:
-    run("design", "warner", "--p", "3/4", "-o", "w.json")
+    design_file("w.json", "warner", "--p", "3/4")
     return "w.json"
 
 
@@ -63,14 +63,14 @@ def test_a_demand_sets_the_exit_status(warner: str, demand: list[str], meets: bo
 
 
 def test_infinite_parity_is_a_finding(warner: str) -> None:
-    run("design", "l-diverse", "--k", "5", "--l", "2", "-o", "l.json")
+    design_file("l.json", "l-diverse", "--k", "5", "--l", "2")
     found = run("audit", "l.json", "--gamma", "100", "--json", status=1).json()
     assert (found["parity"], found["parity_exact"], found["epsilon"]) == ("inf", "inf", "inf")
     assert "no bound" in run("audit", "l.json").out
 
 
 def test_the_next_step_after_a_failed_audit_works(warner: str) -> None:
-    run("design", "subset", "--k", "30", "--gamma", "9", "-o", "numbered.json")
+    design_file("numbered.json", "subset", "--k", "30", "--gamma", "9")
     for path, asked in ((warner, ["--epsilon", "1"]), ("design.json", ["--rho", "0.1", "0.2"])):
         if path == "design.json":
             run("design", "k-ary", "--categories", 'a,"b, c",d', "--gamma", "9", "-o", path, "--force")
@@ -102,14 +102,14 @@ def test_what_the_audit_shows_of_the_design(warner: str) -> None:
     assert "warner, p = 3/4\n" in shown
     assert "1.5 (for comparison only, not recommended)\n" in shown
     assert "  yes             0.7500  0.2500\n" in shown
-    run("design", "k-ary", "--k", "40", "--gamma", "3", "-o", "k.json")
+    design_file("k.json", "k-ary", "--k", "40", "--gamma", "3")
     shown = run("audit", "k.json").out
     assert "reports the truth with 7.1 %, each other answer with 2.4 %\n" in shown
     assert "report \\ truth" not in shown
-    run("design", "oue", "--k", "4", "--epsilon", "1", "-o", "o.json")
+    design_file("o.json", "oue", "--k", "4", "--epsilon", "1")
     line = next(line for line in run("audit", "o.json").out.splitlines() if line.startswith("  by estimator"))
     assert line.split()[2::2] == ["per-bit", "centred", "best-linear"]
-    run("design", "crosswise", "--q", "1/4", "-o", "c.json")
+    design_file("c.json", "crosswise", "--q", "1/4")
     assert "crosswise, q = 1/4 (the same as warner --p 1/4)\n" in run("audit", "c.json").out
 
 
@@ -122,9 +122,9 @@ def test_a_prior(warner: str) -> None:
 
 def test_lines_fit_the_terminal() -> None:
     labels = ",".join(f"a very long label number {i}" for i in range(30))
-    run("design", "k-ary", "--categories", labels, "--epsilon", "1", "-o", "d.json")
+    design_file("d.json", "k-ary", "--categories", labels, "--epsilon", "1")
     few = ",".join(labels.split(",")[:8])
-    run("design", "k-ary", "--categories", few, "--epsilon", "1", "-o", "few.json")
+    design_file("few.json", "k-ary", "--categories", few, "--epsilon", "1")
     assert max(map(len, run("audit", "few.json", "--epsilon", "0.5", status=1).out.splitlines())) <= 100
     for shown in (run("audit", "d.json").out, run("design", "k-ary", "--categories", labels, "--gamma", "3").out):
         assert max(map(len, shown.splitlines())) <= 100
@@ -268,7 +268,7 @@ def test_closed_demands(warner: str) -> None:
     assert "must not be reached" in closed.out
     made = run("design", "k-ary", "--k", "2", "--rho", "1/4", "1/2", "--closed", "--json").json()
     assert 2.99 < made["parity"] < 3
-    run("design", "k-ary", "--k", "2", "--rho", "1/4", "1/2", "--closed", "-o", "closed.json")
+    design_file("closed.json", "k-ary", "--k", "2", "--rho", "1/4", "1/2", "--closed")
     answer = run("audit", "closed.json", "--rho", "1/4", "1/2", "--closed").out
     assert "its parity is 3," not in answer and max(map(len, answer.splitlines())) <= 100
     assert "parity is below 3." in run("convert", "--rho", "1/4", "1/2", "--closed").out
@@ -300,12 +300,12 @@ def test_a_sensitive_category_and_a_prior(warner: str) -> None:
 
 
 def test_sensitive_categories_that_are_numbers() -> None:
-    run("design", "k-ary", "--k", "3", "--gamma", "2", "-o", "small.json")
+    design_file("small.json", "k-ary", "--k", "3", "--gamma", "2")
     assert run("audit", "small.json", "--sensitive", "0,2", "--json").json()["hazard"]["sensitive"] == [0, 2]
 
 
 def test_nothing_that_was_asked_for_is_left_out_in_silence() -> None:
-    run("design", "k-ary", "--k", "101", "--gamma", "2", "-o", "large.json")
+    design_file("large.json", "k-ary", "--k", "101", "--gamma", "2")
     assert "left out: the sensitive categories" in run("audit", "large.json", "--sensitive", "7").out
     prior = ",".join(["1", *["0"] * 100])
     found = run("audit", "large.json", "--prior", prior, "--sensitive", "7", "--json").json()
@@ -341,7 +341,7 @@ def test_the_number_of_reports_has_no_endless_digits() -> None:
 
 
 def test_a_finite_parity_beyond_every_float_is_a_bound() -> None:
-    run("design", "k-ary", "--k", "3", "--epsilon", "700", "-o", "part.json")
+    design_file("part.json", "k-ary", "--k", "3", "--epsilon", "700")
     made = run("design", "kronecker", "part.json", "part.json", "-o", "both.json").out.splitlines()
     assert made[0] == "A kronecker design over 9 categories with parity 1.02867e+608, written to both.json."
     shown = run("audit", "both.json").out
@@ -361,7 +361,7 @@ def test_a_finite_parity_beyond_every_float_is_a_bound() -> None:
 
 
 def test_what_cannot_be_worked_out_for_a_large_product_is_left_out() -> None:
-    run("design", "k-ary", "--k", "100", "--gamma", "3", "-o", "part.json")
+    design_file("part.json", "k-ary", "--k", "100", "--gamma", "3")
     run("design", "kronecker", "part.json", "part.json", "-o", "product.json")
     prior = ",".join(["1/10000"] * 10000)
     shown = run("audit", "product.json", "--prior", prior).out
@@ -372,9 +372,9 @@ def test_what_cannot_be_worked_out_for_a_large_product_is_left_out() -> None:
 
 
 def test_counts_are_said_once_and_sets_have_no_quotes() -> None:
-    run("design", "chow", "--red", "6", "--blue", "4", "--draws", "2", "-o", "chow.json")
+    design_file("chow.json", "chow", "--red", "6", "--blue", "4", "--draws", "2")
     lines = [line.split(maxsplit=1) for line in run("audit", "chow.json").out.splitlines() if line.strip()]
     assert ["reports", "3: 0, 1, 2"] in lines
     assert ["added", "variance         5.33333 divided by n, at equal shares"] in lines
-    run("design", "k-ary", "--k", "10", "--gamma", "3", "-o", "ten.json")
+    design_file("ten.json", "k-ary", "--k", "10", "--gamma", "3")
     assert "  categories           10: 0, 1, 2, 3, 4, 5, 6, 7, ...\n" in run("audit", "ten.json").out

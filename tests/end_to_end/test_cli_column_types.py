@@ -12,7 +12,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from tests.support.command_line import WIDTH, Ran, run  # noqa: E402
+from tests.support.command_line import WIDTH, Ran, design_file, run  # noqa: E402
 
 N = 8
 
@@ -107,8 +107,8 @@ RELEASES = [
 @pytest.fixture(autouse=True)
 def designs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run("design", "k-ary", "--categories", "yes,no", "--gamma", "3", "-o", "w.json")
-    run("design", "oue", "--categories", "yes,no", "--gamma", "3", "-o", "s.json")
+    design_file("w.json", "k-ary", "--categories", "yes,no", "--gamma", "3")
+    design_file("s.json", "oue", "--categories", "yes,no", "--gamma", "3")
 
 
 def table(column: Any) -> Any:

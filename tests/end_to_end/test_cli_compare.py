@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 
 @pytest.fixture
 def designs() -> tuple[str, str]:
-    run("design", "warner", "--p", "0.8", "-o", "w.json")
-    run("design", "simmons", "--p", "0.8", "--beta", "0.1", "-o", "s.json")
+    design_file("w.json", "warner", "--p", "0.8")
+    design_file("s.json", "simmons", "--p", "0.8", "--beta", "0.1")
     return "w.json", "s.json"
 
 
@@ -38,22 +38,22 @@ def test_the_matrices_of_a_proof_name_their_rows_and_columns(designs: tuple[str,
     assert lines[i + 1] == ["to", "\\", "from", "yes", "no"]
     assert [row[0] for row in lines[i + 2 : i + 4]] == ["yes", "no"]
     assert ["report", "\\", "truth", "yes", "no"] in lines
-    run("design", "oue", "--k", "2", "--gamma", "3", "-o", "u.json")
-    run("design", "k-ary", "--k", "2", "--gamma", "3", "-o", "k.json")
+    design_file("u.json", "oue", "--k", "2", "--gamma", "3")
+    design_file("k.json", "k-ary", "--k", "2", "--gamma", "3")
     shown = run("compare", "k.json", "u.json").out
     assert "to \\ from" in shown and "      01 " in shown and max(map(len, shown.splitlines())) <= 100
 
 
 def test_bad_input(designs: tuple[str, str]) -> None:
-    run("design", "k-ary", "--k", "3", "--gamma", "3", "-o", "k.json")
+    design_file("k.json", "k-ary", "--k", "3", "--gamma", "3")
     assert "categories differ" in run("compare", designs[0], "k.json", status=2).err
     assert "1 share for 2 categories" in run("compare", *designs, "--pi", "0.5", status=2).err
     assert "none.json" in run("compare", designs[0], "none.json", status=2).err
 
 
 def test_a_gain_matrix_proves_that_neither_can_be_made_from_the_other() -> None:
-    run("design", "k-ary", "--k", "4", "--gamma", "3", "-o", "a.json")
-    run("design", "subset", "--k", "4", "--gamma", "3", "--size", "2", "-o", "b.json")
+    design_file("a.json", "k-ary", "--k", "4", "--gamma", "3")
+    design_file("b.json", "subset", "--k", "4", "--gamma", "3", "--size", "2")
     found = run("compare", "a.json", "b.json", "--json").json()
     assert found["order"] == "incomparable" and found["proof"]["exact"]
     A, B = (np.array(run("audit", f, "--json").json()["matrix"]) for f in ("a.json", "b.json"))
@@ -89,16 +89,16 @@ def test_beliefs_are_shown_and_fit(designs: tuple[str, str]) -> None:
 
 
 def test_a_certain_acquittal_is_named() -> None:
-    run("design", "mangat", "--p", "0.7", "-o", "m.json")
-    run("design", "triangular", "--q", "0.25", "-o", "t.json")
+    design_file("m.json", "mangat", "--p", "0.7")
+    design_file("t.json", "triangular", "--q", "0.25")
     shown = run("compare", "m.json", "t.json", "--measure", "ratio").out
     assert shown.count("a certain acquittal") == 2
 
 
 def test_a_sensitive_set() -> None:
     labels = "--categories", "a,b,c"
-    run("design", "liu-chow", *labels, "--p", "0.6", "--q", "0.2,0.1,0.1", "-o", "l.json")
-    run("design", "k-ary", *labels, "--gamma", "9", "-o", "k.json")
+    design_file("l.json", "liu-chow", *labels, "--p", "0.6", "--q", "0.2,0.1,0.1")
+    design_file("k.json", "k-ary", *labels, "--gamma", "9")
     found = run("compare", "l.json", "k.json", "--measure", "sensitive", "--sensitive", "a,b", "--json").json()
     assert found["measure"]["first"] == 7 and found["equalised"]["measure"]["second"] == 7
     one = run("compare", "l.json", "k.json", "--measure", "ratio", "--sensitive", "a", "--json").json()

@@ -5,25 +5,25 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 from maskwell.designs import load_design
 
 
 def test_one_question_asked_twice() -> None:
-    run("design", "warner", "--p", "3/4", "-o", "w.json")
+    design_file("w.json", "warner", "--p", "3/4")
     made = run("design", "repeated", "w.json", "w.json", "-o", "twice.json", "--json").json()
     assert (made["k"], made["m"], made["parity"]) == (2, 4, 9)
     assert load_design("twice.json").provenance["family"] == "repeated"
-    run("design", "cheating-detection", "--p", "1/5", "-o", "c.json")
+    design_file("c.json", "cheating-detection", "--p", "1/5")
     refused("design", "repeated", "w.json", "c.json", "-o", "no.json", saying="different things")
-    run("design", "subset", "--k", "4", "--gamma", "3", "-o", "s.json")
+    design_file("s.json", "subset", "--k", "4", "--gamma", "3")
     refused("design", "repeated", "s.json", "s.json", "-o", "no.json", saying="set")
 
 
 def test_one_card_for_two_questions() -> None:
-    run("design", "warner", "--p", "1", "-o", "true.json")
-    run("design", "warner", "--p", "0", "-o", "false.json")
+    design_file("true.json", "warner", "--p", "1")
+    design_file("false.json", "warner", "--p", "0")
     outcomes = ["--outcome", "3/4=true.json,true.json", "--outcome", "1/4=false.json,false.json"]
     shown = run("design", "shared", *outcomes, "-o", "both.json").out
     assert "whether two of them agree" in shown

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 from maskwell.designs import load_design
 
@@ -17,12 +17,12 @@ KEYS = {"cards", "kinds", "realised", "exact", "error", "parity", "parity_exact"
 
 @pytest.fixture(autouse=True)
 def files() -> None:
-    run("design", "warner", "--p", "0.7", "-o", "warner.json")
-    run("design", "k-ary", "--categories", "never,once,often", "--epsilon", "1", "-o", "kary.json")
-    run("design", "forced", "--truth", "3/4", "--yes", "1/6", "--no", "1/12", "-o", "forced.json")
-    run("design", "crosswise", "--q", "1/6", "-o", "crosswise.json")
+    design_file("warner.json", "warner", "--p", "0.7")
+    design_file("kary.json", "k-ary", "--categories", "never,once,often", "--epsilon", "1")
+    design_file("forced.json", "forced", "--truth", "3/4", "--yes", "1/6", "--no", "1/12")
+    design_file("crosswise.json", "crosswise", "--q", "1/6")
     Path("example.csv").write_text("4/5,1/5,1/10\n1/10,7/10,3/10\n1/10,1/10,3/5\n", encoding="utf-8")
-    run("design", "matrix", "example.csv", "-o", "matrix.json")
+    design_file("matrix.json", "matrix", "example.csv")
 
 
 def test_json_of_an_exact_deck() -> None:
@@ -167,7 +167,7 @@ def test_two_questions() -> None:
     ids=" ".join,
 )
 def test_every_family_has_sheets(family: list[str]) -> None:
-    run("design", *family, "-o", "d.json")
+    design_file("d.json", *family)
     for options in ([], ["--general"], ["--deck", "50", "--dice"], ["--deck", "20", "--spinner"]):
         shown = run("device", "d.json", *options, "-o", "s.html", "--force").out
         assert max(map(len, shown.splitlines())) <= 100
@@ -200,7 +200,7 @@ def test_every_family_has_sheets(family: list[str]) -> None:
     ],
 )
 def test_what_is_refused(options: list[str], saying: str) -> None:
-    run("design", "subset", "--k", "40", "--gamma", "3", "-o", "huge.json")
+    design_file("huge.json", "subset", "--k", "40", "--gamma", "3")
     refused("device", *options, saying=saying)
 
 

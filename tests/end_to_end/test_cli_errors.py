@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 WIDTH = 100
 KARY = ["design", "k-ary", "--gamma", "2"]
@@ -116,9 +116,9 @@ def files() -> None:
         "diverse": ["l-diverse", "--k", "10", "--l", "3"],
         "many": ["k-ary", "--k", "1000", "--gamma", "3"],
     }.items():
-        run("design", *options, "-o", f"{name}.json")
-    run("design", "k-ary", "--k", "32", "--gamma", "3", "-o", "part.json")
-    run("design", "kronecker", "part.json", "part.json", "part.json", "-o", "product.json")
+        design_file(f"{name}.json", *options)
+    design_file("part.json", "k-ary", "--k", "32", "--gamma", "3")
+    design_file("product.json", "kronecker", "part.json", "part.json", "part.json")
     for name, text in {
         "cross.csv": "p,upper\n0,0.3\n0.5,0.4\n",
         "negative.csv": "p,upper\n-1,0.3\n",

@@ -9,7 +9,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from tests.support.command_line import refused, run  # noqa: E402
+from tests.support.command_line import design_file, refused, run  # noqa: E402
 
 KEYS = {
     "n",
@@ -25,7 +25,7 @@ KEYS = {
 
 @pytest.fixture
 def warner() -> str:
-    run("design", "warner", "--p", "0.7", "-o", "w.json")
+    design_file("w.json", "warner", "--p", "0.7")
     return "w.json"
 
 
@@ -59,7 +59,7 @@ def test_counted_reports_give_the_same(warner: str) -> None:
 
 
 def test_counted_set_reports() -> None:
-    run("design", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2", "-o", "s.json")
+    design_file("s.json", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2")
     write("r.csv", "y\n" + "1100\n" * 30 + "0011\n" * 10 + "1010\n" * 5)
     write("c.csv", "y,n\n1100,30\n0011,10\n1010,5\n")
     rows = run("estimate", "r.csv", "--design", "y=s.json", "--json").json()
@@ -100,7 +100,7 @@ def test_a_level(warner: str) -> None:
 
 
 def test_a_joint_table(warner: str) -> None:
-    run("design", "k-ary", "--categories", "a,b,c", "--gamma", "5", "-o", "k.json")
+    design_file("k.json", "k-ary", "--categories", "a,b,c", "--gamma", "5")
     write("r.csv", "x,y\n" + "yes,a\n" * 40 + "no,b\n" * 50 + "no,c\n" * 10)
     found = run("estimate", "r.csv", "--design", "x=w.json", "--design", "y=k.json", "--json").json()
     assert found["variables"] == ["x", "y"]
@@ -112,13 +112,13 @@ def test_a_joint_table(warner: str) -> None:
         "The reports of one person reveal more together: their parities multiply.",
         "Next: what each report reveals: maskwell audit w.json; maskwell audit k.json",
     ]
-    run("design", "subset", "--k", "3", "--gamma", "5", "-o", "s.json")
+    design_file("s.json", "subset", "--k", "3", "--gamma", "5")
     refused("estimate", "r.csv", "--design", "x=w.json", "--design", "y=s.json", saying="set")
 
 
 def test_the_design_must_be_the_one_that_made_the_reports(warner: str) -> None:
     write("a.csv", "answer\n" + "yes\nno\n" * 50)
-    run("design", "warner", "--p", "0.8", "-o", "other.json")
+    design_file("other.json", "warner", "--p", "0.8")
     run("randomize", "a.csv", "--design", "answer=w.json", "-o", "r.parquet")
     run("estimate", "r.parquet", "--design", "answer=w.json")
     refused("estimate", "r.parquet", "--design", "answer=other.json", saying="another design", kind="bad_report")
@@ -145,19 +145,19 @@ def test_an_estimate_needs_two_reports(warner: str) -> None:
 
 @pytest.mark.parametrize("bad", ["110", "11000", "1a00", "1110", "0000"])
 def test_bad_set_reports(bad: str) -> None:
-    run("design", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2", "-o", "s.json")
+    design_file("s.json", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2")
     write("r.csv", f"y\n1100\n{bad}\n")
     refused("estimate", "r.csv", "--design", "y=s.json", kind="bad_report")
 
 
 def test_set_reports_read_as_numbers_are_refused() -> None:
-    run("design", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2", "-o", "s.json")
+    design_file("s.json", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2")
     pq.write_table(pa.table({"y": [1100, 11]}), "r.parquet")
     refused("estimate", "r.parquet", "--design", "y=s.json", saying="leading zeros")
 
 
 def test_a_design_that_cannot_be_estimated_from() -> None:
-    run("design", "warner", "--p", "1/2", "--allow-unidentifiable", "-o", "h.json")
+    design_file("h.json", "warner", "--p", "1/2", "--allow-unidentifiable")
     write("r.csv", "answer\nyes\nno\nno\n")
     refused("estimate", "r.csv", "--design", "answer=h.json", kind="not_identifiable")
 
@@ -173,7 +173,7 @@ def test_estimates_outside_the_unit_interval_are_explained(warner: str) -> None:
 
 
 def test_very_many_categories() -> None:
-    run("design", "k-ary", "--k", "3000", "--gamma", "50", "-o", "k.json")
+    design_file("k.json", "k-ary", "--k", "3000", "--gamma", "50")
     write("r.csv", "y\n" + "".join(f"{i % 3000}\n" for i in range(6000)))
     found = run("estimate", "r.csv", "--design", "y=k.json", "--json").json()
     assert found["covariance"] is None
@@ -181,7 +181,7 @@ def test_very_many_categories() -> None:
 
 
 def test_two_answers_of_each_person_in_two_columns() -> None:
-    run("design", "simmons-twice", "--p1", "0.6", "--p2", "0.7", "--reports", "1,0", "-o", "t.json")
+    design_file("t.json", "simmons-twice", "--p1", "0.6", "--p2", "0.7", "--reports", "1,0")
     write("r.csv", "i,j,n\n1,1,40\n1,0,20\n0,1,22\n0,0,118\n")
     options = ["estimate", "r.csv", "--design", "i,j=t.json", "--counts", "n"]
     found = run(*options, "--json").json()

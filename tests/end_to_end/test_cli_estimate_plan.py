@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 ROWS = """region,town,sex,w,size,r1,r2,answer
 north,1,f,10,60,0,20,yes
@@ -28,7 +28,7 @@ PLAN = ("--weights", "w", "--strata", "region", "--clusters", "town")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rows.csv").write_text(ROWS, encoding="utf-8")
-    run("design", "warner", "--p", "0.7", "-o", "w.json")
+    design_file("w.json", "warner", "--p", "0.7")
 
 
 def estimate(*options: str) -> dict[str, object]:
@@ -199,7 +199,7 @@ def test_a_table_with_a_directly_asked_column() -> None:
 
 
 def test_groups_with_designs_of_their_own() -> None:
-    run("design", "warner", "--p", "0.8", "-o", "w2.json")
+    design_file("w2.json", "warner", "--p", "0.8")
     designs = ("--design", "answer[region=north]=w.json", "--design", "answer[region=south]=w2.json")
     found = run("estimate", "rows.csv", *designs, *PLAN, "--by", "region", "--json").json()
     north, south = (one["estimates"][0]["estimate"] for one in found["domains"])
@@ -246,7 +246,7 @@ DESIGN = ("--design", "answer=w.json")
 def unrelated() -> tuple[str, ...]:
     """Designs of two samples whose share of unrelated answers is not known."""
     for number, p in ((1, "3/4"), (2, "1/4")):
-        run("design", "simmons", "--p", p, "-o", f"s{number}.json")
+        design_file(f"s{number}.json", "simmons", "--p", p)
     return ("--design", "answer[town=1]=s1.json", "--design", "answer[town=2]=s2.json")
 
 

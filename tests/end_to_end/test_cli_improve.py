@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 from maskwell.designs import design_from_dict, load_design
 from maskwell.privacy import Certificate
@@ -19,7 +19,7 @@ KEYS = {"improved", "design", "garbling", "garbling_exact", "parity", "parity_ex
 
 @pytest.fixture
 def chow() -> str:
-    run("design", "chow", "--red", "6", "--blue", "4", "--draws", "2", "-o", "chow.json")
+    design_file("chow.json", "chow", "--red", "6", "--blue", "4", "--draws", "2")
     return "chow.json"
 
 
@@ -77,19 +77,19 @@ def test_a_demand_that_allows_more(chow: str) -> None:
 
 def test_a_demand_that_is_just_met(chow: str) -> None:
     assert run("improve", chow, "--gamma", "5/2", "--json").json()["parity_exact"]["after"] == "5/2"
-    run("design", "k-ary", "--k", "4", "--epsilon", "1", "-o", "k.json")
+    design_file("k.json", "k-ary", "--k", "4", "--epsilon", "1")
     assert run("improve", "k.json", "--epsilon", "1", "--json").json()["improved"] is False
     assert run("improve", "k.json", "--epsilon", "1", "--exactly", "--json").json()["improved"] is True
 
 
 def test_set_reports_and_many_reports() -> None:
-    run("design", "rappor", "--categories", "a,b,c", "--gamma", "4", "-o", "r.json")
+    design_file("r.json", "rappor", "--categories", "a,b,c", "--gamma", "4")
     shown = run("improve", "r.json", "-o", "p.json").out
     assert "  {a, b} " in shown
     assert '"' not in shown
     assert "  111 " in shown
     assert load_design("p.json").kind == "patterns"
-    run("design", "oue", "--k", "7", "--gamma", "4", "-o", "o.json")
+    design_file("o.json", "oue", "--k", "7", "--gamma", "4")
     shown = run("improve", "o.json").out
     assert "a garbling of 128 by 126 entries gives the old reports back" in " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 100
@@ -129,7 +129,7 @@ def test_standard_output(chow: str) -> None:
 
 
 def test_huge_admissible_designs() -> None:
-    run("design", "subset", "--k", "500", "--epsilon", "1", "-o", "s.json")
+    design_file("s.json", "subset", "--k", "500", "--epsilon", "1")
     found = run("improve", "s.json", "--json").json()
     assert found["improved"] is False
     assert found["garbling"] is None
@@ -187,15 +187,15 @@ def test_bad_input(chow: str) -> None:
     refused("improve", chow, "--sensitive", "maybe", saying="maybe", kind="unknown_category")
     refused("improve", chow, "--sensitive", "yes", "--gamma", "3", saying="--sensitive and a demand")
     refused("improve", chow, "--sensitive", "yes", "--method", "layers", saying="leave them out")
-    run("design", "l-diverse", "--k", "4", "--l", "2", "-o", "l.json")
+    design_file("l.json", "l-diverse", "--k", "4", "--l", "2")
     assert "plan a design" in refused("improve", "l.json", saying="no bound on parity")
     refused("improve", "l.json", "--gamma", "5", saying="does not meet gamma = 5")
-    run("design", "oue", "--k", "100", "--gamma", "3", "-o", "o.json")
+    design_file("o.json", "oue", "--k", "100", "--gamma", "3")
     refused("improve", "o.json", saying="more than 1,000,000", kind="too_large")
 
 
 def test_the_truth_where_it_is_allowed() -> None:
-    run("design", "l-diverse", "--k", "4", "--l", "2", "-o", "l.json")
+    design_file("l.json", "l-diverse", "--k", "4", "--l", "2")
     found = run("improve", "l.json", "--allow-revealing", "--json").json()
     assert design_from_dict(found["design"]).matrix().tolist() == np.eye(4).tolist()
     assert (found["gamma"], found["gamma_exact"]) == ("inf", "inf")

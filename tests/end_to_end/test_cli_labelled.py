@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -24,8 +24,8 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         variable_value_labels={"drugs": {1.0: "yes", 2.0: "no", 9.0: "refused"}, "sex": {1.0: "male", 2.0: "female"}},
         missing_ranges={"drugs": [9.0]},
     )
-    run("design", "k-ary", "--categories", "yes,no", "--gamma", "3", "-o", "labels.json")
-    run("design", "k-ary", "--categories", "1,2", "--gamma", "3", "-o", "codes.json")
+    design_file("labels.json", "k-ary", "--categories", "yes,no", "--gamma", "3")
+    design_file("codes.json", "k-ary", "--categories", "1,2", "--gamma", "3")
     return "people.sav"
 
 
@@ -72,7 +72,7 @@ def test_refusals(people: str) -> None:
 def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Reports of 600 people with labels, in three kinds of files; women say yes more often."""
     monkeypatch.chdir(tmp_path)
-    run("design", "warner", "--p", "0.9", "-o", "w.json")
+    design_file("w.json", "warner", "--p", "0.9")
     sex, area, age = ([1.0, 2.0] * 300, [3.0, 1.0, 2.0] * 200, [20.0 + i % 41 for i in range(600)])
     age[7] = 99.0
     y = [1.0 if i % (3 + 2 * int(s == 1)) == 0 else 2.0 for i, s in enumerate(sex)]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 from tests.support.fuzzing import run_command
 
 from maskwell.cli import COMMANDS
@@ -188,7 +188,7 @@ def test_no_traceback(error: BaseException, status: int, saying: str, monkeypatc
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of Unix")
 def test_a_terminated_run_leaves_nothing(folder: Path) -> None:
-    run("design", "k-ary", "--categories", "a,b", "--gamma", "3", "-o", "d.json")
+    design_file("d.json", "k-ary", "--categories", "a,b", "--gamma", "3")
     args = ["randomize", "-", "--design", "y=d.json", "-o", "out.csv"]
     process = subprocess.Popen(
         [*MASKWELL, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder

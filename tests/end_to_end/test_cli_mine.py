@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 ITEMS = [f"item{place}" for place in range(66)]
 
@@ -20,7 +20,7 @@ def files(tmp_path, monkeypatch):
     held[:, :3] |= random.random((2000, 1)) < 0.3
     lines = ['"' + " ".join(np.array(ITEMS)[row]) + '"' for row in held]
     Path("baskets.csv").write_text("\n".join(["id,items", *(f"{i},{line}" for i, line in enumerate(lines))]) + "\n")
-    run("design", "bits", "--items", ",".join(ITEMS), "--p", "0.95", "-o", "bits.json")
+    design_file("bits.json", "bits", "--items", ",".join(ITEMS), "--p", "0.95")
     run("randomize", "baskets.csv", "--design", "items=bits.json", "-o", "reports.csv", "--seed", 1)
     return tmp_path
 
@@ -78,5 +78,5 @@ def test_bad_input_is_one_line(files, args, said) -> None:
 
 
 def test_a_design_of_another_kind(files) -> None:
-    run("design", "warner", "--p", "0.7", "-o", "warner.json")
+    design_file("warner.json", "warner", "--p", "0.7")
     assert "kind warner is not made for baskets" in refused("mine", "reports.csv", "--design", "warner.json")

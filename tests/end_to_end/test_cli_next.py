@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 DESIGNS = {
     "kary": ["k-ary", "--categories", "a,b,c", "--gamma", "3"],
@@ -94,7 +94,7 @@ def files(prepared: Path, folder: Path) -> None:
 
 def _make_files() -> None:
     for name, options in DESIGNS.items():
-        run("design", *options, "-o", f"{name}.json")
+        design_file(f"{name}.json", *options)
     run("design", "kronecker", "kary.json", "warner.json", "-o", "product.json")
     run("design", "kronecker", "large.json", "large.json", "-o", "endless.json")
     run("design", "kronecker", "large.json", "large.json", "large.json", "-o", "huge-product.json")

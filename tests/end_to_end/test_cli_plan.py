@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 from maskwell import Categories, Demand, load_design
 from maskwell.designs import Uniform
@@ -152,7 +152,7 @@ def test_extremal_takes_any_demand(demand: list[str]) -> None:
 
 
 def test_extremal_reports_can_be_drawn() -> None:
-    run("design", "extremal", "--pi", "0.5,0.3,0.1,0.1", "--categories", "a,b,c,d", "--epsilon", "1", "-o", "e.json")
+    design_file("e.json", "extremal", "--pi", "0.5,0.3,0.1,0.1", "--categories", "a,b,c,d", "--epsilon", "1")
     Path("data.csv").write_text("answer\n" + "a\nb\nc\nd\n" * 200, encoding="utf-8")
     run("randomize", "data.csv", "--design", "answer=e.json", "-o", "reports.csv")
     found = run("estimate", "reports.csv", "--design", "answer=e.json", "--json").json()

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 
 @pytest.fixture(autouse=True)
 def designs() -> None:
-    run("design", "warner", "--p", "0.7", "-o", "w.json")
-    run("design", "warner", "--p", "0.8", "-o", "v.json")
-    run("design", "k-ary", "--categories", "a,b,c", "--gamma", "4", "-o", "k.json")
+    design_file("w.json", "warner", "--p", "0.7")
+    design_file("v.json", "warner", "--p", "0.8")
+    design_file("k.json", "k-ary", "--categories", "a,b,c", "--gamma", "4")
     for name, p in (("s1", "0.75"), ("s2", "0.25")):
-        run("design", "simmons", "--p", p, "-o", f"{name}.json")
+        design_file(f"{name}.json", "simmons", "--p", p)
 
 
 def table(text: str) -> str:

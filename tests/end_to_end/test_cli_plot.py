@@ -7,14 +7,14 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
 def warner() -> str:
-    run("design", "warner", "--p", "3/4", "-o", "w.json")
+    design_file("w.json", "warner", "--p", "3/4")
     return "w.json"
 
 
@@ -53,7 +53,7 @@ def test_the_worst_case_is_told_as_it_is(warner: str) -> None:
 
 
 def test_parities_that_no_float_holds_are_drawn() -> None:
-    run("design", "k-ary", "--k", "4", "--gamma", "1e400", "-o", "h.json")
+    design_file("h.json", "k-ary", "--k", "4", "--gamma", "1e400")
     run("audit", "h.json", "--plot", "h.png")
     run("audit", "h.json", "--epsilon", "1", "--plot", "i.png", status=1)
     run("convert", "--gamma", "1e400", "--plot", "j.png")

@@ -16,7 +16,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from tests.support.command_line import refused, run  # noqa: E402
+from tests.support.command_line import design_file, refused, run  # noqa: E402
 from tests.support.fuzzing import run_command  # noqa: E402
 
 from maskwell.designs import load_design  # noqa: E402
@@ -27,7 +27,7 @@ ROWS = [(i, ["never", "once", "often"][i * i % 3], f"note {i}") for i in range(1
 
 @pytest.fixture
 def d() -> str:
-    run("design", "k-ary", "--categories", "never,once,often", "--gamma", "3", "-o", "d.json")
+    design_file("d.json", "k-ary", "--categories", "never,once,often", "--gamma", "3")
     return "d.json"
 
 
@@ -116,7 +116,7 @@ def identity() -> str:
 def test_the_size_of_batches_changes_nothing(
     answers: str, family: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("design", family, "--categories", "never,once,often", "--gamma", "3", "-o", "f.json")
+    design_file("f.json", family, "--categories", "never,once,often", "--gamma", "3")
     run("design", "matrix", identity(), "--categories", "x,y", "-o", "id.json")
     write_csv("plain.csv", [(*row, "x") for row in ROWS], header="id,drugs,note,same")
     run("randomize", "plain.csv", "--design", "same=id.json", "-o", f"in.{kind}")
@@ -152,7 +152,7 @@ def test_parquet_keeps_types_and_describes_its_reports(d: str) -> None:
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.float32(), pa.string(), pa.large_string(), pa.uint16()])
 def test_labels_match_by_text_and_keep_the_type(kind: Any) -> None:
-    run("design", "k-ary", "--categories", "1,2,3", "--gamma", "3", "-o", "d.json")
+    design_file("d.json", "k-ary", "--categories", "1,2,3", "--gamma", "3")
     pq.write_table(pa.table({"y": pa.array([1, 2, 3] * 50, pa.int64()).cast(kind)}), "a.parquet")
     run("randomize", "a.parquet", "--design", "y=d.json", "-o", "r.parquet")
     made = pq.read_table("r.parquet")
@@ -161,7 +161,7 @@ def test_labels_match_by_text_and_keep_the_type(kind: Any) -> None:
 
 
 def test_a_column_that_cannot_hold_the_reports_becomes_text() -> None:
-    run("design", "warner", "--p", "0.7", "--categories", "1,0", "--reports", "red,blue", "-o", "d.json")
+    design_file("d.json", "warner", "--p", "0.7", "--categories", "1,0", "--reports", "red,blue")
     pq.write_table(pa.table({"y": pa.array([1, 0] * 50)}), "a.parquet")
     run("randomize", "a.parquet", "--design", "y=d.json", "-o", "r.parquet")
     assert set(pq.read_table("r.parquet")["y"].to_pylist()) == {"red", "blue"}
@@ -170,7 +170,7 @@ def test_a_column_that_cannot_hold_the_reports_becomes_text() -> None:
 @pytest.mark.parametrize("family", ["subset", "rappor", "l-diverse"])
 def test_set_reports(answers: str, family: str) -> None:
     demand = ["--l", "2"] if family == "l-diverse" else ["--gamma", "3"]
-    run("design", family, "--categories", "never,once,often", *demand, "-o", "s.json")
+    design_file("s.json", family, "--categories", "never,once,often", *demand)
     for output in ("r.csv", "r.parquet", "r.arrow"):
         run("randomize", answers, "--design", "drugs=s.json", "-o", output, "--seed", "3")
     texts = column("r.csv")
@@ -189,8 +189,8 @@ def test_set_reports(answers: str, family: str) -> None:
 
 
 def test_a_product_on_several_columns() -> None:
-    run("design", "warner", "--p", "3/4", "-o", "w.json")
-    run("design", "k-ary", "--categories", "a,b,c", "--gamma", "5", "-o", "k.json")
+    design_file("w.json", "warner", "--p", "3/4")
+    design_file("k.json", "k-ary", "--categories", "a,b,c", "--gamma", "5")
     run("design", "kronecker", "w.json", "k.json", "-o", "both.json")
     write_csv("a.csv", [("yes", "a", i) for i in range(500)], header="x,y,i")
     run("randomize", "a.csv", "--design", "x,y=both.json", "-o", "r.parquet")
@@ -206,9 +206,9 @@ def test_a_product_on_several_columns() -> None:
 
 
 def test_several_columns_together(d: str) -> None:
-    run("design", "k-ary", "--categories", "yes,no", "--gamma", "7/2", "-o", "two.json")
+    design_file("two.json", "k-ary", "--categories", "yes,no", "--gamma", "7/2")
     run("design", "kronecker", "two.json", "two.json", "-o", "both.json")
-    run("design", "l-diverse", "--categories", "yes,no,other", "--l", "2", "-o", "l.json")
+    design_file("l.json", "l-diverse", "--categories", "yes,no,other", "--l", "2")
     write_csv("a.csv", [("never", "yes", "no")], header="drugs,b,c")
     joint = {
         ("drugs=d.json",): None,
@@ -310,7 +310,7 @@ def test_nothing_reaches_standard_output_on_failure(answers: str) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
 def test_missing_values(d: str, kind: str) -> None:
-    run("design", "k-ary", "--categories", "never,once,missing", "--gamma", "3", "-o", "m.json")
+    design_file("m.json", "k-ary", "--categories", "never,once,missing", "--gamma", "3")
     run("design", "matrix", identity(), "--categories", "x,y", "-o", "id.json")
     write_csv("plain.csv", [(1, "never", "x"), (2, "", "x"), (3, "once", "x"), (4, "", "x")])
     run("randomize", "plain.csv", "--design", "note=id.json", "-o", f"a.{kind}")
@@ -327,7 +327,7 @@ def test_missing_values(d: str, kind: str) -> None:
 
 
 def test_rows_missing_in_either_column_are_dropped() -> None:
-    run("design", "warner", "--p", "3/4", "-o", "w.json")
+    design_file("w.json", "warner", "--p", "3/4")
     write_csv("a.csv", [(1, "yes", "no"), (2, "", "no"), (3, "yes", ""), (4, "no", "no")], header="id,x,y")
     args = ["--design", "x=w.json", "--design", "y=w.json", "--missing", "drop"]
     found = run("randomize", "a.csv", *args, "-o", "r.csv", "--json").json()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 from tests.support.regression import draw
 
 import maskwell as mw
@@ -19,9 +19,9 @@ pytest.importorskip("formulaic")
 def files(tmp_path, monkeypatch):
     """A survey of 900 people who answered by Warner's device, and its design."""
     monkeypatch.chdir(tmp_path)
-    run("design", "warner", "--p", "0.8", "-o", "w.json")
-    run("design", "warner", "--p", "0.3", "-o", "v.json")
-    run("design", "k-ary", "--gamma", 4, "--categories", "never,once,often", "-o", "k.json")
+    design_file("w.json", "warner", "--p", "0.8")
+    design_file("v.json", "warner", "--p", "0.3")
+    design_file("k.json", "k-ary", "--gamma", 4, "--categories", "never,once,often")
     rng = np.random.default_rng(1)
     age, place = rng.normal(40, 12, 900).round(1), rng.choice(["town", "country"], 900)
     yes = rng.random(900) < 1 / (1 + np.exp(-(-1 + 0.03 * (age - 40) + 0.8 * (place == "town"))))
@@ -142,8 +142,8 @@ def test_groups_with_their_own_designs(files):
 
 
 def test_designs_that_are_one_of_several_samples_are_refused_in_words(files):
-    run("design", "simmons", "--p", "3/4", "-o", "s1.json")
-    run("design", "simmons", "--p", "1/3", "-o", "s2.json")
+    design_file("s1.json", "simmons", "--p", "3/4")
+    design_file("s2.json", "simmons", "--p", "1/3")
     args = ("regress", "s.csv", "--formula", "y ~ age")
     refused(
         *args, "--design", "y=s1.json", saying="this design, one of several samples, cannot tell 4 categories apart"

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import run
+from tests.support.command_line import design_file
 from tests.support.fuzzing import run_command
 
 pytest.importorskip("pyarrow")
@@ -21,7 +21,7 @@ DESIGN = ["--design", "answer=w.json", "-o", "out.csv"]
 @pytest.fixture(autouse=True)
 def design(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run("design", "k-ary", "--categories", "yes,no", "--gamma", "3", "-o", "w.json")
+    design_file("w.json", "k-ary", "--categories", "yes,no", "--gamma", "3")
 
 
 def bad(place: int) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_demand_in_place_of_a_parameter(args: list[str], parameters: dict[str,
 
 
 def test_the_demand_is_kept_to_where_it_must_be_rounded() -> None:
-    run("design", "warner", "--epsilon", "1", "--categories", "user,other", "--reports", "true,false", "-o", "w.json")
+    design_file("w.json", "warner", "--epsilon", "1", "--categories", "user,other", "--reports", "true,false")
     found = run("audit", "w.json", "--epsilon", "1", "--json").json()
     assert found["meets"] and found["epsilon"] == pytest.approx(1, abs=1e-12)
 

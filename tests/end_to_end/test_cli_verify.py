@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from tests.support.certificates import CHECKER, certificates, page_holds, sealed_again
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 
 @pytest.fixture
 def warner() -> str:
-    run("design", "warner", "--p", "0.7", "-o", "warner.json")
+    design_file("warner.json", "warner", "--p", "0.7")
     return "warner.json"
 
 
@@ -68,7 +68,7 @@ def test_a_changed_certificate_is_a_no(warner: str) -> None:
 
 def test_a_certificate_of_another_design_is_a_no(warner: str) -> None:
     run("audit", warner, "--certificate", "proof.json")
-    run("design", "k-ary", "--categories", "yes,no", "--gamma", "2", "-o", "other.json")
+    design_file("other.json", "k-ary", "--categories", "yes,no", "--gamma", "2")
     lines = run("verify", "proof.json", "--design", "other.json", status=1).out
     assert "it is about another design" in lines
 
@@ -82,7 +82,7 @@ def test_every_kind_of_certificate() -> None:
 
 
 def test_an_improvement_is_certified_and_verified() -> None:
-    run("design", "chow", "--red", "6", "--blue", "4", "--draws", "2", "-o", "chow.json")
+    design_file("chow.json", "chow", "--red", "6", "--blue", "4", "--draws", "2")
     run("improve", "chow.json", "-o", "better.json", "--certificate", "proof.json")
     ran = run("verify", "proof.json", "--design", "better.json")
     assert "improves" in ran.out

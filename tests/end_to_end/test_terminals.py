@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import run
+from tests.support.command_line import design_file
 
 LABELS = ["é", "λ ≤ 1", "日本"]
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
@@ -19,7 +19,7 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("terminals")
-    run("design", "k-ary", "--categories", ",".join(LABELS), "--gamma", "3", "-o", made / "d.json")
+    design_file(made / "d.json", "k-ary", "--categories", ",".join(LABELS), "--gamma", "3")
     return made
 
 

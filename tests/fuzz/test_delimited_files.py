@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import run
+from tests.support.command_line import design_file
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 
 pytest.importorskip("pyarrow")
@@ -86,7 +86,7 @@ def case(number: int) -> tuple[str, bytes, tuple[str, ...], list[bytes]]:
 @pytest.fixture(scope="module")
 def design(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("design") / "w.json"
-    run("design", "k-ary", "--categories", "yes,no", "--gamma", "3", "-o", path)
+    design_file(path, "k-ary", "--categories", "yes,no", "--gamma", "3")
     return path
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import run
+from tests.support.command_line import design_file, run
 from tests.support.examples import EXAMPLES
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 from tests.support.together import together
@@ -440,7 +440,7 @@ TYPED = [
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    run("design", "warner", "--p", "0.7", "-o", "d.json")
+    design_file("d.json", "warner", "--p", "0.7")
     monkeypatch.setattr(sys, "set_int_max_str_digits", lambda _: None)
     return tmp_path
 

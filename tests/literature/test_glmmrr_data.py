@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from tests.support.command_line import run
+from tests.support.command_line import design_file, run
 
 NAMED = ["--reports", "1,0"]
 
@@ -114,7 +114,7 @@ def test_standard_error_of_partial_plagiarism(shared: Path, here: Path) -> None:
     with (shared / "data" / "glmmrr_plagiarism.csv").open(encoding="utf-8", newline="") as file:
         answers = [row["response"] for row in csv.DictReader(file) if row["question"] == "3"]
     Path("partial.csv").write_text("\n".join(["response", *answers]) + "\n", encoding="utf-8")
-    run("design", "crosswise", "--q", "1/4", *NAMED, "-o", "cw.json")
+    design_file("cw.json", "crosswise", "--q", "1/4", *NAMED)
     rows = {
         method: run("estimate", "partial.csv", "--design", "response=cw.json", "--method", method, "--json").json()
         for method in ("ml", "moments")

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from tests.support.command_line import run
+from tests.support.command_line import design_file, run
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def asked(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict
     lines = ["rrt,condition", *(f"{row['rrt']},{row['condition']}" for row in rows)]
     Path("asked.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for condition, p in (("1", "2/12"), ("2", "10/12")):
-        run("design", "lie-detector", "--p", p, "--reports", "1,0", "-o", f"d{condition}.json")
+        design_file(f"d{condition}.json", "lie-detector", "--p", p, "--reports", "1,0")
     return {"1": "d1.json", "2": "d2.json"}
 
 

@@ -19,7 +19,7 @@ import maskwell as mw
 
 pytest.importorskip("pyarrow")
 
-from tests.support.command_line import run
+from tests.support.command_line import design_file, run
 
 NAMED = ["--reports", "1,0"]
 SRS = ["--inclusion", "Pi", "--population"]
@@ -34,7 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def told(shared: Path, name: str, design: list[str], sampling: list[str], columns: str = "z") -> dict[str, Any]:
     """What is said of a file by a device, both as typed."""
-    run("design", *design, "-o", "d.json")
+    design_file("d.json", *design)
     file = shared / "data" / f"rrtcs_{name}.csv"
     return run("estimate", file, "--design", f"{columns}=d.json", *sampling, "--json").json()
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from tests.support.command_line import run
+from tests.support.command_line import design_file, run
 
 
 def estimated(shared: Path, name: str, *options: str) -> dict[str, dict[str, Any]]:
@@ -48,7 +48,7 @@ def test_high_cholesterol_where_it_was_measured(shared: Path) -> None:
 def test_randomized_answers_of_a_complex_sample(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same school survey with awards reported by Warner's device: the open figure lies within the interval."""
     monkeypatch.chdir(tmp_path)
-    run("design", "warner", "--p", "0.9", "--categories", "Yes,No", "--reports", "Yes,No", "-o", "w.json")
+    design_file("w.json", "warner", "--p", "0.9", "--categories", "Yes,No", "--reports", "Yes,No")
     file = shared / "data" / "survey_apistrat.csv"
     run("randomize", file, "--design", "awards=w.json", "-o", "reports.csv", "--seed", "7")
     plan = ["--weights", "pw", "--strata", "stype", "--population", "fpc"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from click.testing import CliRunner
@@ -43,6 +45,28 @@ def run(*args: object, stdin: bytes | None = None, status: int | None = 0) -> Ra
         raise done.exception
     assert status is None or done.exit_code == status, done.stderr or done.stdout
     return Ran(done.exit_code, done.stdout, done.stderr)
+
+
+def design_file(path: str | Path, *options: object) -> None:
+    """Write what ``maskwell design options`` gives; the command runs once for the same options and the same files."""
+    words = tuple(map(str, options))
+    Path(path).write_bytes(_design_made(words, tuple(map(_content, words))))
+
+
+def _content(word: str) -> bytes:
+    """What is in the file that a word names, if it names one."""
+    try:
+        return Path(word.removeprefix("@")).read_bytes()
+    except (OSError, ValueError):
+        return b""
+
+
+@cache
+def _design_made(options: tuple[str, ...], _: tuple[bytes, ...]) -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "design.json"
+        run("design", *options, "-o", path)
+        return path.read_bytes()
 
 
 def refused(
