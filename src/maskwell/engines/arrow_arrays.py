@@ -312,6 +312,31 @@ def _in_type(array: Any, kind: Any) -> Any:
     return array if array.type == kind else array.cast(kind)
 
 
+def coming_schema(coming: Any, schema: Any) -> Any:
+    """The schema, with dictionaries where a column comes as a dictionary of its values."""
+    is_dictionary = require().types.is_dictionary
+    for place, (field, stored) in enumerate(zip(coming, schema, strict=True)):
+        if is_dictionary(field.type) and field.type.value_type == stored.type:
+            schema = schema.set(place, stored.with_type(field.type))
+    return schema
+
+
+def first_used(values: Any) -> Any:
+    """A dictionary array whose dictionary holds the values that occur, in the order in which they do, and no others.
+
+    >>> import pyarrow as pa
+    >>> array = pa.DictionaryArray.from_arrays(pa.array([2, None, 0, 2]), pa.array(["a", "b", "c"]))
+    >>> first_used(array).dictionary.to_pylist(), first_used(array).to_pylist()
+    (['c', 'a'], ['c', None, 'a', 'c'])
+    """
+    arrow, compute = require(), require("pyarrow.compute")
+    used = compute.drop_null(compute.unique(values.indices))
+    places = np.zeros(len(values.dictionary), dtype=str(values.type.index_type))
+    places[np.asarray(used)] = np.arange(len(used))
+    indices = arrow.array(places).take(values.indices)
+    return arrow.DictionaryArray.from_arrays(indices, values.dictionary.take(used), ordered=values.type.ordered)
+
+
 def exact_batch(batch: Any, schema: Any) -> Any:
     """The rows and nothing else.
 
@@ -328,6 +353,10 @@ def _exact(array: Any, kind: Any) -> Any:
         parts = [_exact(part, field.type) for part, field in zip(array.flatten(), kind, strict=True)]
         lost = array.is_null() if array.null_count else None
         return arrow.StructArray.from_arrays(parts, fields=list(kind), mask=lost) if parts else array
+    if arrow.types.is_dictionary(kind):
+        return arrow.DictionaryArray.from_arrays(
+            _exact(array.indices, kind.index_type), array.dictionary, ordered=kind.ordered
+        )
     if len(array) and not array.null_count and (cut := _CUT.get(str(kind)) or _fixed_width(kind)):
         return arrow.Array.from_buffers(kind, len(array), [None, *cut(array)])
     return array.take(arrow.array(np.arange(len(array))))

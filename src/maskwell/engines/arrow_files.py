@@ -5,6 +5,7 @@ Arrow's stream format is read too.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
@@ -14,8 +15,10 @@ from maskwell.engines.arrow_arrays import (
     check_rows,
     check_schema,
     check_unpacked,
+    coming_schema,
     exact_batch,
     file_errors,
+    first_used,
     in_schema,
     require,
     schema_without_views,
@@ -35,7 +38,7 @@ class ParquetSource:
 
     style = None
 
-    def __init__(self, path: str, coded: Sequence[str]) -> None:
+    def __init__(self, path: str, coded: Sequence[str], *, copied: bool = False) -> None:
         self._path, parquet = path, require("pyarrow.parquet")
         if path == "-":
             raise DataFileError("Parquet cannot be read from standard input", hint="give the path of the file")
@@ -49,17 +52,26 @@ class ParquetSource:
             check_rows(about.num_rows, self._size, path)
             for i in range(about.num_row_groups):
                 check_unpacked(about.row_group(i).total_byte_size, self._size, path)
-            leaves = {about.schema.column(i).path for i in range(about.num_columns)}
+            leaves = [about.schema.column(i).path for i in range(about.num_columns)]
+            kept = [name for i, name in enumerate(leaves) if name in coded or (copied and self._is_coded(about, i))]
             # Texts of coded columns stay dictionaries; pages are read when they are needed, not whole row groups.
             self._file = parquet.ParquetFile(
                 stored,
                 metadata=about,
-                read_dictionary=[name for name in coded if name in leaves],
+                read_dictionary=kept,
                 pre_buffer=False,
                 buffer_size=READ_BYTES,
                 page_checksum_verification=True,
             )
         self._stored, self._rows, self._seen = stored, about.num_rows, 0
+
+    def _is_coded(self, about: Any, place: int) -> bool:
+        """Whether a column of texts is stored as places in dictionaries: as texts, each takes more than four bytes."""
+        column = about.schema.column(place)
+        if "." in column.path or str(self.schema.field(column.path).type) not in ("string", "large_string"):
+            return False
+        groups = [about.row_group(i).column(place) for i in range(about.num_row_groups)]
+        return all(group.total_uncompressed_size < 3 * group.num_values for group in groups)
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
@@ -99,45 +111,84 @@ class ParquetSource:
 
 
 class ParquetSink:
-    """Writes rows as Parquet."""
+    """Writes rows as Parquet.
+
+    A column of texts may come as a dictionary of them: Parquet keeps most texts so, and writing the places is several
+    times faster than looking up each text again. The file is the same as if texts had come: of each row group, the
+    dictionary holds what is in its rows, in their order.
+    """
 
     def __init__(self, file: BinaryIO, schema: Any) -> None:
-        self._schema, self._rows, self._bytes = schema_without_views(schema), 0, 0
+        self._file, self._schema, self._rows, self._bytes = file, schema_without_views(schema), 0, 0
         self._waiting: list[Any] = []
-        with file_errors("write", "the output"):
-            self._writer = require("pyarrow.parquet").ParquetWriter(file, self._schema)
+        self._writer: Any = None
 
     def write(self, batch: Any) -> None:
         """Add rows."""
         with file_errors("write", "the output"):
-            batch = exact_batch(batch, self._schema)
+            coming = coming_schema(batch.schema, self._schema) if _takes_dictionaries() else self._schema
+            batch = exact_batch(batch, coming)
         self._waiting.append(batch)
-        self._rows, self._bytes = self._rows + len(batch), self._bytes + batch.nbytes
+        self._rows, self._bytes = self._rows + len(batch), self._bytes + _bytes_of(batch)
         if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
             self._flush()
-
-    def _flush(self) -> None:
-        with file_errors("write", "the output"):
-            self._writer.write_table(require().Table.from_batches(self._waiting, self._schema))
-        self._waiting, self._rows, self._bytes = [], 0, 0
 
     def close(self) -> None:
         """Write what is left; the file itself stays open."""
         if self._waiting:
             self._flush()
         with file_errors("write", "the output"):
-            self._writer.close()
+            self._started(self._schema).close()
 
     def abandon(self) -> None:
         """Give up: the file will be thrown away."""
-        with suppress(Exception):
-            self._writer.close()
-        self._writer.is_open = False  # or it would try again, on a closed file, when it is collected
+        if self._writer is not None:
+            with suppress(Exception):
+                self._writer.close()
+            self._writer.is_open = False  # or it would try again, on a closed file, when it is collected
+
+    def _flush(self) -> None:
+        with file_errors("write", "the output"):
+            table = require().Table.from_batches(self._waiting).unify_dictionaries()
+            columns = [
+                column if column.type == field.type else first_used(column.combine_chunks())
+                for column, field in zip(table.columns, self._schema, strict=True)
+            ]
+            self._started(table.schema).write_table(require().table(columns, schema=table.schema))
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+    def _started(self, coming: Any) -> Any:
+        """The writer; it takes columns as they come, and the file says what the schema of the sink says."""
+        if self._writer is None:
+            as_given = coming.equals(self._schema)
+            self._writer = require("pyarrow.parquet").ParquetWriter(self._file, coming, store_schema=as_given)
+            if not as_given:
+                stored = base64.b64encode(self._schema.serialize())
+                self._writer.add_key_value_metadata({**(self._schema.metadata or {}), b"ARROW:schema": stored})
+        return self._writer
 
 
-def open_parquet_source(path: str, ending: str, *, coded: Coded, exact: bool) -> ParquetSource:  # noqa: ARG001
+def _bytes_of(batch: Any) -> int:
+    """Bytes of the rows; how long a dictionary is does not count, since it depends on how the input was cut."""
+    is_dictionary = require().types.is_dictionary
+    return sum((one.indices if is_dictionary(one.type) else one).nbytes for one in batch.columns)
+
+
+def _takes_dictionaries() -> bool:
+    """Whether Parquet can be written from dictionaries while the file says texts; older versions of pyarrow cannot."""
+    return hasattr(require("pyarrow.parquet").ParquetWriter, "add_key_value_metadata")
+
+
+def open_parquet_source(
+    path: str,
+    ending: str,  # noqa: ARG001
+    *,
+    coded: Coded,
+    exact: bool,  # noqa: ARG001
+    copied: bool,
+) -> ParquetSource:
     """Open a Parquet file for reading."""
-    return ParquetSource(path, list(coded))
+    return ParquetSource(path, list(coded), copied=copied)
 
 
 def open_parquet_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> ParquetSink:  # noqa: ARG001
@@ -240,7 +291,7 @@ class IpcSink:
             self._writer.close()
 
 
-def open_ipc_source(path: str, ending: str, *, coded: Coded, exact: bool) -> IpcSource:  # noqa: ARG001
+def open_ipc_source(path: str, ending: str, *, coded: Coded, exact: bool, copied: bool) -> IpcSource:  # noqa: ARG001
     """Open an Arrow file for reading."""
     return IpcSource(path)
 
@@ -250,5 +301,5 @@ def open_ipc_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> Ip
     return IpcSink(file, schema)
 
 
-PARQUET = Engine(open_parquet_source, open_parquet_sink, holds_bytes=True)
+PARQUET = Engine(open_parquet_source, open_parquet_sink, holds_bytes=True, takes_dictionaries=True)
 IPC = Engine(open_ipc_source, open_ipc_sink, holds_bytes=True)

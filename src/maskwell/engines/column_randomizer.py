@@ -19,8 +19,10 @@ from maskwell.designs.design import Design
 from maskwell.designs.kronecker import product_of
 from maskwell.engines.arrow_arrays import (
     BASKETS,
+    coming_schema,
     describe,
     described,
+    in_schema,
     masks_from_bits,
     require,
     texts_from_bits,
@@ -30,7 +32,7 @@ from maskwell.engines.assignments import Assignment, check_assignments, expected
 from maskwell.engines.basket_reader import BasketCoder
 from maskwell.engines.column_codes import CategoryCoder, Problems, common_rows, joint_codes, raise_first, separate_codes
 from maskwell.engines.column_tables import TableInMemory
-from maskwell.engines.row_batches import PIECE_BYTES, EvenRows, Progress, RowPass
+from maskwell.engines.row_batches import PIECE_BYTES, EvenRows, Progress, RowPass, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
     ending_of,
@@ -42,6 +44,9 @@ from maskwell.engines.row_sources import (
     rows_of_cells,
 )
 from maskwell.errors import DataFileError, ParameterError
+
+MOST_CODED = 1 << 12
+"""Labels of a dictionary that is handed to a sink: few enough that each piece of the rows may hold all of them."""
 
 MOST_AXES = 32
 """Factors of a product that draw from one number for each row: NumPy before version 2 takes no more axes."""
@@ -142,14 +147,16 @@ def randomize_file(
     for assignment in assignments:
         _check_one_column_each(assignment)
     check_option("sets", sets, SETS)
-    texts_only = sets == "texts" or not engine_of(output).holds_bytes
+    engine = engine_of(output)
+    texts_only, coded_texts = sets == "texts" or not engine.holds_bytes, engine.takes_dictionaries
     check_output(output, force=force, inputs=[path, *inputs])
     draws = SECURE if random is None else random
     same_kind = ending_of(path) == ending_of(output)
-    with open_source(path, coded=expected_categories(assignments, reports=False), exact=same_kind) as source:
+    expected = expected_categories(assignments, reports=False)
+    with open_source(path, coded=expected, exact=same_kind, copied=coded_texts) as source:
         columns: list[ColumnRandomizer | BasketRandomizer] = [
             (ColumnRandomizer if a.baskets is None else BasketRandomizer)(
-                a, source.schema, path, draws, missing=missing, texts_only=texts_only
+                a, source.schema, path, draws, missing=missing, texts_only=texts_only, coded_texts=coded_texts
             )
             for a in assignments
         ]
@@ -161,15 +168,16 @@ def randomize_file(
         with (
             atomic_file(output, force=force, inputs=[path, *inputs], like=path) as file,
             open_sink(file, output, schema, style=source.style) as sink,
+            in_background(sink) as behind,
         ):
-            even = EvenRows(sink, at_once)
+            target = EvenRows(behind, at_once) if engine.shows_cuts else behind
             for batch in rows:
-                changed = _randomize_batch(batch, columns, schema, rows.rows)
+                changed = _randomize_batch(batch, columns, schema, rows.rows, coded_texts=coded_texts)
                 if changed is not None:
-                    even.write(changed)
+                    target.write(changed)
                     written += len(changed)
             raise_first((problems for column in columns for problems in column.problems), rows.rows)
-            even.finish()
+            target.finish()
         lost = lost_in(source.style, output)
     summary = {n: s for c in columns for n, s in c.summary().items()}
     return Randomized(written, rows.rows - written, summary, output, _parity_joint(assignments), lost)
@@ -181,7 +189,14 @@ def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
     return None if len(leaves) == 1 else product_of(leaf.parity_exact() for leaf in leaves)
 
 
-def _randomize_batch(batch: Any, columns: Sequence[ColumnRandomizer | BasketRandomizer], schema: Any, row: int) -> Any:
+def _randomize_batch(
+    batch: Any,
+    columns: Sequence[ColumnRandomizer | BasketRandomizer],
+    schema: Any,
+    row: int,
+    *,
+    coded_texts: bool,
+) -> Any:
     """The batch with reports in place of the truth; None once any column has met a value it cannot use."""
     arrow = require()
     encoded = [column.encode(batch, row) for column in columns]
@@ -194,8 +209,8 @@ def _randomize_batch(batch: Any, columns: Sequence[ColumnRandomizer | BasketRand
         drawn = column.draw([next(remaining) for _ in column.positions])
         for position, array in zip(column.positions, drawn, strict=True):
             arrays[position] = array
-    arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)]
-    return arrow.RecordBatch.from_arrays(arrays, schema=schema)
+    changed = arrow.RecordBatch.from_arrays(arrays, schema.names)
+    return in_schema(changed, coming_schema(changed.schema, schema) if coded_texts else schema)
 
 
 def _check_one_column_each(assignment: Assignment) -> None:
@@ -220,8 +235,10 @@ class ColumnRandomizer:
         *,
         missing: str = "error",
         texts_only: bool,
+        coded_texts: bool = False,
     ) -> None:
         self._names, self._leaves, self._texts_only = assignment.columns, assignment.leaves, texts_only
+        self._coded_texts = coded_texts
         self.positions = [find_column(schema, name, path) for name in self._names]
         self._fields = [schema.field(position) for position in self.positions]
         for name, field in zip(self._names, self._fields, strict=True):
@@ -259,7 +276,16 @@ class ColumnRandomizer:
         parts, arrow = self._sampler.sample(codes), require()
         if parts[0].encoding == "bits":
             return [_set_array(parts[0], texts_only=self._texts_only)]
-        return [labels.take(arrow.array(part.data)) for labels, part in zip(self._labels, parts, strict=True)]
+        return [
+            self._labelled(labels, arrow.array(part.data)) for labels, part in zip(self._labels, parts, strict=True)
+        ]
+
+    def _labelled(self, labels: Any, codes: Any) -> Any:
+        """Labels of the reports; few of them stay a dictionary for sinks that take one."""
+        arrow = require()
+        if self._coded_texts and len(labels) <= MOST_CODED and arrow.types.is_string(labels.type):
+            return arrow.DictionaryArray.from_arrays(codes, labels)
+        return labels.take(codes)
 
     def summary(self) -> dict[str, RandomizedColumn]:
         """What happened to each column."""
@@ -332,6 +358,7 @@ class BasketRandomizer:
         *,
         missing: str = "error",
         texts_only: bool,
+        coded_texts: bool = False,  # noqa: ARG002 - baskets are bytes, or texts that hardly repeat
     ) -> None:
         self._items, self._name, self._texts_only = basket_items(assignment), assignment.columns[0], texts_only
         self.positions = [find_column(schema, self._name, path, BASKETS)]

@@ -228,7 +228,7 @@ class LabelledSink:
         _WRITERS[self._ending](frame, path, {name: about for name, (_, about) in columns.items()}, self._labels)
 
 
-def open_source(path: str, ending: str, *, coded: Coded, exact: bool) -> LabelledSource:
+def open_source(path: str, ending: str, *, coded: Coded, exact: bool, copied: bool) -> LabelledSource:  # noqa: ARG001
     """Open an SPSS, Stata or SAS file for reading."""
     return LabelledSource(path, ending, coded, exact=exact)
 

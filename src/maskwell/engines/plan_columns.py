@@ -15,7 +15,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, check_inclusion, check_weights
 from maskwell.core.groups import Factor
 from maskwell.core.labels import plain
-from maskwell.engines.arrow_arrays import column_errors, missing_rows, require
+from maskwell.engines.arrow_arrays import column_errors, first_used, missing_rows, require
 from maskwell.engines.column_codes import (
     NEEDED,
     check_no_missing,
@@ -187,12 +187,17 @@ class PlanReader:
         return values
 
     def _domains(self, columns: Mapping[str, Any], row: int) -> dict[str, Factor]:
-        parts = [labels_of(columns[name], name, row, NO_DOMAIN) for name in self._plan.by]
+        parts = [labels_of(_borne_values(columns[name]), name, row, NO_DOMAIN) for name in self._plan.by]
         return {"domain": _crossed(parts)} if parts else {}
 
 
 def _borne(factors: Iterable[Factor]) -> set[Any]:
     return {label for factor in factors for label in factor.labels[np.unique(factor.codes)].tolist()}
+
+
+def _borne_values(column: Any) -> Any:
+    """A column without values in its dictionary that no row bears: they are no domains."""
+    return first_used(column) if require().types.is_dictionary(column.type) else column
 
 
 def _crossed(parts: Sequence[Factor]) -> Factor:

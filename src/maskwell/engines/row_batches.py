@@ -94,6 +94,9 @@ class EvenRows:
 
     def write(self, batch: Any) -> None:
         """Add rows."""
+        if not self._waiting and len(batch) == self._rows and batch.nbytes < MOST_TEXT:
+            self._sink.write(batch)
+            return
         self._waiting.append(batch)
         self._count, self._bytes = self._count + len(batch), self._bytes + batch.nbytes
         while self._count >= (rows := min(self._rows, self._rows_of_long_texts())):

@@ -79,12 +79,13 @@ class Sink(Protocol):
 class OpensSource(Protocol):
     """How an engine opens a file for reading."""
 
-    def __call__(self, path: str, ending: str, *, coded: Coded, exact: bool) -> Source:
+    def __call__(self, path: str, ending: str, *, coded: Coded, exact: bool, copied: bool) -> Source:
         """Open a file for reading.
 
         The columns ``coded`` may come as dictionaries, whatever their type, and as labels of their values where the
         categories that are looked for are labels (None: wherever there are labels). ``exact`` says that the rows go
-        into a file of the same kind, so that dates and missing codes may come as they are stored.
+        into a file of the same kind, so that dates and missing codes may come as they are stored. ``copied`` says that
+        all columns of texts may come as dictionaries, where that is how they are stored: they are only copied.
         """
 
 
@@ -109,6 +110,10 @@ class Engine:
         Whether it can hold bytes; set reports are written as texts of 0 and 1 otherwise.
     holds_codes
         Whether it holds codes and tells their labels, as the files of SPSS, Stata and SAS do.
+    shows_cuts
+        Whether a file tells in which pieces its rows were handed to the sink.
+    takes_dictionaries
+        Whether its sink takes a column of texts also as a dictionary of them, and writes the same file.
     """
 
     open_source: OpensSource
@@ -116,6 +121,8 @@ class Engine:
     texts_only: bool = False
     holds_bytes: bool = False
     holds_codes: bool = False
+    shows_cuts: bool = True
+    takes_dictionaries: bool = False
 
 
 def _delimited() -> Engine:
@@ -142,11 +149,11 @@ def _labelled() -> Engine:
     return LABELLED
 
 
+COMPRESSED = (".gz", ".bz2", ".zst")
+"""Endings behind those of text files."""
+
 ENGINES: Mapping[str, Callable[[], Engine]] = {
-    ".csv": _delimited,
-    ".csv.gz": _delimited,
-    ".tsv": _delimited,
-    ".tsv.gz": _delimited,
+    **{kind + packed: _delimited for kind in (".csv", ".tsv") for packed in ("", *COMPRESSED)},
     ".parquet": _parquet,
     ".arrow": _ipc,
     ".sav": _labelled,
@@ -184,8 +191,10 @@ def engine_of(path: str) -> Engine:
 
 
 @contextmanager
-def open_source(path: str | MemoryTable, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
-    """Open a file of any known kind, or a table in memory; ``coded`` and ``exact`` as in :class:`OpensSource`."""
+def open_source(
+    path: str | MemoryTable, *, coded: Sequence[str] | Coded = (), exact: bool = False, copied: bool = False
+) -> Iterator[Source]:
+    """Open a file of any known kind, or a table in memory; the other arguments are those of :class:`OpensSource`."""
     if isinstance(path, MemoryTable):
         yield path.rows
         return
@@ -195,7 +204,7 @@ def open_source(path: str | MemoryTable, *, coded: Sequence[str] | Coded = (), e
     if path != "-" and Path(path).stat().st_size == 0:
         raise DataFileError(f"{path} is empty", hint="give a file with at least one row", path=path)
     expected = coded if isinstance(coded, Mapping) else dict.fromkeys(coded)
-    source = engine.open_source(path, ending_of(path), coded=expected, exact=exact)
+    source = engine.open_source(path, ending_of(path), coded=expected, exact=exact, copied=copied)
     try:
         yield source
     finally:
