@@ -38,6 +38,9 @@ except ImportError:  # on Windows nothing tells whether a file is still being wr
     locks = None
 
 
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where there is no room."""
+
 TRIES = 10
 OWNER_ONLY = 0o600
 _HERE = -100  # AT_FDCWD: paths start from the working folder
@@ -52,7 +55,7 @@ def atomic_file(
     *,
     force: bool = False,
     inputs: Sequence[str] = (),
-    like: str | None = None,
+    like: str | Sequence[str] | None = None,
     mode: int = 0o666,
     again: str = "--force",
 ) -> Iterator[BinaryIO]:
@@ -67,7 +70,7 @@ def atomic_file(
     inputs
         Files that must not be replaced in any case, because they are being read.
     like
-        The file that the rows come from: nobody may read the new one who may not read this one.
+        The files that the rows come from: nobody may read the new one who may not read all of these.
     mode
         The most that others may do with it.
     again
@@ -83,7 +86,7 @@ def atomic_files(
     *,
     force: bool = False,
     inputs: Sequence[str] = (),
-    like: str | None = None,
+    like: str | Sequence[str] | None = None,
     mode: int = 0o666,
     again: str = "--force",
 ) -> Iterator[list[BinaryIO]]:
@@ -289,7 +292,7 @@ def _exists(path: str | Path, again: str) -> DataFileError:
 
 def _cannot_write(path: str, error: OSError) -> DataFileError:
     hint = "choose a place where files may be written"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if error.errno in FULL_DISK:
         hint = "make room, or choose another place; nothing was written"
     if error.errno == errno.ENXIO:
         hint = "start the program that reads first, or give the name of a file"
@@ -314,7 +317,7 @@ class _Spool:
     path: str | Path
     file: BinaryIO
 
-    def settle(self, like: str | None, mode: int) -> None:
+    def settle(self, like: str | Sequence[str] | None, mode: int) -> None:
         self.file.seek(0)
 
     def finish(self, *, force: bool, again: str) -> None:
@@ -337,7 +340,7 @@ class _Partial:
     target: Path
     file: BinaryIO
 
-    def settle(self, like: str | None, mode: int) -> None:
+    def settle(self, like: str | Sequence[str] | None, mode: int) -> None:
         self.file.flush()
         _open_up(self.file, self.target, like, mode)
         os.fsync(self.file.fileno())
@@ -414,12 +417,13 @@ def _without_waiting(path: str, flags: int) -> int:  # noqa: ARG001 - nothing is
     return os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
 
 
-def _open_up(file: BinaryIO, target: Path, like: str | None, most: int) -> None:
+def _open_up(file: BinaryIO, target: Path, like: str | Sequence[str] | None, most: int) -> None:
     """Permissions of the finished file: no more than the umask, the file that it replaces and the input leave."""
     if not hasattr(os, "fchmod"):
         return
     mode, group = allowed_mode(most) | most & OWNER_ONLY, os.fstat(file.fileno()).st_gid
-    for status in (_status(target), None if like is None else _status(like)):
+    sources = [like] if isinstance(like, str) else like or []
+    for status in (_status(target), *map(_status, sources)):
         if status is not None:
             mode &= status.st_mode | OWNER_ONLY
             mode &= 0o666 if status.st_gid == group else 0o606  # what one group may read is not for another

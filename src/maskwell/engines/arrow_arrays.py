@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfoNotFoundError
 import numpy as np
 
 from maskwell.core.arguments import Array, Bits
+from maskwell.core.atomic import FULL_DISK
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.core.report_data import bytes_of, masks_of_characters, masks_of_width, missing_reports, split_sets
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError, WrongTypeError
@@ -64,6 +65,8 @@ def file_errors(what: str, path: str) -> Iterator[None]:
         ArithmeticError,
         MemoryError,
     ) as error:
+        if isinstance(error, OSError) and what == "write" and error.errno in FULL_DISK:
+            raise  # whoever opened the output knows its name
         raise DataFileError(
             f"cannot {what} {path}: {reason_of(error, what)}",
             hint=_hint(error, what),

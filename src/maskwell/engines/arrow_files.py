@@ -6,6 +6,7 @@ Arrow's stream format is read too.
 from __future__ import annotations
 
 import base64
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
@@ -202,6 +203,28 @@ MAGIC = b"ARROW1"
 """How a file begins that is not a stream."""
 
 
+class _StandardInput:
+    """A stream of Arrow on standard input: it can be read once, and its size is what came so far."""
+
+    def __init__(self) -> None:
+        self._read = 0
+        self.closed = False
+        self.stream = require("pyarrow.ipc").open_stream(require().PythonFile(self, "r"))
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        data = bytes(sys.stdin.buffer.read(size))
+        self._read += len(data)
+        return data
+
+    def size(self) -> int:
+        """How many bytes came."""
+        return self._read
+
+    def close(self) -> None:
+        """Standard input stays open."""
+
+
 class IpcSource:
     """Rows of an Arrow file, one stored batch after another.
 
@@ -213,16 +236,16 @@ class IpcSource:
 
     def __init__(self, path: str) -> None:
         self._path, self._done = path, 0.0
-        if path == "-":
-            raise DataFileError("Arrow files cannot be read from standard input", hint="give the path of the file")
         with file_errors("read", path):
-            self._file = require().OSFile(path)
+            self._file = _StandardInput() if path == "-" else require().OSFile(path)
             stored = self._open().schema
             check_schema(stored, path)
             self.schema = schema_without_views(stored)
 
     def _open(self, only: Sequence[int] | None = None) -> Any:
         ipc = require("pyarrow.ipc")
+        if isinstance(self._file, _StandardInput):
+            return self._file.stream
         self._file.seek(0)
         is_stream = self._file.read(len(MAGIC)) != MAGIC
         self._file.seek(0)
@@ -233,11 +256,10 @@ class IpcSource:
         """The rows, as Arrow record batches."""
         places = range(len(self.schema)) if only is None else sorted(only)
         schema = require().schema([self.schema.field(place) for place in places], metadata=self.schema.metadata)
-        with file_errors("read", self._path):
-            stored, size = self._stored_batches([*places]), self._file.size()
+        stored = self._stored_batches([*places])
         while True:
             with file_errors("read", self._path):
-                batch = next(stored, None)
+                batch, size = next(stored, None), self._file.size()
             if batch is None:
                 return
             check_rows(len(batch), size, self._path)
@@ -250,6 +272,9 @@ class IpcSource:
 
     def _stored_batches(self, only: Sequence[int]) -> Iterator[Any]:
         reader = self._open(only)
+        if isinstance(self._file, _StandardInput):
+            yield from (batch.select(only) for batch in reader)
+            return
         if not hasattr(reader, "num_record_batches"):
             yield from reader
             return

@@ -32,6 +32,7 @@ from maskwell.engines.assignments import Assignment, check_assignments, expected
 from maskwell.engines.basket_reader import BasketCoder
 from maskwell.engines.column_codes import CategoryCoder, Problems, common_rows, joint_codes, raise_first, separate_codes
 from maskwell.engines.column_tables import TableInMemory
+from maskwell.engines.file_parts import check_outside, input_files
 from maskwell.engines.row_batches import PIECE_BYTES, EvenRows, Progress, RowPass, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
@@ -122,7 +123,8 @@ def randomize_file(
     Parameters
     ----------
     path, output
-        Files whose ending tells their kind; ``-`` is CSV on standard input or output.
+        Files whose ending tells their kind; ``-`` is CSV on standard input or output. The input may be a folder of
+        files of one kind, with partitions, or a pattern such as ``part-*.csv``.
     assignments
         Which design for which column.
     random
@@ -149,7 +151,9 @@ def randomize_file(
     check_option("sets", sets, SETS)
     engine = engine_of(output)
     texts_only, coded_texts = sets == "texts" or not engine.holds_bytes, engine.takes_dictionaries
-    check_output(output, force=force, inputs=[path, *inputs])
+    files = input_files(path)
+    check_output(output, force=force, inputs=[path, *files, *inputs])
+    check_outside(output, path)
     draws = SECURE if random is None else random
     same_kind = ending_of(path) == ending_of(output)
     expected = expected_categories(assignments, reports=False)
@@ -166,7 +170,7 @@ def randomize_file(
         at_once = min(rows_of_cells(len(schema)), *(column.rows_at_once for column in columns))
         rows, written = RowPass(source, path, rows_at_once=at_once, progress=progress), 0
         with (
-            atomic_file(output, force=force, inputs=[path, *inputs], like=path) as file,
+            atomic_file(output, force=force, inputs=[*files, *inputs], like=files) as file,
             open_sink(file, output, schema, style=source.style) as sink,
             in_background(sink) as behind,
         ):
@@ -358,7 +362,7 @@ class BasketRandomizer:
         *,
         missing: str = "error",
         texts_only: bool,
-        coded_texts: bool = False,  # noqa: ARG002 - baskets are bytes, or texts that hardly repeat
+        coded_texts: bool = False,
     ) -> None:
         self._items, self._name, self._texts_only = basket_items(assignment), assignment.columns[0], texts_only
         self.positions = [find_column(schema, self._name, path, BASKETS)]

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -204,8 +204,9 @@ class DelimitedSink:
 
     def abandon(self) -> None:
         """Give up: the file will be thrown away."""
-        with suppress(Exception):
-            self.close()
+        if isinstance(self._file, EvenBytes):
+            with suppress(Exception):
+                self._file.abandon()
 
     def _plain_lines(self, columns: list[Any]) -> Any:
         """The lines where no value needs quotes, None where one does."""
@@ -286,32 +287,46 @@ def _uncompressed(raw: BinaryIO, ending: str) -> Any:
 
 def _compressed(file: BinaryIO, ending: str) -> Any:
     """Where the bytes of a file go; no name and no time is added, so that equal rows make equal files."""
+    behind = _Behind(file)
     if ending.endswith(".gz"):
-        return EvenBytes(gzip.GzipFile("", "wb", 1, file, mtime=0))  # level 9 is ten times slower
+        return EvenBytes(
+            gzip.GzipFile("", "wb", 1, cast(BinaryIO, behind), mtime=0), behind
+        )  # level 9: ten times slower
     if ending.endswith(".bz2"):
-        return EvenBytes(bz2.BZ2File(file, "wb"))
+        return EvenBytes(bz2.BZ2File(cast(BinaryIO, behind), "wb"), behind)
     if ending.endswith(".zst"):
-        return EvenBytes(require().CompressedOutputStream(require().PythonFile(_StaysOpen(file), "w"), "zstd"))
+        return EvenBytes(require().CompressedOutputStream(require().PythonFile(behind, "w"), "zstd"), behind)
     return file
 
 
-class _StaysOpen:
-    """A file that others write into and would close."""
+class _Behind:
+    """The file behind a compressor, which stays open; once it is given up, nothing more is written to it."""
 
     closed = False
 
     def __init__(self, file: BinaryIO) -> None:
-        self.write, self.flush = file.write, file.flush
+        self._file: BinaryIO | None = file
+
+    def write(self, data: Any) -> int:
+        """Add bytes."""
+        return len(data) if self._file is None else self._file.write(data)
+
+    def flush(self) -> None:
+        """Hand on what waits."""
 
     def close(self) -> None:
         """Leave it open."""
+
+    def abandon(self) -> None:
+        """Take no more."""
+        self._file = None
 
 
 class EvenBytes:
     """Hands bytes to a compressor in pieces of one length: what it makes of them must not tell how they came."""
 
-    def __init__(self, file: Any) -> None:
-        self._file, self._held = file, bytearray()
+    def __init__(self, file: Any, behind: _Behind) -> None:
+        self._file, self._behind, self._held = file, behind, bytearray()
 
     def write(self, data: Any) -> None:
         """Add bytes."""
@@ -324,6 +339,11 @@ class EvenBytes:
     def close(self) -> None:
         """Write what is left, and end the compressed data."""
         self._file.write(bytes(self._held))
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Give up: what the compressor still writes goes nowhere."""
+        self._behind.abandon()
         self._file.close()
 
 

@@ -8,6 +8,7 @@ table.
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any, BinaryIO, Protocol, TypeAlias
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, fault_of, listed
 from maskwell.engines.arrow_arrays import VALUES, arrow_values, check_column_type, reason_of, require, validated_values
+from maskwell.engines.file_parts import FileRows, is_several, parts_of
 from maskwell.errors import DataFileError, WrongTypeError
 
 Coded: TypeAlias = Mapping[str, Categories | None]
@@ -163,12 +165,17 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
 }
 """The engine of each ending of a file name, loaded when it is called."""
 
+_OTHERS = [ending for ending in ENGINES if not ending.startswith((".csv", ".tsv"))]
+KNOWN = f"known endings: .csv .tsv (or {' '.join(COMPRESSED)}) {' '.join(_OTHERS)}"
+
 LONG_NAME = 200
 """A longer name is not compared with those there are: that takes long, and helps nobody."""
 
 
 def ending_of(path: str) -> str:
     """The ending that tells what a file is; ``-`` stands for CSV on standard input or output.
+
+    A folder may have the ending of its files, as Spark writes them; if not, the first of its files tells.
 
     >>> ending_of("answers.csv.gz"), ending_of("Answers.PARQUET"), ending_of("-")
     ('.csv.gz', '.parquet', '.csv')
@@ -179,10 +186,11 @@ def ending_of(path: str) -> str:
     for ending in sorted(ENGINES, key=len, reverse=True):
         if name.endswith(ending):
             return ending
-    known = f"known endings: {' '.join(ENGINES)}"
+    if is_several(path):
+        return ending_of(parts_of(path)[0].path)
     if ending := Path(name).suffix:
-        raise DataFileError(f"{path}: the ending {ending} is not known", hint=f"use CSV; {known}", path=path)
-    raise DataFileError(f"{path} has no ending that tells what it is", hint=known, path=path)
+        raise DataFileError(f"{path}: the ending {ending} is not known", hint=f"use CSV; {KNOWN}", path=path)
+    raise DataFileError(f"{path} has no ending that tells what it is", hint=KNOWN, path=path)
 
 
 def engine_of(path: str) -> Engine:
@@ -198,23 +206,62 @@ def open_source(
     if isinstance(path, MemoryTable):
         yield path.rows
         return
-    engine = engine_of(path)
-    if path != "-" and not Path(path).is_file():
-        raise _no_file(path)
-    if path != "-" and Path(path).stat().st_size == 0:
-        raise DataFileError(f"{path} is empty", hint="give a file with at least one row", path=path)
-    expected = coded if isinstance(coded, Mapping) else dict.fromkeys(coded)
-    source = engine.open_source(path, ending_of(path), coded=expected, exact=exact, copied=copied)
+    ending, engine, expected = ending_of(path), _ipc() if _is_arrow_stream(path) else engine_of(path), coded
+    if not isinstance(expected, Mapping):
+        expected = dict.fromkeys(expected)
+
+    def open_part(file: str) -> Source:
+        _check_part(file, ending, path)
+        return engine.open_source(file, ending, coded=expected, exact=exact, copied=copied)
+
+    parts = parts_of(path)
+    if len(parts) > 1 and engine.holds_codes:
+        raise DataFileError(
+            f"{path}: several {ending} files, each with labels of its own, are not read as one",
+            hint="give one file, or save them as Parquet or CSV",
+            path=path,
+        )
+    rows = FileRows(parts, open_part, coded=expected, copied=copied)
     try:
-        yield source
+        with rows.row_errors():
+            yield rows
     finally:
-        source.close()
+        rows.close()
+
+
+def _is_arrow_stream(path: str) -> bool:
+    """Whether standard input begins as a stream of Arrow does, and no text."""
+    peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+    if path != "-" or peek is None:
+        return False
+    try:
+        start = bytes(peek(len(_STREAM))[: len(_STREAM)])
+    except (OSError, ValueError):  # whoever reads says what is wrong
+        return False
+    return bool(start) and _STREAM.startswith(start)
+
+
+_STREAM = b"\xff\xff\xff\xff"
+
+
+def _check_part(file: str, ending: str, path: str) -> None:
+    """Raise for what is no file with rows in it, or is of another kind than the rest of its folder."""
+    if file == "-":
+        return
+    if not Path(file).is_file():
+        raise _no_file(file)
+    if not file.lower().endswith(ending):
+        raise DataFileError(
+            f"{path} holds {file}, which is no {ending} file",
+            hint="keep files of one kind in a folder, or name them by a pattern: 'data/*.csv'",
+            path=file,
+        )
+    if Path(file).stat().st_size == 0:
+        raise DataFileError(f"{file} is empty", hint="give a file with at least one row", path=file)
 
 
 def _no_file(path: str) -> DataFileError:
     place, hint = Path(path), "give the path of a data file"
-    if place.is_dir():
-        return DataFileError(f"{path} is a folder", hint=hint, path=path)
     if place.exists():
         hint = "CSV from a pipe is read with - in place of the path"
         return DataFileError(f"{path} is a pipe or a device, not a file", hint=hint, path=path)

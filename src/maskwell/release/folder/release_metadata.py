@@ -26,6 +26,7 @@ from xml.etree import ElementTree as ET
 from maskwell.core.labels import texts
 from maskwell.core.phrases import Printed, in_spreadsheet, is_formula, visible_lines
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
+from maskwell.engines.row_sources import COMPRESSED
 from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ def _form(name: str) -> dict[str, Any]:
         ending = Path(name).suffix
         return {"format": ending.lstrip("."), "mediatype": MEDIA.get(ending, "application/octet-stream")}
     form, media, delimiter = delimited
-    packed = {"compression": "gz"} if name.endswith(".gz") else {}
+    packed = {"compression": Path(name).suffix[1:]} if name.endswith(COMPRESSED) else {}
     return {
         "format": form,
         "mediatype": media,
@@ -245,7 +246,7 @@ def _form(name: str) -> dict[str, Any]:
 
 
 def _delimited(name: str) -> tuple[str, str, str] | None:
-    return DELIMITED.get(Path(name.removesuffix(".gz")).suffix)
+    return DELIMITED.get(Path(Path(name).stem if name.endswith(COMPRESSED) else name).suffix)
 
 
 def _slug(text: str) -> str:

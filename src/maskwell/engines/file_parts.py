@@ -1,0 +1,305 @@
+"""The files behind a path, read as one: a single file, those of a folder with its partitions, or those of a pattern.
+
+Folders are read as Spark and Hive write them: names that begin with ``_`` or ``.`` are passed over, and a folder
+``year=2025`` gives its files a column ``year``. All files have the same columns. A file that somebody changes while it
+is read is refused, since nobody could tell what was read.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from maskwell.core.phrases import shorten
+from maskwell.engines.arrow_arrays import describe, require
+from maskwell.errors import DataFileError, MaskwellError
+
+if TYPE_CHECKING:
+    from maskwell.engines.row_sources import Source
+
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The partition of rows without a value."""
+
+SAME_COLUMNS = "write all files with the same columns, of the same types, in the same order"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file, its name within the folder that is read, and what the folders on the way tell of its rows."""
+
+    path: str
+    name: str
+    keys: tuple[tuple[str, str | None], ...] = ()
+
+
+def is_several(path: str) -> bool:
+    """Whether a path names a folder, or files by a pattern.
+
+    >>> is_several("part-*.csv"), is_several("answers.csv"), is_several("-")
+    (True, False, False)
+    """
+    if path == "-" or "\0" in path or os.path.isfile(path):  # noqa: PTH113 - False for names that cannot be
+        return False
+    return os.path.isdir(path) or glob.has_magic(path)  # noqa: PTH112
+
+
+def parts_of(path: str) -> list[Part]:
+    """The files of a path, sorted by their names; at least one."""
+    if not is_several(path):
+        return [Part(path, path)]
+    if os.path.isdir(path):  # noqa: PTH112
+        root, files = path, _files_below(path)
+        missing = f"{path} holds no data files", "give a folder with files of one kind, such as .parquet"
+    else:
+        root, files = _fixed_part(path), sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))  # noqa: PTH207
+        missing = f"no file has a name like {path}", "check the pattern; * stands for any letters"
+    if not files:
+        raise DataFileError(missing[0], hint=missing[1], path=path)
+    names = [os.path.relpath(file, root) for file in files]
+    return [Part(file, name, _keys(name)) for file, name in zip(files, names, strict=True)]
+
+
+def input_files(path: str) -> list[str]:
+    """What must not be overwritten while a path is read: its files."""
+    return [part.path for part in parts_of(path)]
+
+
+def check_outside(output: str, path: str) -> None:
+    """Raise for an output within the folder that is read: the next run would read it too."""
+    if output == "-" or not os.path.isdir(path):  # noqa: PTH112
+        return
+    if Path(os.path.realpath(path)) in Path(os.path.realpath(output)).parents:
+        raise DataFileError(
+            f"the output {output} lies in {path}, which is read", hint="write it to another folder", path=output
+        )
+
+
+def _files_below(folder: str) -> list[str]:
+    files: list[str] = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not _is_passed_over(name)]
+        files += [os.path.join(place, name) for name in names if not _is_passed_over(name)]  # noqa: PTH118
+    return sorted(files, key=lambda file: Path(file).parts)
+
+
+def _is_passed_over(name: str) -> bool:
+    return name.startswith(("_", ".")) and "=" not in name
+
+
+def _fixed_part(pattern: str) -> str:
+    """The folder above the first name that is a pattern."""
+    parts = Path(pattern).parts
+    first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+    return str(Path(*parts[:first])) if first else "."
+
+
+def _keys(path: str) -> tuple[tuple[str, str | None], ...]:
+    """What the folders of a file tell.
+
+    >>> _keys("year=2025/town=Bad%20Ems/part-0.csv"), _keys("year=__HIVE_DEFAULT_PARTITION__/part-0.csv")
+    ((('year', '2025'), ('town', 'Bad Ems')), (('year', None),))
+    """
+    pairs = (folder.partition("=") for folder in Path(path).parts[:-1] if "=" in folder.strip("="))
+    return tuple((unquote(name), None if value == NO_VALUE else unquote(value)) for name, _, value in pairs)
+
+
+class FileRows:
+    """The rows of one or several files, one file after the other.
+
+    ``open_part`` opens one of them; the columns ``coded``, or with ``copied`` all, may come as dictionaries.
+    """
+
+    def __init__(
+        self, parts: Sequence[Part], open_part: Callable[[str], Source], *, coded: Collection[str], copied: bool
+    ) -> None:
+        self._parts, self._open_part, self._coded, self._copied = parts, open_part, coded, copied
+        self._sizes = [(_state(part.path) or NOTHING)[2] for part in parts]
+        self._starts: list[int] = []
+        self._seen, self._state = 0, _state(parts[0].path)
+        self._first = self._current = open_part(parts[0].path)
+        self.style = self._first.style
+        self._stored = self._first.schema
+        self._keys = [name for name, _ in parts[0].keys if name not in self._stored.names]
+        self.schema = self._stored
+        for name in self._keys:
+            self.schema = self.schema.append(require().field(name, require().string()))
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        kinds: list[Any] | None = None
+        self._seen, self._starts = 0, []
+        for place, part in enumerate(self._parts):
+            self._starts.append(self._seen)
+            for batch in self._opened(place).batches(self._stored_places(only)):
+                self._seen += len(batch)
+                if self._keys:
+                    batch = self._with_keys(batch, part, only)
+                if len(self._parts) > 1:
+                    kinds = kinds or [column.type for column in batch.columns]
+                    batch = _in_kinds(batch, kinds)
+                yield batch
+            self._check_unchanged(part.path)
+
+    def done(self) -> float | None:
+        """Share of the bytes read so far."""
+        if len(self._parts) == 1:
+            return self._current.done()
+        place, share = max(0, len(self._starts) - 1), self._current.done()
+        total = sum(self._sizes)
+        return min(1.0, (sum(self._sizes[:place]) + self._sizes[place] * (share or 0)) / total) if total else None
+
+    def close(self) -> None:
+        """Give back the files."""
+        self._first.close()
+        if self._current is not self._first:
+            self._current.close()
+
+    @contextmanager
+    def row_errors(self) -> Iterator[None]:
+        """Say in which of several files a row is that an error names."""
+        try:
+            yield
+        except MaskwellError as error:
+            row = _ROW.search(error.message)
+            if len(self._parts) > 1 and row and self._starts and not error.message.startswith(self._paths):
+                number = int(row.group(1).replace(",", ""))
+                place = bisect_right(self._starts, number - 1) - 1
+                rest, where = error.message[row.end() :], f"row {number - self._starts[place]:,} of "
+                start = f"{error.message[: row.start()]}{where}"
+                error.message = f"{start}{_end_of(self._parts[place].name, LINE - len(start + rest))}{rest}"
+                error.args = (error.message,)
+                error.objects["path"] = self._parts[place].path
+            raise
+
+    @property
+    def _paths(self) -> tuple[str, ...]:
+        return tuple(part.path for part in self._parts)
+
+    def _opened(self, place: int) -> Source:
+        if place == 0:
+            self._current = self._first
+            return self._first
+        if self._current is not self._first:
+            self._current.close()
+        path = self._parts[place].path
+        self._state = _state(path)
+        self._current = self._open_part(path)
+        self._check_alike(place)
+        return self._current
+
+    def _check_alike(self, place: int) -> None:
+        part, first, schema = self._parts[place], self._parts[0].name, self._current.schema
+        names = [name for name, _ in part.keys if name not in schema.names]
+        if names != self._keys:
+            fault = f"{part.path} lies in the partitions {_listed(names)}, and {first} in {_listed(self._keys)}"
+            raise DataFileError(fault, hint="give one level of folders for each partition", path=part.path)
+        fault, column = _difference(schema, self._stored, first)
+        if fault:
+            raise DataFileError(f"{part.path} {fault}", hint=SAME_COLUMNS, path=part.path, column=column)
+
+    def _check_unchanged(self, path: str) -> None:
+        if _state(path) != self._state:
+            raise DataFileError(
+                f"{path} was changed while it was read",
+                hint="wait until nobody writes to it, or read a copy; nothing was written",
+                path=path,
+            )
+
+    def _stored_places(self, only: Sequence[int] | None) -> Sequence[int] | None:
+        """The columns to read from a file; one at least, so that its rows can be counted."""
+        if only is None or not self._keys:
+            return only
+        return [place for place in sorted(only) if place < len(self._stored)] or [0]
+
+    def _with_keys(self, batch: Any, part: Part, only: Sequence[int] | None) -> Any:
+        values = dict(part.keys)
+        columns = [*batch.columns]
+        if only is not None and not any(place < len(self._stored) for place in only):
+            columns = []
+        names = [self.schema.names[place] for place in (range(len(self.schema)) if only is None else sorted(only))]
+        for name in names[len(columns) :]:
+            columns.append(self._key_column(name, values[name], len(batch)))
+        return require().RecordBatch.from_arrays(columns, names)
+
+    def _key_column(self, name: str, value: str | None, rows: int) -> Any:
+        arrow = require()
+        column = arrow.array([value], arrow.string()).dictionary_encode().take(arrow.repeat(0, rows))
+        return column if self._copied or name in self._coded else column.cast(arrow.string())
+
+
+NOTHING = (0, 0, 0, 0)
+_ROW = re.compile(r"\bdata row ([0-9][0-9,]*)")
+
+
+LINE = 92
+"""Characters that a line with an error has room for."""
+
+
+def _end_of(name: str, room: int) -> str:
+    """The name of a file in about so many characters; the last ones tell it from others.
+
+    >>> _end_of("year=2025/month=11/part-0.csv", 20)
+    '…month=11/part-0.csv'
+    """
+    return name if len(name) <= max(room, LEAST) else f"…{name[1 - max(room, LEAST) :]}"
+
+
+LEAST = 16
+
+
+def _state(path: str) -> tuple[int, ...] | None:
+    """What changes with a file; None for standard input and for a file that is gone."""
+    try:
+        status = None if path == "-" else os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return None
+    return None if status is None else (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names)) if names else "none"
+
+
+def _difference(schema: Any, expected: Any, first: str) -> tuple[str, str]:
+    """What tells the columns of a file from those of the first one, and in which column; empty where nothing does."""
+    for name in expected.names:
+        if name not in schema.names:
+            return f"has no column {shorten(name)!r}, and {first} has", name
+    for name in schema.names:
+        if name not in expected.names:
+            return f"has a column {shorten(name)!r}, and {first} has not", name
+    for field, other in zip(schema, expected, strict=False):
+        if field.name != other.name:
+            return f"has the column {shorten(field.name)!r} in another place than {first}", field.name
+        if field.type != other.type:
+            kinds = shorten(str(field.type), 20), shorten(str(other.type), 20)
+            return f"has {kinds[0]} in column {shorten(field.name)!r}, and {first} has {kinds[1]}", field.name
+        if describe(field) != describe(other):
+            return f"has other reports in column {shorten(field.name)!r} than {first}", field.name
+    if len(schema) != len(expected):
+        return f"has {len(schema)} columns, and {first} has {len(expected)}", ""
+    return "", ""
+
+
+def _in_kinds(batch: Any, kinds: Sequence[Any]) -> Any:
+    """The batch with dictionaries and texts as in the first one: each file may be stored in its own way."""
+    if [column.type for column in batch.columns] == kinds:
+        return batch
+    columns = [_in_kind(column, kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+    return require().RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+def _in_kind(column: Any, kind: Any) -> Any:
+    if column.type == kind:
+        return column
+    if require().types.is_dictionary(kind) and column.type == kind.value_type:
+        return column.dictionary_encode().cast(kind)
+    return column.cast(kind)

@@ -1,0 +1,397 @@
+"""Folders, partitions and patterns read as one file; and files that are not what they should be."""
+
+import bz2
+import gzip
+import io
+import os
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+
+import maskwell as mw
+from maskwell.core import SeededRandom
+from maskwell.engines import row_batches
+from maskwell.engines.row_sources import ENGINES, KNOWN, ending_of, open_source
+from maskwell.errors import DataFileError, UnknownCategoryError
+
+LABELS = ["never", "once", "often"]
+DESIGN = mw.make_design("k-ary", categories=mw.Categories.of(LABELS), epsilon=2)
+DESIGNS = {"drugs": DESIGN}
+
+
+def answers(rows: int, first: int = 0) -> pa.Table:
+    drugs = [LABELS[i] for i in np.random.default_rng(first).integers(0, 3, rows)]
+    return pa.table({"id": [f"p{first + i}" for i in range(rows)], "drugs": drugs, "age": np.arange(rows) % 60})
+
+
+def rows_in(path, **options) -> pa.Table:
+    with open_source(str(path), **options) as source:
+        whole = pa.Table.from_batches([*source.batches()])
+        return whole.cast(source.schema)
+
+
+def write(table: pa.Table, path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".csv":
+        pyarrow.csv.write_csv(table, path, pyarrow.csv.WriteOptions(quoting_style="none"))
+    else:
+        with pa.OSFile(str(path), "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+
+
+@pytest.fixture
+def folder(tmp_path, request):
+    ending = getattr(request, "param", "csv")
+    for i in range(3):
+        write(answers(100, 100 * i), tmp_path / "data" / f"part-{i}.{ending}")
+    return tmp_path / "data"
+
+
+# ---- several files as one
+
+
+@pytest.mark.parametrize("folder", ["csv", "parquet", "arrow"], indirect=True)
+def test_a_folder_and_a_pattern_are_read_as_one_file(folder, tmp_path):
+    (folder / "_SUCCESS").write_text("")
+    (folder / ".part-0.crc").write_text("x")
+    (folder / "_temporary").mkdir()
+    (folder / "_temporary" / "part-9.csv").write_text("not,these\n1,2\n")
+    expected = [f"p{i}" for i in range(300)]
+    ending = next(folder.glob("part-0.*")).suffix
+    for path in (folder, folder / f"part-*{ending}", folder / f"part-[0-2]{ending}"):
+        assert rows_in(path).column("id").to_pylist() == expected
+        made = tmp_path / f"out{ending}"
+        done = mw.randomize(str(path), DESIGNS, str(made), force=True)
+        assert done.rows == 300
+        assert rows_in(made).column("id").to_pylist() == expected
+        assert mw.tally(path, DESIGNS)["drugs"].n == 300
+
+
+def test_the_same_reports_whether_rows_lie_in_one_file_or_in_many(folder, tmp_path):
+    """Row i gets the same words however the rows are cut."""
+    whole = tmp_path / "whole.csv"
+    write(pa.concat_tables([answers(100, 100 * i) for i in range(3)]), whole)
+    made = []
+    for path in (folder, whole):
+        mw.randomize(path, DESIGNS, tmp_path / "out.csv", random=SeededRandom(3), force=True)
+        made.append((tmp_path / "out.csv").read_bytes())
+    assert made[0] == made[1]
+
+
+def test_partitions_become_columns(tmp_path):
+    for year in ("2024", "2025"):
+        for town in ("Bad%20Ems", "__HIVE_DEFAULT_PARTITION__"):
+            write(answers(50), tmp_path / "data" / f"year={year}" / f"town={town}" / "part-0.parquet")
+    table = rows_in(tmp_path / "data")
+    assert table.schema.names == ["id", "drugs", "age", "year", "town"]
+    assert table.column("year").to_pylist() == ["2024"] * 100 + ["2025"] * 100
+    assert table.column("town").to_pylist()[:100] == ["Bad Ems"] * 50 + [None] * 50
+    mw.randomize(tmp_path / "data", DESIGNS, tmp_path / "out.parquet")
+    stored = pq.read_table(tmp_path / "out.parquet")
+    assert stored.column("year").to_pylist() == table.column("year").to_pylist()
+    assert stored.schema.field("year").type == pa.string()
+    by_year = mw.estimate(tmp_path / "data" / "year=*" / "*" / "*.parquet", DESIGNS, by="year")
+    assert "2024" in repr(by_year)
+
+
+def test_only_the_columns_that_are_asked_for_are_read(tmp_path):
+    for year in (1, 2):
+        write(answers(10), tmp_path / f"year={year}" / "a.parquet")
+    with open_source(str(tmp_path)) as source:
+        (first, second) = source.batches([3])
+        assert first.schema.names == ["year"]
+        assert second.column("year").to_pylist() == ["2"] * 10
+    with open_source(str(tmp_path)) as source:
+        assert next(iter(source.batches([3, 1]))).schema.names == ["drugs", "year"]
+
+
+def test_a_column_in_the_file_is_stronger_than_the_name_of_its_folder(tmp_path):
+    write(answers(5), tmp_path / "data" / "age=99" / "a.csv")
+    assert rows_in(tmp_path / "data").column("age").to_pylist() == ["0", "1", "2", "3", "4"]
+
+
+def test_files_that_store_a_column_in_different_ways(tmp_path):
+    """Places in a dictionary, plain texts and a column of many labels make one column."""
+    few = pa.table({"drugs": LABELS * 100, "note": ["x", "y", "z"] * 100})
+    many = pa.table({"drugs": LABELS * 100, "note": [f"note number {i}" for i in range(300)]})
+    for name, table in (("a", few), ("b", many), ("c", few)):
+        write(table, tmp_path / "data" / f"{name}.parquet")
+    mw.randomize(tmp_path / "data", DESIGNS, tmp_path / "out.parquet")
+    stored = pq.read_table(tmp_path / "out.parquet")
+    assert (
+        stored.column("note").to_pylist()
+        == [*few["note"].to_pylist(), *many["note"].to_pylist()] + few["note"].to_pylist()
+    )
+
+
+def test_progress_grows_over_all_files(folder, tmp_path):
+    shares = []
+    mw.randomize(folder, DESIGNS, tmp_path / "out.csv", progress=lambda rows, share: shares.append(share))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+# ---- compressed texts, streams
+
+
+@pytest.mark.parametrize("ending", [ending for ending in ENGINES if ending.startswith((".csv.", ".tsv."))])
+def test_compressed_texts_there_and_back(tmp_path, ending):
+    write(answers(2000), tmp_path / "a.csv")
+    packed, out = tmp_path / f"a{ending}", tmp_path / "out.csv"
+    unchanged = {"drugs": mw.make_design("matrix", matrix=np.eye(3).tolist(), categories=LABELS)}
+    mw.randomize(tmp_path / "a.csv", unchanged, packed)
+    mw.randomize(packed, unchanged, out)
+    assert out.read_bytes().splitlines()[1:] == (tmp_path / "a.csv").read_bytes().splitlines()[1:]
+    raw = packed.read_bytes()
+    unpack = {"gz": gzip.decompress, "bz2": bz2.decompress}.get(ending.rpartition(".")[2])
+    assert b"p1999" in (unpack(raw) if unpack else pa.CompressedInputStream(io.BytesIO(raw), "zstd").read())
+    packed.write_bytes(raw[: len(raw) // 2])
+    with pytest.raises(DataFileError, match="cannot read"):
+        mw.randomize(packed, unchanged, out, force=True)
+
+
+def test_a_stream_of_arrow_on_standard_input(monkeypatch, tmp_path):
+    stream = io.BytesIO()
+    with pyarrow.ipc.new_stream(stream, answers(1).schema) as writer:
+        writer.write_table(answers(500), max_chunksize=200)
+    stream.seek(0)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(stream)))
+    done = mw.randomize("-", DESIGNS, tmp_path / "out.parquet")
+    assert done.rows == 500
+    assert pq.read_table(tmp_path / "out.parquet").column("age").type == pa.int64()
+
+
+def test_a_stream_of_arrow_that_ends_too_soon(monkeypatch, tmp_path):
+    stream = io.BytesIO()
+    with pyarrow.ipc.new_stream(stream, answers(1).schema) as writer:
+        writer.write_table(answers(500))
+    cut = io.BytesIO(stream.getvalue()[:3000])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(cut)))
+    with pytest.raises(DataFileError, match="cannot read"):
+        mw.randomize("-", DESIGNS, tmp_path / "out.parquet")
+    assert os.listdir(tmp_path) == []
+
+
+def test_endings():
+    assert ending_of("answers.TSV.ZST") == ".tsv.zst"
+    assert len(f"hint: use CSV; {KNOWN}") <= 100
+
+
+# ---- bad input: one error, nothing published
+
+
+def refuse(path, tmp_path, saying, designs=DESIGNS):
+    before = sorted(os.listdir(tmp_path))
+    for output in ("out.csv", "out.parquet"):
+        with pytest.raises((DataFileError, UnknownCategoryError), match=saying) as caught:
+            mw.randomize(path, designs, tmp_path / output)
+        assert sorted(os.listdir(tmp_path)) == before
+        assert len(caught.value.hint) <= 94
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("change", "saying", "column"),
+    [
+        (lambda t: t.drop_columns(["age"]), r"part-1\.\w+ has no column 'age', and part-0", "age"),
+        (lambda t: t.append_column("new", t["age"]), r"part-1\.\w+ has a column 'new', and part-0", "new"),
+        (lambda t: t.select([1, 0, 2]), r"part-1\.\w+ has the column 'drugs' in another place", "drugs"),
+    ],
+)
+@pytest.mark.parametrize("folder", ["csv", "parquet", "arrow"], indirect=True)
+def test_a_part_with_other_columns(folder, tmp_path, change, saying, column):
+    ending = next(folder.glob("part-0.*")).suffix
+    write(change(answers(10)), folder / f"part-1{ending}")
+    assert refuse(folder, tmp_path, saying).objects["column"] == column
+    with pytest.raises(DataFileError, match=saying):
+        mw.tally(folder, DESIGNS)
+
+
+@pytest.mark.parametrize("folder", ["parquet"], indirect=True)
+def test_a_part_with_another_type(folder, tmp_path):
+    table = answers(10)
+    write(table.set_column(2, "age", table["age"].cast(pa.string())), folder / "part-2.parquet")
+    refuse(folder, tmp_path, "part-2.parquet has string in column 'age', and part-0.parquet has int64")
+
+
+@pytest.mark.parametrize("folder", ["parquet"], indirect=True)
+def test_parts_with_reports_of_other_designs_are_not_counted_together(folder, tmp_path):
+    other = mw.make_design("k-ary", categories=mw.Categories.of(LABELS), epsilon=1)
+    (tmp_path / "r").mkdir()
+    for i, design in enumerate((DESIGN, other)):
+        mw.randomize(folder / f"part-{i}.parquet", {"drugs": design}, tmp_path / "r" / f"{i}.parquet")
+    with pytest.raises(DataFileError, match=r"1\.parquet has other reports in column 'drugs' than 0\.parquet"):
+        mw.tally(tmp_path / "r", DESIGNS)
+
+
+def test_a_part_in_other_partitions(tmp_path):
+    write(answers(5), tmp_path / "data" / "a=1" / "x.csv")
+    write(answers(5), tmp_path / "data" / "b=1" / "x.csv")
+    refuse(tmp_path / "data", tmp_path, r"lies in the partitions 'b', and a=1.x\.csv in 'a'")
+
+
+def test_folders_without_files_of_one_kind(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    refuse(tmp_path / "empty", tmp_path, "holds no data files")
+    refuse(tmp_path / "none-*.csv", tmp_path, r"no file has a name like .*none-\*\.csv")
+    (folder / "readme.txt").write_text("hello")
+    refuse(folder, tmp_path, r"holds .*readme\.txt, which is no \.csv file")
+    (folder / "readme.txt").unlink()
+    (folder / "part-7.csv").write_text("")
+    refuse(folder, tmp_path, r"part-7\.csv is empty")
+
+
+def test_files_with_labels_of_their_own_are_read_one_by_one(tmp_path):
+    for name in ("a.sav", "b.sav"):
+        (tmp_path / name).write_bytes(b"$FL2")
+    with pytest.raises(DataFileError, match="several .sav files"):
+        mw.tally(tmp_path / "*.sav", DESIGNS)
+
+
+def test_the_output_may_not_lie_where_it_would_be_read(folder):
+    with pytest.raises(DataFileError, match="lies in .*, which is read"):
+        mw.randomize(folder, DESIGNS, folder / "out.csv")
+    with pytest.raises(DataFileError, match="is also an input"):
+        mw.randomize(folder / "part-*.csv", DESIGNS, folder / "part-1.csv", force=True)
+
+
+def test_nobody_may_read_the_output_who_may_not_read_every_part(folder, tmp_path):
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    (folder / "part-2.csv").chmod(0o600)
+    mw.randomize(folder, DESIGNS, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").stat().st_mode & 0o077 == 0
+
+
+def test_a_label_first_seen_late_is_told_with_its_row_and_file(folder, tmp_path, monkeypatch):
+    table = answers(40_000)
+    drugs = table["drugs"].to_pylist()
+    drugs[34_567] = "daily"
+    write(table.set_column(1, "drugs", [drugs]), folder / "part-1.csv")
+    monkeypatch.setattr("maskwell.engines.delimited.BLOCK_BYTES", 1 << 14)  # some thirty blocks before it
+    error = refuse(folder, tmp_path, r"1 of 40,200 values is no category in row 34,568 of part-1\.csv")
+    assert "daily" not in error.message
+    assert "'daily'" in error.values
+    assert error.objects["path"] == str(folder / "part-1.csv")
+    error = refuse(folder / "part-1.csv", tmp_path, "1 of 40,000 values is no category in data row 34568")
+    assert "'daily'" in error.values
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("change", ["append", "touch", "replace", "delete"])
+def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch, ending, change):
+    given, moment = tmp_path / f"a.{ending}", []
+    write(answers(3000), given)
+
+    def changed(rows, share):
+        if moment:
+            return
+        moment.append(rows)
+        if change == "append":
+            with given.open("ab") as file:
+                file.write(b"p,once,1\n")
+        elif change == "touch":
+            os.utime(given, ns=(1, 1))
+        elif change == "replace":
+            write(answers(3000), tmp_path / f"b.{ending}")
+            (tmp_path / f"b.{ending}").replace(given)
+        else:
+            given.unlink()
+
+    with pytest.raises(DataFileError, match="was changed while it was read"):
+        mw.randomize(given, DESIGNS, tmp_path / f"out.{ending}", progress=changed)
+    assert moment
+    assert not (tmp_path / f"out.{ending}").exists()
+    assert not [name for name in os.listdir(tmp_path) if "partial" in name]
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "csv.bz2", "csv.zst", "parquet", "arrow"])
+def test_a_full_disk(tmp_path, monkeypatch, ending, capfd):
+    """Whichever write fails, the one error names the output, and nothing is left."""
+    write(answers(60_000), tmp_path / "a.csv")
+
+    class Full(io.FileIO):
+        room = 20_000
+
+        def write(self, data):
+            self.room -= len(data)
+            if self.room < 0:
+                raise OSError(28, "No space left on device")
+            return super().write(data)
+
+    def new_file(place):
+        return Full(place, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
+
+    monkeypatch.setattr("maskwell.core.atomic._new_file", new_file)
+    with pytest.raises(DataFileError, match="No space left on device") as caught:
+        mw.randomize(tmp_path / "a.csv", DESIGNS, tmp_path / f"out.{ending}")
+    assert f"out.{ending}" in caught.value.message
+    assert "make room" in caught.value.hint
+    assert os.listdir(tmp_path) == ["a.csv"]
+    assert capfd.readouterr().err == ""
+
+
+# ---- dictionaries all the way
+
+
+def test_parquet_made_from_dictionaries_is_the_file_that_texts_make(tmp_path, monkeypatch):
+    table = answers(5000).append_column("note", pa.array(["a", None, "b", "", "ü"] * 1000))
+    write(table, tmp_path / "a.parquet")
+    made = []
+    for name, coded in (("coded", True), ("plain", False)):
+        monkeypatch.setattr("maskwell.engines.arrow_files._takes_dictionaries", lambda coded=coded: coded)
+        mw.randomize(tmp_path / "a.parquet", DESIGNS, tmp_path / f"{name}.parquet", random=SeededRandom(1))
+        made.append(pq.ParquetFile(tmp_path / f"{name}.parquet"))
+    coded, plain = made
+    assert coded.schema_arrow.equals(plain.schema_arrow, check_metadata=True)
+    assert coded.schema.equals(plain.schema)
+    assert coded.read().equals(plain.read())
+    assert coded.metadata.metadata == plain.metadata.metadata
+    for i in range(coded.metadata.num_columns):
+        one, other = (file.metadata.row_group(0).column(i) for file in made)
+        assert (one.encodings, one.total_uncompressed_size) == (other.encodings, other.total_uncompressed_size)
+
+
+def test_what_is_left_out_leaves_no_trace_in_dictionaries(tmp_path):
+    """A value of a copied column that only rows without an answer had is nowhere in the output."""
+    table = pa.table({"drugs": ["never", "once", None] * 2000, "note": ["open", "open", "SECRET"] * 2000})
+    write(table, tmp_path / "a.parquet")
+    mw.randomize(tmp_path / "a.parquet", DESIGNS, tmp_path / "out.parquet", missing="drop")
+    assert b"SECRET" in (tmp_path / "a.parquet").read_bytes()
+    assert b"SECRET" not in (tmp_path / "out.parquet").read_bytes()
+    assert b"open" in (tmp_path / "out.parquet").read_bytes()
+
+
+def test_dictionaries_do_not_tell_how_the_input_was_cut(tmp_path):
+    table, made = answers(60_000).drop_columns(["id"]).append_column("note", pa.array(["b", "a", "c"] * 20_000)), []
+    for size in (60_000, 7_000, 999):
+        pq.write_table(table, tmp_path / "a.parquet", row_group_size=size)
+        mw.randomize(tmp_path / "a.parquet", DESIGNS, tmp_path / "out.parquet", random=SeededRandom(1), force=True)
+        made.append((tmp_path / "out.parquet").read_bytes())
+    assert made[0] == made[1] == made[2]
+
+
+def test_a_column_of_many_labels_is_read_as_texts(tmp_path):
+    (tmp_path / "a.csv").write_text("y,x\n" + "".join(f"label {i},{i % 3}\n" for i in range(5000)))
+    with open_source(str(tmp_path / "a.csv"), coded=["y", "x"]) as source:
+        first = next(iter(source.batches()))
+    assert first.schema.types == [pa.string(), pa.dictionary(pa.int32(), pa.string())]
+
+
+def test_rows_of_one_length_go_on_as_they_are():
+    taken = []
+
+    class Sink:
+        def write(self, batch):
+            taken.append(batch)
+
+    even, batch = row_batches.EvenRows(Sink(), 10), pa.RecordBatch.from_pydict({"a": list(range(10))})
+    even.write(batch)
+    assert taken[0] is batch
