@@ -68,9 +68,9 @@ class ParquetSource:
 
     def _is_coded(self, about: Any, place: int) -> bool:
         """Whether a column of texts is stored as places in dictionaries: as texts, each takes more than four bytes."""
-        column = about.schema.column(place)
-        if "." in column.path or str(self.schema.field(column.path).type) not in ("string", "large_string"):
-            return False
+        name = about.schema.column(place).path
+        if self.schema.names.count(name) != 1 or str(self.schema.field(name).type) not in ("string", "large_string"):
+            return False  # part of a nested column, or of a name that two columns have
         groups = [about.row_group(i).column(place) for i in range(about.num_row_groups)]
         return all(group.total_uncompressed_size < 3 * group.num_values for group in groups)
 

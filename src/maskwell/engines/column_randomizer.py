@@ -32,13 +32,14 @@ from maskwell.engines.assignments import Assignment, check_assignments, expected
 from maskwell.engines.basket_reader import BasketCoder
 from maskwell.engines.column_codes import CategoryCoder, Problems, common_rows, joint_codes, raise_first, separate_codes
 from maskwell.engines.column_tables import TableInMemory
-from maskwell.engines.file_parts import check_outside, input_files
+from maskwell.engines.file_parts import check_outside
 from maskwell.engines.row_batches import PIECE_BYTES, EvenRows, Progress, RowPass, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
     ending_of,
     engine_of,
     find_column,
+    input_files,
     lost_in,
     open_sink,
     open_source,

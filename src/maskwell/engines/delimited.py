@@ -61,7 +61,7 @@ class DelimitedSource:
             raise
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches of about a megabyte of the file; the next is read while one is used."""
+        """The rows, as Arrow record batches of some megabytes of the file; the next is read while one is used."""
         arrow, kept = require(), list(range(len(self.schema))) if only is None else sorted(only)
         names, places = [self.schema.names[i] for i in kept], [str(i) for i in kept]
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="maskwell-reader")
@@ -389,7 +389,7 @@ EVEN_BYTES = 1 << 18
 LINES_AT_ONCE = 1 << 13
 """Lines that Arrow makes at a time: eight times as many as by default, which takes a third less time."""
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 22
 LONGEST_RECORD = 1 << 24
 """Bytes that a row, or the column names, may take: memory stays bounded whatever a file holds."""
 

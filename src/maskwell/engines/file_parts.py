@@ -1,8 +1,7 @@
-"""The files behind a path, read as one: a single file, those of a folder with its partitions, or those of a pattern.
+"""Several files read as one: those of a folder with its partitions, or those that a pattern names.
 
 Folders are read as Spark and Hive write them: names that begin with ``_`` or ``.`` are passed over, and a folder
-``year=2025`` gives its files a column ``year``. All files have the same columns. A file that somebody changes while it
-is read is refused, since nobody could tell what was read.
+``year=2025`` gives its files a column ``year``. All files have the same columns.
 """
 
 from __future__ import annotations
@@ -40,21 +39,8 @@ class Part:
     keys: tuple[tuple[str, str | None], ...] = ()
 
 
-def is_several(path: str) -> bool:
-    """Whether a path names a folder, or files by a pattern.
-
-    >>> is_several("part-*.csv"), is_several("answers.csv"), is_several("-")
-    (True, False, False)
-    """
-    if path == "-" or "\0" in path or os.path.isfile(path):  # noqa: PTH113 - False for names that cannot be
-        return False
-    return os.path.isdir(path) or glob.has_magic(path)  # noqa: PTH112
-
-
 def parts_of(path: str) -> list[Part]:
-    """The files of a path, sorted by their names; at least one."""
-    if not is_several(path):
-        return [Part(path, path)]
+    """The files of a folder or a pattern, sorted by their names; at least one."""
     if os.path.isdir(path):  # noqa: PTH112
         root, files = path, _files_below(path)
         missing = f"{path} holds no data files", "give a folder with files of one kind, such as .parquet"
@@ -65,11 +51,6 @@ def parts_of(path: str) -> list[Part]:
         raise DataFileError(missing[0], hint=missing[1], path=path)
     names = [os.path.relpath(file, root) for file in files]
     return [Part(file, name, _keys(name)) for file, name in zip(files, names, strict=True)]
-
-
-def input_files(path: str) -> list[str]:
-    """What must not be overwritten while a path is read: its files."""
-    return [part.path for part in parts_of(path)]
 
 
 def check_outside(output: str, path: str) -> None:
@@ -111,8 +92,8 @@ def _keys(path: str) -> tuple[tuple[str, str | None], ...]:
     return tuple((unquote(name), None if value == NO_VALUE else unquote(value)) for name, _, value in pairs)
 
 
-class FileRows:
-    """The rows of one or several files, one file after the other.
+class PartRows:
+    """The rows of several files, one file after the other.
 
     ``open_part`` opens one of them; the columns ``coded``, or with ``copied`` all, may come as dictionaries.
     """
@@ -121,9 +102,9 @@ class FileRows:
         self, parts: Sequence[Part], open_part: Callable[[str], Source], *, coded: Collection[str], copied: bool
     ) -> None:
         self._parts, self._open_part, self._coded, self._copied = parts, open_part, coded, copied
-        self._sizes = [(_state(part.path) or NOTHING)[2] for part in parts]
+        self._sizes = [os.path.getsize(part.path) for part in parts]  # noqa: PTH202
         self._starts: list[int] = []
-        self._seen, self._state = 0, _state(parts[0].path)
+        self._seen = 0
         self._first = self._current = open_part(parts[0].path)
         self.style = self._first.style
         self._stored = self._first.schema
@@ -142,16 +123,11 @@ class FileRows:
                 self._seen += len(batch)
                 if self._keys:
                     batch = self._with_keys(batch, part, only)
-                if len(self._parts) > 1:
-                    kinds = kinds or [column.type for column in batch.columns]
-                    batch = _in_kinds(batch, kinds)
-                yield batch
-            self._check_unchanged(part.path)
+                kinds = kinds or [column.type for column in batch.columns]
+                yield _in_kinds(batch, kinds)
 
     def done(self) -> float | None:
         """Share of the bytes read so far."""
-        if len(self._parts) == 1:
-            return self._current.done()
         place, share = max(0, len(self._starts) - 1), self._current.done()
         total = sum(self._sizes)
         return min(1.0, (sum(self._sizes[:place]) + self._sizes[place] * (share or 0)) / total) if total else None
@@ -169,7 +145,7 @@ class FileRows:
             yield
         except MaskwellError as error:
             row = _ROW.search(error.message)
-            if len(self._parts) > 1 and row and self._starts and not error.message.startswith(self._paths):
+            if row and self._starts and not error.message.startswith(self._paths):
                 number = int(row.group(1).replace(",", ""))
                 place = bisect_right(self._starts, number - 1) - 1
                 rest, where = error.message[row.end() :], f"row {number - self._starts[place]:,} of "
@@ -189,9 +165,7 @@ class FileRows:
             return self._first
         if self._current is not self._first:
             self._current.close()
-        path = self._parts[place].path
-        self._state = _state(path)
-        self._current = self._open_part(path)
+        self._current = self._open_part(self._parts[place].path)
         self._check_alike(place)
         return self._current
 
@@ -204,14 +178,6 @@ class FileRows:
         fault, column = _difference(schema, self._stored, first)
         if fault:
             raise DataFileError(f"{part.path} {fault}", hint=SAME_COLUMNS, path=part.path, column=column)
-
-    def _check_unchanged(self, path: str) -> None:
-        if _state(path) != self._state:
-            raise DataFileError(
-                f"{path} was changed while it was read",
-                hint="wait until nobody writes to it, or read a copy; nothing was written",
-                path=path,
-            )
 
     def _stored_places(self, only: Sequence[int] | None) -> Sequence[int] | None:
         """The columns to read from a file; one at least, so that its rows can be counted."""
@@ -235,7 +201,6 @@ class FileRows:
         return column if self._copied or name in self._coded else column.cast(arrow.string())
 
 
-NOTHING = (0, 0, 0, 0)
 _ROW = re.compile(r"\bdata row ([0-9][0-9,]*)")
 
 
@@ -253,15 +218,6 @@ def _end_of(name: str, room: int) -> str:
 
 
 LEAST = 16
-
-
-def _state(path: str) -> tuple[int, ...] | None:
-    """What changes with a file; None for standard input and for a file that is gone."""
-    try:
-        status = None if path == "-" else os.stat(path)  # noqa: PTH116
-    except (OSError, ValueError):
-        return None
-    return None if status is None else (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,18 +8,20 @@ table.
 from __future__ import annotations
 
 import difflib
+import glob
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, fault_of, listed
 from maskwell.engines.arrow_arrays import VALUES, arrow_values, check_column_type, reason_of, require, validated_values
-from maskwell.engines.file_parts import FileRows, is_several, parts_of
+from maskwell.engines.file_parts import PartRows, parts_of
 from maskwell.errors import DataFileError, WrongTypeError
 
 Coded: TypeAlias = Mapping[str, Categories | None]
@@ -212,21 +214,66 @@ def open_source(
 
     def open_part(file: str) -> Source:
         _check_part(file, ending, path)
-        return engine.open_source(file, ending, coded=expected, exact=exact, copied=copied)
+        opened = partial(engine.open_source, file, ending, coded=expected, exact=exact, copied=copied)
+        return WatchedFile(file, opened)
 
-    parts = parts_of(path)
-    if len(parts) > 1 and engine.holds_codes:
+    if not is_several(path):
+        with closing(open_part(path)) as source:
+            yield source
+        return
+    if engine.holds_codes:
         raise DataFileError(
             f"{path}: several {ending} files, each with labels of its own, are not read as one",
             hint="give one file, or save them as Parquet or CSV",
             path=path,
         )
-    rows = FileRows(parts, open_part, coded=expected, copied=copied)
+    with closing(PartRows(parts_of(path), open_part, coded=expected, copied=copied)) as rows, rows.row_errors():
+        yield rows
+
+
+def is_several(path: str) -> bool:
+    """Whether a path names a folder, or files by a pattern.
+
+    >>> is_several("part-*.csv"), is_several("answers.csv"), is_several("-")
+    (True, False, False)
+    """
+    if path == "-" or "\0" in path or os.path.isfile(path):  # noqa: PTH113 - False for names that cannot be
+        return False
+    return os.path.isdir(path) or glob.has_magic(path)  # noqa: PTH112
+
+
+def input_files(path: str) -> list[str]:
+    """The files that are read where a path is named."""
+    return [part.path for part in parts_of(path)] if is_several(path) else [path]
+
+
+class WatchedFile:
+    """A file that is refused in the end if somebody changed it meanwhile: nobody could tell what was read."""
+
+    def __init__(self, path: str, opened: Callable[[], Source]) -> None:
+        self._path, self._state = path, _state(path)
+        self._source = opened()
+        self.schema, self.style = self._source.schema, self._source.style
+        self.done, self.close = self._source.done, self._source.close
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        yield from self._source.batches(only)
+        if _state(self._path) != self._state:
+            raise DataFileError(
+                f"{self._path} was changed while it was read",
+                hint="wait until nobody writes to it, or read a copy; nothing was written",
+                path=self._path,
+            )
+
+
+def _state(path: str) -> tuple[int, ...] | None:
+    """What changes with a file; None for standard input and for a file that is gone."""
     try:
-        with rows.row_errors():
-            yield rows
-    finally:
-        rows.close()
+        status = None if path == "-" else os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return None
+    return None if status is None else (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _is_arrow_stream(path: str) -> bool:

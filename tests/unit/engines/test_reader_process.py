@@ -37,7 +37,7 @@ def test_a_crash_is_an_error(path: str) -> None:
     with open_source(path) as source:
         batches = source.batches()
         next(batches)
-        os.kill(source._reader._process.pid, signal.SIGKILL)
+        os.kill(source._source._reader._process.pid, signal.SIGKILL)
         with pytest.raises(DataFileError, match="is damaged: its reader crashed"):
             list(batches)
     assert tally_file(path, [Assignment.of("y", COIN)]).rows == 200_000
