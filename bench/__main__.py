@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from bench import (
     baskets,
     collection,
+    files,
     intervals,
     likelihood,
     planning,
@@ -35,6 +36,7 @@ SECTIONS = {
     "Baskets": baskets,
     "Sampling plans": sampling,
     "Regression": regression,
+    "Files (two cores)": files,
     "Releases (two cores)": release,
     "Risk of a release": release_risk,
     "Optimal matrices": release_matrices,

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 ROUNDS = 7
 PEAK = """
@@ -28,6 +29,22 @@ def seconds_and_peak(command: list[str], folder: Path) -> tuple[float, float]:
     start = time.perf_counter()
     subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - start, int((folder / "peak").read_text()) / 1024
+
+
+class Cost(NamedTuple):
+    """What a command took: seconds by the clock, seconds of processors, and peak memory in megabytes."""
+
+    seconds: float
+    processor: float
+    peak: float
+
+
+def cost_of(command: list[str], folder: Path) -> Cost:
+    """Of such a command in a folder."""
+    before = os.times()
+    seconds, peak = seconds_and_peak(command, folder)
+    after = os.times()
+    return Cost(seconds, sum(after[2:4]) - sum(before[2:4]), peak)
 
 
 MASKWELL = python("from maskwell.cli.main import main; main()")

@@ -268,6 +268,9 @@ def _usage_hint(error: click.ClickException) -> str:
         close = difflib.get_close_matches(error.option_name.lstrip("-"), words, n=1)
         if close:
             return f"did you mean {words[close[0]]}?"
+    reads_files = context is not None and any(parameter.name == "file" for parameter in context.command.params)
+    if reads_files and "unexpected extra argument" in error.format_message():
+        return "several files are read as one by their folder, or by a pattern in quotes: 'part-*.csv'"
     return f"see: {context.command_path if context else 'maskwell'} --help"
 
 

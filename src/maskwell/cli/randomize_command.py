@@ -58,8 +58,9 @@ def randomize(
 ) -> None:
     """Randomize columns of FILE, in one pass, whatever its size; the other columns are copied as they are.
 
-    Files by ending: .csv .csv.gz .tsv .parquet .arrow and, with labels and missing codes kept, .sav .dta .xpt
-    (.sas7bdat is read only); - is CSV on standard input or output.
+    Files by ending: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow and, with labels and missing codes kept, .sav
+    .dta .xpt (.sas7bdat is read only); - is CSV on standard input or output. FILE may be a folder, with partitions
+    such as year=2025, or a pattern in quotes: 'part-*.csv'.
     """
     from maskwell.core.randomness import SeededRandom
     from maskwell.reports.text.design_report import randomized_report

@@ -34,7 +34,7 @@ def randomize(
     ----------
     data
         A DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or the path of a file (``-`` is CSV on
-        standard input). A file is read in one pass, whatever its size.
+        standard input), a folder or a pattern (``"part-*.csv"``). Files are read in one pass, whatever their size.
     designs
         For each column its design, or the path of a design file: ``{"answer": design}``. A product of designs is
         named by its columns: ``{"first,second": design}``.
