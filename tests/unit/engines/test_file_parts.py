@@ -374,13 +374,44 @@ def test_what_is_left_out_leaves_no_trace_in_dictionaries(tmp_path):
     assert b"open" in (tmp_path / "out.parquet").read_bytes()
 
 
-def test_dictionaries_do_not_tell_how_the_input_was_cut(tmp_path):
+def test_dictionaries_do_not_tell_how_the_input_was_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr("maskwell.engines.arrow_files.GROUP_ROWS", 1 << 14)
+    monkeypatch.setattr("maskwell.engines.column_randomizer.BATCH_ROWS", 1 << 12)
     table, made = answers(60_000).drop_columns(["id"]).append_column("note", pa.array(["b", "a", "c"] * 20_000)), []
     for size in (60_000, 7_000, 999):
         pq.write_table(table, tmp_path / "a.parquet", row_group_size=size)
         mw.randomize(tmp_path / "a.parquet", DESIGNS, tmp_path / "out.parquet", random=SeededRandom(1), force=True)
         made.append((tmp_path / "out.parquet").read_bytes())
     assert made[0] == made[1] == made[2]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_texts_that_need_quotes_come_out_as_they_went_in(tmp_path, newline, ending):
+    """An empty text, a missing value, separators, quotes and line ends, in copied columns and in reports."""
+    texts = ["plain", '""', "", '"a,b"', '"c\td"', '"say ""no"""', '"two\nlines"', "ü"]
+    mark = "," if ending == "csv" else "\t"
+    bare = {"csv": '"c\td"', "tsv": '"a,b"'}[ending]
+    texts = [text.strip('"') if text == bare else text for text in texts]
+    lines = [f"y{mark}note", *(mark.join((one, other)) for one in texts for other in texts if one)]
+    given, out = tmp_path / f"a.{ending}", tmp_path / f"out.{ending}"
+    given.write_bytes("".join(line + newline for line in lines).encode())
+    labels = mw.Categories.of(["plain", "", "a,b", "c\td", 'say "no"', "two\nlines", "ü"])
+    truth = mw.make_design("matrix", matrix=np.eye(7).tolist(), categories=labels)
+    mw.randomize(given, {"y": truth}, out)
+    assert out.read_bytes() == given.read_bytes()
+
+
+def test_an_empty_text_is_no_missing_value(tmp_path):
+    """Nothing else needs quotes: an empty text in quotes, and a missing value without."""
+    expected = b'y,note\nplain,x\nplain,""\nplain,\nplain,""\nplain,x\n'
+    write(pa.table({"y": ["plain"] * 5, "note": ["x", "", None, "", "x"]}), tmp_path / "a.parquet")
+    (tmp_path / "b.csv").write_bytes(expected)
+    (tmp_path / "c.csv").write_bytes(expected.replace(b"\n", b"\r\n"))
+    truth = {"y": mw.make_design("matrix", matrix=np.eye(2).tolist(), categories=["plain", "other"])}
+    for name in ("a.parquet", "b.csv", "c.csv"):
+        mw.randomize(tmp_path / name, truth, tmp_path / "out.csv", force=True)
+        assert (tmp_path / "out.csv").read_bytes().replace(b"\r\n", b"\n") == expected
 
 
 def test_a_column_of_many_labels_is_read_as_texts(tmp_path):
