@@ -102,7 +102,7 @@ class PartRows:
         self, parts: Sequence[Part], open_part: Callable[[str], Source], *, coded: Collection[str], copied: bool
     ) -> None:
         self._parts, self._open_part, self._coded, self._copied = parts, open_part, coded, copied
-        self._sizes = [os.path.getsize(part.path) for part in parts]  # noqa: PTH202
+        self._sizes = [_size(part.path) for part in parts]
         self._starts: list[int] = []
         self._seen = 0
         self._first = self._current = open_part(parts[0].path)
@@ -218,6 +218,14 @@ def _end_of(name: str, room: int) -> str:
 
 
 LEAST = 16
+
+
+def _size(path: str) -> int:
+    """Bytes of a file; 0 for one that is gone, which whoever opens it says."""
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except OSError:
+        return 0
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -251,6 +251,9 @@ def test_folders_without_files_of_one_kind(folder, tmp_path):
     (folder / "readme.txt").unlink()
     (folder / "part-7.csv").write_text("")
     refuse(folder, tmp_path, r"part-7\.csv is empty")
+    (folder / "part-7.csv").unlink()
+    (folder / "part-8.csv").symlink_to("nowhere.csv")
+    refuse(folder, tmp_path, r"part-8\.csv does not exist")
 
 
 def test_files_with_labels_of_their_own_are_read_one_by_one(tmp_path):
