@@ -95,7 +95,7 @@ test-oldest: python-is-new-enough  ## the tests with the oldest allowed versions
 	@.venv-oldest/bin/python -m pytest -q tests -W default
 
 clean:  ## remove what the other commands made
-	@rm -rf $(VENV) .venv-lock .venv-oldest build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
+	@rm -rf $(VENV) .venv-lock .venv-oldest .venv-peers build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
 	  .hypothesis src/*.egg-info src/maskwell/designs/kernels/_compiled*.so
 	@find src tests docs bench requirements -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -12,6 +12,7 @@ from bench import (
     files,
     intervals,
     likelihood,
+    peers,
     planning,
     proofs,
     regression,
@@ -27,6 +28,7 @@ from bench.measure import on_one_core
 
 SECTIONS = {
     "Randomizing and tallying": speed,
+    "Beside other libraries": peers,
     "Columns of labels and sets": report_columns,
     "Proofs": proofs,
     "Planning": planning,
