@@ -24,7 +24,8 @@ KERNELS = ("Nehalem", "Haswell", "Sandybridge", "Prescott", "ARMV8", "NEOVERSEN1
 """In order of preference. Prescott runs on every 64-bit x86, Nehalem and Haswell stand for before and after FMA."""
 WITH_FMA = ("Haswell",)
 NO_FMA = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA"
-PYTEST = ("-m", "pytest", "-q", "--numprocesses", "auto", "--maxprocesses", "8", "--dist", "worksteal")
+PYTEST = ["-m", "pytest", "-q", "--numprocesses", "auto", "--maxprocesses", "8"]
+PYTEST += ["--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def kernel() -> str | None:
