@@ -7,7 +7,8 @@ LOCK := requirements/dev.txt
 KERNELS := $(wildcard src/maskwell/designs/kernels/_compiled.c)
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 # One process more than there are cores, since tests also wait for browsers and services; each with one thread for linear
-# algebra. The tests of a file run in one process, so that what they share is made once. To see one test alone: .venv/bin/python -m pytest -x PATH
+# algebra. The tests of a file run in one process, so that what they share is made once.
+# To see one test alone: .venv/bin/python -m pytest -x PATH
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -gt 7 ] && echo 8 || echo $$((n + 1)))
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 # Documents, examples and commands whose tests compare digits that are printed.
@@ -20,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test browser check fuzz sanitize bench docs lock test-oldest clean
+.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock test-oldest clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -31,7 +32,7 @@ run: setup  ## the service with an example survey, on this machine: answer it, a
 	@$(BIN)/maskwell serve --example
 
 test:  ## set up, then every check and test
-	@$(MAKE) --no-print-directory --jobs=2 setup browser
+	@$(MAKE) --no-print-directory --jobs=2 spark browser
 	@$(MAKE) --no-print-directory check
 
 # Tests of pages need a browser. Where this user may install packages of the system, Chromium is installed.
@@ -41,6 +42,12 @@ browser:
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then echo "set up: chromium"; \
 	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq --yes install chromium; } > /dev/null 2>&1 && exit 0; fi; \
 	echo "no chromium: tests of pages in a browser are left out (install chromium to run them)"
+
+# Tests of Spark need Java, which nobody else misses: without it the 430 MB of PySpark are not loaded either.
+spark: setup
+	@if ! command -v java > /dev/null; then echo "no java: tests of Spark are left out (install Java 17 to run them)"; \
+	elif ! cmp -s requirements/spark.txt $(VENV)/spark.txt; then echo "set up: PySpark, 430 MB to download; a minute or two"; \
+	  $(PIP) install --no-deps --no-build-isolation --require-hashes -r requirements/spark.txt && cp requirements/spark.txt $(VENV); fi
 
 # The tests take all cores but do not fill them to the end, so the other checks run beside them; theirs is said last.
 check: setup  ## formatter, linter, types, import contracts, documentation, tests
