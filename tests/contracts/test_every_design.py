@@ -236,6 +236,32 @@ def test_second_moment_covariance_and_added_variance(name: str) -> None:
 
 
 @each
+def test_how_a_recovery_spreads_where_it_belongs(name: str) -> None:
+    """At the shares of one category alone, the second moment of its recovery; and the one count that tells a share.
+
+    There is one where recoveries take two values over the reports.
+    """
+    design, twin = EXAMPLES[name], twin_of(name)
+    if not design.identifiable:
+        with pytest.raises(NotIdentifiableError):
+            design.second_moment_of_truth()
+        return
+    expected = np.array([twin.second_moment(pi)[j, j] for j, pi in enumerate(np.eye(design.k))])
+    close(design.second_moment_of_truth(), expected, float(expected.max()))
+    chances = design.count_chances()
+    if chances is None:
+        return
+    a, b = chances
+    assert (a > b).all()
+    for j, scores in enumerate(twin.scores.T):
+        counted = scores > scores.mean()
+        close(np.where(counted, 1 - b[j], -b[j]) / (a[j] - b[j]), scores, float(np.abs(scores).max()))
+        others = np.full(design.k, b[j])
+        others[j] = a[j]
+        close(counted @ twin.P, others)
+
+
+@each
 def test_covariance_is_that_of_a_distribution(name: str) -> None:
     design = EXAMPLES[name]
     if not design.identifiable:

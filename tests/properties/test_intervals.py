@@ -29,7 +29,7 @@ def test_score_and_exact_intervals_lie_in_the_unit_interval_and_nest(estimate: E
     for method in ("score", "exact"):
         inner, outer = (estimate.confidence_interval(c, method) for c in (level, (1 + level) / 2))
         assert ((inner >= 0) & (inner <= 1)).all()
-        assert (inner[:, 0] <= inner[:, 1]).all()
+        assert (inner[:, 0] < inner[:, 1]).all()
         assert (outer[:, 0] <= inner[:, 0] + 1e-12).all()
         assert (outer[:, 1] >= inner[:, 1] - 1e-12).all()
         np.testing.assert_allclose(inner[1], 1 - inner[0, ::-1], atol=1e-12)

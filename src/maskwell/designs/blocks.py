@@ -213,6 +213,11 @@ class Blocks(CodedDesign):
         """Each part's squared L on its own stretch of the last axis."""
         return self._by_part(x, self._starts_out, lambda part: part.backward_squared)
 
+    def second_moment_of_truth(self) -> Real:
+        """Each part's, in order."""
+        self.check_identifiable()
+        return np.concatenate([part.second_moment_of_truth() for part in self.parts])
+
     def separate(self) -> tuple[CodedDesign, ...]:
         """The parts: a report tells its cell."""
         return self.parts

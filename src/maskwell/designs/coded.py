@@ -141,6 +141,10 @@ class CodedDesign(Design):
         self.check_identifiable()
         return self.backward_squared(self._check_share(share))
 
+    def count_chances(self) -> tuple[Real, Real] | None:
+        """None, unless a structure knows better."""
+        return None
+
     def separate(self) -> tuple[CodedDesign, ...]:
         """Designs on stretches of the truths whose reports never meet, in order; the design itself if there is one."""
         return (self,)
@@ -241,6 +245,7 @@ def reports_of(design: Design, reports: Reports) -> Array:
     return reports.data
 
 
+_SAME = 1e-9  # entries of a row of L this close, as a part of its range, differ by rounding
 RANK = 1e-12
 """Singular values below this part of the largest count as zero."""
 
@@ -338,6 +343,19 @@ class WrittenOut(CodedDesign):
     def backward_squared(self, x: Real) -> Real:
         """``(L * L) x`` along the last axis."""
         return np.asarray(x @ (self._L**2).T)
+
+    def second_moment_of_truth(self) -> Real:
+        """The diagonal of ``(L * L) P``, shape (k,)."""
+        self.check_identifiable()
+        return np.asarray(np.einsum("ji,ij->j", self._L**2, self._P))
+
+    def count_chances(self) -> tuple[Real, Real] | None:
+        """From the two values u > v of each row of L: ``(1 - v) / (u - v)`` and ``-v / (u - v)``."""
+        v, u = self._L.min(axis=1), self._L.max(axis=1)
+        off = np.minimum(self._L - v[:, None], u[:, None] - self._L)
+        if (off > _SAME * (u - v)[:, None]).any():
+            return None
+        return np.asarray((1 - v) / (u - v)), np.asarray(-v / (u - v))
 
     # ---- sampling: the report is the number of cumulative probabilities at or below a uniform number
 

@@ -178,6 +178,14 @@ class Composed(CodedDesign):
         """Squared L of the product along the last axis."""
         return self._whole.backward_squared(x)
 
+    def second_moment_of_truth(self) -> Real:
+        """Of the product."""
+        return self._whole.second_moment_of_truth()
+
+    def count_chances(self) -> tuple[Real, Real] | None:
+        """Of the product."""
+        return self._whole.count_chances()
+
     @property
     def words_per_row(self) -> int:
         """The words of both steps."""

@@ -270,6 +270,17 @@ class Design(ABC):
     def second_moment_diagonal(self, share: Real) -> Real:
         """The diagonal of :meth:`second_moment`, shape (k,), without the rest."""
 
+    @abstractmethod
+    def second_moment_of_truth(self) -> Real:
+        """``E[U_j^2 | truth j]`` for each category j, shape (k,): how the recovery of a share spreads if it is one."""
+
+    @abstractmethod
+    def count_chances(self) -> tuple[Real, Real] | None:
+        """Where one count of reports tells each share: the chance that a report counts if the share is 1, and if 0.
+
+        Shape (k,) each, the first the larger; None where some share is told by more than one count.
+        """
+
     def covariance(self, pi: Real) -> Real:
         """``n Cov(pi_hat)`` at true proportions ``pi``, shape (k, k). Source: [NayakZhangAdeshiyan2016, eq. (1.3)]."""
         pi = self.check_distribution(pi)

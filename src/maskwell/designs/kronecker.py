@@ -229,6 +229,12 @@ class Kronecker(CodedDesign):
         """Each factor's squared L along its own axis."""
         return along_axes(x, [f.m for f in self.factors], [f.backward_squared for f in self.factors])
 
+    def second_moment_of_truth(self) -> Real:
+        """Products of the factors' own."""
+        self.check_identifiable()
+        parts = [f.second_moment_of_truth() for f in self.factors]
+        return reduce(lambda left, right: np.asarray(np.kron(left, right)), parts)
+
     def check_identifiable(self) -> None:
         """Each factor must be."""
         for factor in self.factors:

@@ -91,6 +91,17 @@ class TruthOrFixed(CodedDesign):
         crossed = np.outer(s, q)
         return np.asarray((np.diag(s) - crossed - crossed.T + s.sum() * np.outer(q, q)) / float(self.truth) ** 2)
 
+    def second_moment_of_truth(self) -> Real:
+        """``((1 - 2 q) (p + q) + q^2) / p^2``, shape (k,)."""
+        self.check_identifiable()
+        p, q = float(self.truth), np.broadcast_to(self._q, self.k)
+        return np.asarray(((1 - 2 * q) * (p + q) + q**2) / p**2)
+
+    def count_chances(self) -> tuple[Real, Real]:
+        """A share is told by how often its category is reported: ``p + q`` and ``q``."""
+        q = np.broadcast_to(self._q, self.k)
+        return np.broadcast_to(float(self.truth) + self._q, self.k), q
+
     def contrast_scale(self) -> float:
         """p: the fixed reports cancel."""
         return float(self.truth)

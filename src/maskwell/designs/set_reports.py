@@ -104,6 +104,14 @@ class SetDesign(Design):
         zeta, r = self._check_share(share), float(self.other)
         return np.asarray(((1 - 2 * r) * zeta + r * r) / float(self.include - self.other) ** 2)
 
+    def second_moment_of_truth(self) -> Real:
+        """``((1 - 2 r) p + r^2) / (p - r)^2`` for every category, shape (k,)."""
+        return self.second_moment_diagonal(np.full(self.k, float(self.include)))
+
+    def count_chances(self) -> tuple[Real, Real]:
+        """A share is told by how many reports hold its category: p and r."""
+        return np.full(self.k, float(self.include)), np.full(self.k, float(self.other))
+
     def added_variance(self, pi: Real | None = None) -> float:
         """``((1 - 2 r) (k r + p - r) + k r^2) / (p - r)^2 - 1``, whatever the true proportions; from fractions."""
         if pi is not None:

@@ -404,6 +404,14 @@ class ByColumns(CodedDesign):
         """``(L * L) x`` along the last axis."""
         return by_component(x, self.k, [(into, of, L**2) for into, of, L in self._inverses])
 
+    def second_moment_of_truth(self) -> Real:
+        """The diagonal of ``(L * L) P``, component by component, shape (k,)."""
+        self.check_identifiable()
+        moment = np.empty(self.k)
+        for stack, (truths, _, L) in zip(self._stacks, self._inverses, strict=True):
+            moment[truths] = np.einsum("cji,cij->cj", L**2, stack.P)
+        return moment
+
     def second_moment(self, share: Real) -> Real:
         """``L diag(share) L'``, shape (k, k); refused when it would be huge."""
         self._check_size(MATRIX_LIMIT)

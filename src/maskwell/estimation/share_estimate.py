@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -20,6 +21,7 @@ from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError
 
 if TYPE_CHECKING:
+    from maskwell.estimation.binomial_counts import BinomialCounts, Part
     from maskwell.estimation.left_inverse import LeftInverse
 
 
@@ -173,6 +175,8 @@ class Estimate:
         pooling over studies, where held estimates would be biased.
     inverse
         The left inverse that was chosen for it, if one was.
+    sums_of
+        The estimate whose shares these are sums of, and which sums: a row of 0 and 1 for each, shape (r, k).
     """
 
     categories: Sequence[Hashable]
@@ -188,6 +192,7 @@ class Estimate:
     samples: tuple[Sample, ...] = ()
     moments: Real | None = None
     inverse: LeftInverse | None = None
+    sums_of: tuple[Estimate, Real] | None = None
 
     @property
     def standard_error(self) -> Real:
@@ -231,14 +236,41 @@ class Estimate:
         design = self.samples[0].design
         return not design.reports_are_sets and (design.k, design.m) == (2, 2)
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The designs behind the shares of the categories, and what each counts for; empty where that is not known."""
+        from maskwell.estimation.binomial_counts import Part
+
+        if len(self.samples) != 1 or not self.is_of_categories:
+            return ()
+        return (Part(self.samples[0].design, 1.0, self.inverse),)
+
+    @property
+    def effective_n(self) -> float:
+        """The number of reports of equal weight that would tell as much, were they drawn one by one."""
+        return float(self.n)
+
+    @property
+    def variance_of_plan(self) -> Real | None:
+        """The variances where they follow from a sampling plan, shape (k,)."""
+        return None
+
+    @cached_property
+    def binomial_counts(self) -> BinomialCounts | None:
+        """For each share the binomial count that tells it, or one that it matches; None where none is known."""
+        from maskwell.estimation.binomial_counts import binomial_counts
+
+        return binomial_counts(self)
+
     # ---- intervals
 
     @property
     def default_interval(self) -> str:
-        """The method of intervals where none is named.
+        """The method of intervals where none is named: one that keeps its level.
 
-        ``score`` for one sample of a design with two categories and two reports, else ``wald``; ``profile`` for maximum
-        likelihood estimates at 0 or 1, which have no standard error.
+        ``score`` for counted reports; where counts are small ``exact``, or ``matched`` where no single count tells a
+        share; ``profile`` for maximum likelihood estimates at 0 or 1, which have no standard error; ``wald`` under a
+        sampling plan unless counts are small.
         """
         from maskwell.estimation.share_intervals import default_method
 
@@ -256,7 +288,8 @@ class Estimate:
         level
             The chance that an interval covers its share.
         method
-            ``wald``, ``logit``, ``score``, ``exact``, ``profile``, ``bonferroni``, ``scheffe`` or ``bootstrap``;
+            ``wald``, ``logit``, ``score``, ``exact``, ``matched``, ``profile``, ``bonferroni``, ``scheffe`` or
+            ``bootstrap``;
             :attr:`default_interval` unless given. Which one when: docs/theory/intervals.md.
         **options
             Of the method, such as ``seed`` for ``bootstrap``.
@@ -420,7 +453,9 @@ ROUNDING = 1e-12
 
 DOUBTFUL = 0.05
 
-FlagKind: TypeAlias = Literal["misfit", "outside", "boundary", "no-error", "no-interval", "small-sampling"]
+FlagKind: TypeAlias = Literal[
+    "misfit", "outside", "boundary", "inconsistent", "no-error", "no-interval", "small-sampling"
+]
 
 
 class Flag(str):
@@ -478,7 +513,7 @@ def flags_of_moments(
         )
         flags.append(Flag(words, "outside"))
     if (variance <= ROUNDING / n).any():
-        words = "a standard error is zero or not defined: too little variation in the reports for an interval"
+        words = "a standard error is zero or not defined: too little variation in the reports for a Wald interval"
         flags.append(Flag(words, "no-error"))
     if (sampling < -ROUNDING).any():
         words = "the sampling part of a variance is estimated below zero: it is a small difference of two estimates"

@@ -1,11 +1,10 @@
-"""Intervals of shares, by name: from standard errors, and carried back from an interval for the share of "yes".
+"""Intervals of shares, by name: from standard errors, and carried back from intervals of binomial counts.
 
 Standard errors give Wald intervals, those on the log odds, for all shares together, and with an effective size.
 
-Score and exact intervals are for two truths and two reports. There ``lam = b + (a - b) pi`` where ``a`` and ``b`` are
-the chances of the first report for the first and the second truth. An interval for lam, Wilson's or Clopper and
-Pearson's, becomes one for pi by ``(lam - b) / (a - b)``, which turns around when a < b, and is then cut to what can be:
-[0, 1].
+Score, exact and matched intervals are those of the count behind each share, for which ``lam = b + (a - b) pi``: an
+interval for lam, Wilson's or Clopper and Pearson's, becomes one for pi by ``(lam - b) / (a - b)`` and is then cut to
+what can be: [0, 1]. They are never empty.
 
 A new method is one function and one line in :data:`METHODS`.
 """
@@ -16,20 +15,17 @@ import inspect
 import math
 from collections.abc import Callable
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real, check_level
+from maskwell.core.arguments import Array, Real, check_level
 from maskwell.errors import ParameterError
+from maskwell.estimation.binomial_counts import BinomialCounts
 from maskwell.estimation.likelihood_intervals import LIMIT, bootstrap, profile
-from maskwell.estimation.share_estimate import Estimate, Flag, Intervals
+from maskwell.estimation.share_estimate import ROUNDING, Estimate, Flag, Intervals
 
-if TYPE_CHECKING:
-    from maskwell.designs.design import Design
-
-
-UNDEFINED = Flag("no interval where a standard error is not defined", "no-interval")
+UNDEFINED = Flag("no interval where a standard error is zero or not defined", "no-interval")
 
 
 def wald(estimate: Estimate, level: float) -> Intervals:
@@ -51,8 +47,8 @@ def wald(estimate: Estimate, level: float) -> Intervals:
 
 
 def symmetric(estimate: Estimate, factor: float, method: str, level: float) -> Intervals:
-    """``pi_hat +- factor * SE``."""
-    half: Real = factor * estimate.standard_error
+    """``pi_hat +- factor * SE``; no interval where the standard error is zero, which says that reports do not vary."""
+    half: Real = factor * np.where(estimate.variance > ROUNDING / max(estimate.n, 1), estimate.standard_error, np.nan)
     flags = (UNDEFINED,) if np.isnan(half).any() else ()
     return Intervals(estimate.pi_hat - half, estimate.pi_hat + half, method, level, flags)
 
@@ -137,49 +133,70 @@ def scheffe(estimate: Estimate, level: float) -> Intervals:
     return symmetric(estimate, math.sqrt(chdtri(len(estimate.pi_hat) - 1, 1 - level)), "scheffe", level)
 
 
-# ---- for two truths and two reports
+# ---- from the binomial count behind each share
 
-INCONSISTENT = (
-    "inconsistent_with_design: no share between 0 and 1 fits these reports at this level, so the nearest end stands "
-    "for the interval; another design may have been used, or respondents did not follow the instructions"
+INCONSISTENT = Flag(
+    "inconsistent_with_design: no share between 0 and 1 fits these reports at this level, so the interval holds those "
+    "that fit nearly as well as the nearest; another design may have been used, or respondents did not follow the "
+    "instructions",
+    "inconsistent",
 )
 
+Ends = Callable[[Real, Real, float], tuple[Real, Real]]
+"""Intervals for the chances behind counts x of n, that reach as far as z standard errors of a normal number."""
 
-def count_of_first(estimate: Estimate, method: str) -> tuple[int, int, Design]:
-    """How often the first report was seen, among how many, and the design; an error unless it is two to two."""
-    samples = estimate.counted_samples(method)
-    if not estimate.is_two_to_two:
+FARTHEST = 8.0
+"""Normal tails beyond this are smaller than rounding; quantiles of t with few degrees of freedom may be larger."""
+
+
+def counts_for(estimate: Estimate, method: str) -> BinomialCounts:
+    """The binomial counts behind an estimate, or an error that says why ``method`` needs them."""
+    counts = estimate.binomial_counts
+    if counts is None:
         raise ParameterError(
-            f"{method} intervals need one sample of a design with two categories and two reports",
-            hint="ask for a profile interval: it does the same for any design"
-            if estimate.is_of_categories
-            else "ask for a wald interval",
+            f"no {method} interval: this estimate by {estimate.method} does not know the counts it rests on",
+            hint="ask for a wald interval",
             method=method,
         )
-    (sample,) = samples
-    return int(sample.counts.values[0]), sample.n, sample.design
+    return counts
 
 
-def carried_back(design: Design, lam: tuple[float, float], method: str, level: float, *, cut: bool) -> Intervals:
-    """The interval for the share of the first report as intervals for both true shares."""
-    (a, b), _ = design.matrix()
-    low, high = sorted((end - b) / (a - b) for end in lam)
-    flags: tuple[str, ...] = ()
-    if cut:
-        flags = (INCONSISTENT,) if high < 0 or low > 1 else ()
-        low, high = np.clip([low, high], 0, 1).tolist()
-    return Intervals(_both(low, 1 - high), _both(high, 1 - low), method, level, flags)
+def carried_back(estimate: Estimate, ends: Ends, method: str, level: float, *, cut: bool) -> Intervals:
+    """Intervals of the counts as intervals of the shares, cut to [0, 1] if asked for, and then never empty."""
+    counts = counts_for(estimate, method)
+    z = min(estimate.critical_value((1 + level) / 2), FARTHEST)
+    low, high = (counts.shares(lam) for lam in ends(counts.x, counts.n, z))
+    if not cut:
+        return Intervals(low, high, method, level)
+    flags = (INCONSISTENT,) if ((high < 0) | (low > 1)).any() else ()
+    lam = counts.x / counts.n
+    from_zero, to_one = _reach(counts, counts.b, counts.b - lam, z), _reach(counts, counts.a, lam - counts.a, z)
+    low, high = np.minimum(low, 1 - to_one), np.maximum(high, from_zero)
+    return Intervals(np.clip(low, 0, 1), np.clip(high, 0, 1), method, level, flags)
 
 
-def _both(first: float, second: float) -> Real:
-    return np.array([first, second], dtype=np.float64)
+def _reach(counts: BinomialCounts, end: Real, beyond: Real, z: float) -> Real:
+    """How far from the share 0 or 1 the interval goes at least, where the estimate lies beyond that end.
+
+    With d(t) the distance of the reports from the share t, in standard errors at the end, these are all shares with
+
+        d(t)^2 - d(end)^2 <= min(z, d(end))^2
+
+    which is less than a score interval has unless hardly a share fits. Not zero, so that no interval is a point, and
+    it grows with the level. Derived: a likelihood ratio interval, in the normal approximation.
+    """
+    error = np.sqrt(end * (1 - end) / counts.n)
+    d = np.divide(np.maximum(beyond, 0), error, out=np.zeros(beyond.shape), where=error > 0)
+    return np.asarray((np.sqrt(d**2 + np.minimum(z, d) ** 2) - d) * error / (counts.a - counts.b))
 
 
 def score(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
-    """Score intervals for a design with two categories and two reports: all shares that a score test keeps.
+    """Score intervals: all shares that a score test on the count behind each share keeps.
 
-    Cut to [0, 1] unless ``cut`` is false; where nothing is left, the nearest end with the flag
-    ``inconsistent_with_design``. The default there. Source: Wilson's interval, standard; carried back by the map of
+    For two categories and two reports, and for designs that report the truth, a random category or a set, that count
+    is binomial; for others it is the one with the same variance (:mod:`maskwell.estimation.binomial_counts`). Cut to
+    [0, 1] unless ``cut`` is false; where nothing is left, the shares that fit nearly as well as the nearest, with the
+    flag ``inconsistent_with_design``. Source: Wilson's interval, standard; carried back by the map of
     [Adeshiyan2011, eq. (2.4)], derived.
 
     >>> from maskwell.designs import Dense
@@ -190,30 +207,26 @@ def score(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     >>> intervals.to_array()[0].round(4).tolist()   # at most one in twenty-six
     [0.0, 0.0374]
     """
-    x, n, design = count_of_first(estimate, "score")
-    return carried_back(design, wilson(x, n, level), "score", level, cut=cut)
+    return carried_back(estimate, wilson, "score", level, cut=cut)
 
 
-def wilson(x: int, n: int, level: float) -> tuple[float, float]:
-    """All lam with ``|x/n - lam| <= z sqrt(lam (1 - lam) / n)``.
+def wilson(x: Real, n: Real, z: float) -> tuple[Real, Real]:
+    """All lam with ``|x/n - lam| <= z sqrt(lam (1 - lam) / n)``, for each count.
 
-    >>> [round(end, 4) for end in wilson(0, 10, 0.95)]
+    >>> [round(float(end[0]), 4) for end in wilson(np.array([0.0]), np.array([10.0]), 1.96)]
     [0.0, 0.2775]
     """
-    from statistics import NormalDist
-
-    z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
-    centre, spread = x + z2 / 2, math.sqrt(z2 * (x * (n - x) / n + z2 / 4))
-    low = 0.0 if x == 0 else (centre - spread) / (n + z2)  # at the ends the difference is zero but for rounding
-    high = 1.0 if x == n else (centre + spread) / (n + z2)
-    return low, high
+    z2 = z**2
+    centre, spread = x + z2 / 2, np.sqrt(z2 * (x * (n - x) / n + z2 / 4))
+    low, high = (centre - spread) / (n + z2), (centre + spread) / (n + z2)
+    return np.where(x == 0, 0.0, low), np.where(x == n, 1.0, high)  # where the difference is zero but for rounding
 
 
 def exact(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     """Intervals that cover with at least the chance stated, whatever the share and n; longer than score intervals.
 
-    For a design with two categories and two reports; cut and flagged like :func:`score`. Source: Clopper and Pearson's
-    interval, standard; carried back by the map of [Adeshiyan2011, eq. (2.4)], derived.
+    For designs where one binomial count tells each share; cut and flagged like :func:`score`. Source: Clopper and
+    Pearson's interval, standard; carried back by the map of [Adeshiyan2011, eq. (2.4)], derived.
 
     >>> from maskwell.designs import Dense
     >>> from maskwell.estimation import estimate_by_moments
@@ -223,22 +236,54 @@ def exact(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     >>> intervals.to_array()[0].round(4).tolist()   # a quarter; between a tenth and four tenths
     [0.1103, 0.3947]
     """
-    x, n, design = count_of_first(estimate, "exact")
-    return carried_back(design, clopper_pearson(x, n, level), "exact", level, cut=cut)
+    if not counts_for(estimate, "exact").exact:
+        raise ParameterError(
+            "no exact interval: under this design a share is not told by one binomial count",
+            hint="ask for a matched interval, which is nearly exact, or for a score interval",
+            method="exact",
+        )
+    return carried_back(estimate, clopper_pearson, "exact", level, cut=cut)
 
 
-def clopper_pearson(x: int, n: int, level: float) -> tuple[float, float]:
-    """All lam that neither one-sided binomial test at half of ``1 - level`` rejects.
+def matched(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
+    """Exact intervals of the binomial count that has the same variance as the estimate at every true share.
 
-    >>> [round(end, 4) for end in clopper_pearson(0, 10, 0.95)]
+    They are those of :func:`exact` where there is such a count. Elsewhere nothing guarantees their level; worked out
+    for many designs, they cover at least as often as they say (docs/theory/coverage.md). Derived.
+
+    >>> from maskwell.estimation import estimate_by_moments
+    >>> from maskwell.estimation import Sample
+    >>> from maskwell.procedures import make_design
+    >>> sample = Sample.of([28, 2, 0], make_design("kuk", theta1="0.8", theta2="0.05", draws=2))
+    >>> intervals = matched(estimate_by_moments(sample.counts, sample.design), 0.95)
+    >>> intervals.to_array()[0].round(2).tolist()   # Wald: from -0.06 to 0.02
+    [0.0, 0.12]
+    """
+    return carried_back(estimate, clopper_pearson, "matched", level, cut=cut)
+
+
+def clopper_pearson(x: Real, n: Real, z: float) -> tuple[Real, Real]:
+    """All lam that neither one-sided binomial test rejects whose level is the normal tail beyond z, for each count.
+
+    >>> [round(float(end[0]), 4) for end in clopper_pearson(np.array([0.0]), np.array([10.0]), 1.96)]
     [0.0, 0.3085]
     """
-    from scipy.special import betaincinv
+    from scipy.special import betainccinv, betaincinv
 
-    tail = (1 - level) / 2
-    low = 0.0 if x == 0 else float(betaincinv(x, n - x + 1, tail))
-    high = 1.0 if x == n else float(betaincinv(x + 1, n - x, 1 - tail))
-    return low, high
+    tail = NormalDist().cdf(-z)
+    pairs, of = _different(x, n)
+    x, n = pairs
+    low = np.where(x > 0, betaincinv(np.where(x > 0, x, 1), n - x + 1, tail), 0.0)
+    high = np.where(x < n, betainccinv(x + 1, np.where(x < n, n - x, 1), tail), 1.0)
+    return low[of], high[of]
+
+
+def _different(x: Real, n: Real) -> tuple[tuple[Real, Real], Array]:
+    """Counts that differ, and the place of each count among them: of a million categories most have a few counts."""
+    if len(n) and (n == n[0]).all():
+        counts, of = np.unique(x, return_inverse=True)
+        return (counts, np.full(len(counts), n[0])), of
+    return (x, n), np.arange(len(x))
 
 
 # ---- by name
@@ -248,6 +293,7 @@ METHODS: dict[str, Callable[..., Intervals]] = {
     "logit": logit,
     "score": score,
     "exact": exact,
+    "matched": matched,
     "profile": profile,
     "bonferroni": bonferroni,
     "scheffe": scheffe,
@@ -280,13 +326,21 @@ def _check_options(method: str, make: Callable[..., Intervals], options: dict[st
 
 
 def default_method(estimate: Estimate) -> str:
-    """``score`` for one sample of a design with two categories and two reports, else ``wald``.
+    """The method that keeps its level, and is short where two do.
 
-    Maximum likelihood estimates at the boundary have no standard error: these get ``profile``.
+    ``score`` where the counts behind the shares are known; where they are sparse, ``exact`` if one binomial count tells
+    each share, else ``matched``. Maximum likelihood estimates at 0 or 1 have no standard error: these get ``profile``,
+    but for two categories and two reports. ``wald`` where no counts are known, and under a sampling plan unless counts
+    are sparse. docs/adr/0030-default-intervals.md says why.
     """
-    if estimate.is_two_to_two:
-        return "score"
-    return "profile" if _has_profile(estimate) and np.isnan(estimate.standard_error).any() else "wald"
+    counts = estimate.binomial_counts
+    if _has_profile(estimate) and np.isnan(estimate.standard_error).any() and not estimate.is_two_to_two:
+        return "profile"
+    if counts is None:
+        return "wald"
+    if counts.sparse:
+        return "exact" if counts.exact else "matched"
+    return "score" if estimate.samples else "wald"
 
 
 def _has_profile(estimate: Estimate) -> bool:

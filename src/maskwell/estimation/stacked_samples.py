@@ -28,6 +28,7 @@ from maskwell.core.documents import joint_fingerprint
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
+from maskwell.estimation.binomial_counts import Part, at_zero, conditional_shares, linear_variance, smoothed
 from maskwell.estimation.maximisation.maximum import maximise
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, likelihood_of
 from maskwell.estimation.moments import (
@@ -129,8 +130,7 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
     ``v_g`` is the summed variance of one report of sample g at equal shares. Used where the stacked matrices would be
     too large to write out, or where sets are reported. Derived.
     """
-    precision = np.array([s.n / (s.design.added_variance() + 1 - 1 / s.design.k) for s in samples])
-    weights = precision / precision.sum()
+    weights = pooled_weights(samples)
     pi_hat = sum(w * one.pi_hat for w, one in zip(weights, estimates, strict=True))
     variance = np.asarray(sum(w**2 * one.variance for w, one in zip(weights, estimates, strict=True)))
     parts = [one.covariance for one in estimates]
@@ -164,6 +164,12 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
         ),
         samples=tuple(samples),
     )
+
+
+def pooled_weights(samples: Sequence[Sample]) -> Real:
+    """``w_g`` of :func:`pool`, which do not depend on the reports."""
+    precision = np.array([s.n / (s.design.added_variance() + 1 - 1 / s.design.k) for s in samples])
+    return np.asarray(precision / precision.sum())
 
 
 def _steps(weights: Real, samples: Sequence[Sample]) -> Real | None:
@@ -309,6 +315,25 @@ def error_nearby(designs: Sequence[Design], counts: Sequence[Array], theta: Real
 def steps_of(L: Sequence[Real], n: Sequence[float] | Array) -> Real:
     """At most how much one report adds to each estimate, shape (r,)."""
     return np.asarray(np.max([np.abs(left).max(axis=1) / size for left, size in zip(L, n, strict=True)], axis=0))
+
+
+def variance_at_ends_of(samples: Sequence[Sample], raw: Real) -> tuple[Real, Real]:
+    """The variance of each estimate where its share is zero, and where it is one, times the number of reports."""
+    n = sum(sample.n for sample in samples)
+    if any(s.design.reports_are_sets for s in samples) or not _fits(samples):
+        near, weights = smoothed(raw, n), pooled_weights(samples)
+        parts = [Part(s.design, w**2 * n / s.n) for w, s in zip(weights, samples, strict=True)]
+        v1 = np.asarray(sum(part.weight * part.variance_of_truth() for part in parts))
+        return at_zero(np.asarray(sum(part.weight * part.variance(near) for part in parts)), v1, near), v1
+    designs, counts = [sample.design for sample in samples], [sample.counts.values for sample in samples]
+    estimand = estimand_of(designs)
+    L, _ = best_inverses(designs, counts, estimand)
+    near = smoothed(raw, n) if estimand.everything else _guess(designs, counts)
+    inside, outside = conditional_shares(estimand.C, near)
+    used = [(s.design, left, n / s.n) for s, left in zip(samples, L, strict=True)]
+    at_ends = (sum(f * linear_variance(d, left, shares) for d, left, f in used) for shares in (outside, inside))
+    v0, v1 = map(np.asarray, at_ends)
+    return v0, v1
 
 
 # ---- maximum likelihood

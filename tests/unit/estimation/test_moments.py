@@ -91,9 +91,9 @@ def test_many_categories_have_variances_but_no_covariance():
 def test_intervals_widen_with_the_level_and_stay_uncut():
     design = Dense.of(P3)
     result = estimate_by_moments(Counts(np.array([5, 60, 35]), 100, design.fingerprint), design)
-    narrow, wide = result.confidence_interval(0.5), result.confidence_interval(0.99)
+    narrow, wide = result.confidence_interval(0.5, "wald"), result.confidence_interval(0.99, "wald")
     assert (wide[:, 0] < narrow[:, 0]).all() and (wide[:, 1] > narrow[:, 1]).all() and wide[0, 0] < 0
-    half = result.confidence_interval(0.95)[:, 1] - result.pi_hat
+    half = result.confidence_interval(0.95, "wald")[:, 1] - result.pi_hat
     assert np.allclose(half, 1.959963984540054 * result.standard_error)
     for level in (0, 1, 95):
         with pytest.raises(ParameterError, match=f"level = {level}"):

@@ -213,6 +213,7 @@ def _summed(estimate: Estimate, C: Real, categories: tuple[Hashable, ...]) -> Es
         samples=(),
         moments=None if estimate.moments is None else C @ estimate.moments,
         inverse=None,
+        sums_of=(estimate, C),
     )
     return _with_totals(summed, C) if isinstance(summed, SurveyEstimate) else summed
 

@@ -13,6 +13,7 @@ from maskwell.core.cells import Cells
 from maskwell.core.display import number_or_none, plain_label, plain_numbers
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, TooLargeError
+from maskwell.estimation.binomial_counts import Part
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.sample_stages import stages_of
 from maskwell.estimation.sampling.sampling_plan import Scheme
@@ -37,6 +38,11 @@ class SurveyEstimate(Estimate):
         An estimate for each domain, by its label.
     plan_text
         How the sample was drawn and what the variance accounts for, in words.
+    used
+        The designs that rows with weights used, each with its share of the squared weights.
+    kish
+        The number of rows of equal weight that would tell as much: the squared sum of the weights over that of their
+        squares.
     """
 
     total: Real = field(default_factory=lambda: np.zeros(0))
@@ -46,6 +52,25 @@ class SurveyEstimate(Estimate):
     degrees_of_freedom: float | None = None
     domains: Mapping[Hashable, SurveyEstimate] = field(default_factory=dict)
     plan_text: str = ""
+    used: tuple[Part, ...] = ()
+    kish: float = float("nan")
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The designs behind the shares; none where too few clusters tell a variance."""
+        if not self.used:
+            return super().parts
+        return () if self.degrees_of_freedom is not None and self.degrees_of_freedom < 1 else self.used
+
+    @property
+    def effective_n(self) -> float:
+        """Rows of equal weight that would tell as much."""
+        return self.kish if self.used else super().effective_n
+
+    @property
+    def variance_of_plan(self) -> Real | None:
+        """The variances, where rows have a plan."""
+        return self.variance if self.used else None
 
     @property
     def total_standard_error(self) -> Real:

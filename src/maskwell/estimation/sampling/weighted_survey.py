@@ -26,6 +26,7 @@ from maskwell.core.report_data import Reports, split_sets
 from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
+from maskwell.estimation.binomial_counts import Part
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.sampling.recovery import (
     Calibrated,
@@ -285,6 +286,19 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         population=base,
         degrees_of_freedom=df,
         plan_text=survey.text,
+        used=_used(recovery, row_lines) if denominator is None else (),
+        kish=size**2 / float(cells.square[row_lines].sum()),
+    )
+
+
+def _used(recovery: Recovery, lines: Array) -> tuple[Part, ...]:
+    """The designs of some rows, each with its share of the squared weights."""
+    cells = recovery.cells
+    squares = np.bincount(cells.sample.codes[lines], cells.square[lines], minlength=len(recovery.readings))
+    return tuple(
+        Part(reading.design, float(square / squares.sum()), getattr(reading, "inverse", None))
+        for reading, square in zip(recovery.readings, squares, strict=True)
+        if square > 0
     )
 
 

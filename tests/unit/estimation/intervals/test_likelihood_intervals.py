@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from maskwell import Design, Estimate, make_design
+from maskwell import Counts, Design, Estimate, make_design
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.estimation import Sample, estimate_by_likelihood
+from maskwell.estimation import Sample, estimate_by_likelihood, estimate_by_moments
 from maskwell.estimation.maximum_likelihood import likelihood_of
 
 P3 = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
@@ -43,8 +43,16 @@ def test_at_the_boundary_the_default_is_profile() -> None:
     assert "profile intervals" in repr(estimate)
 
 
-def test_inside_the_default_is_wald() -> None:
-    assert estimate_of([30, 50, 20], P3).default_interval == "wald"
+def test_inside_the_default_is_that_of_moments() -> None:
+    estimate = estimate_of([30, 50, 20], P3)
+    assert estimate.default_interval == "score"
+    np.testing.assert_allclose(
+        estimate.confidence_interval(), estimate_by_moments(*_of(estimate)).confidence_interval(), atol=1e-9
+    )
+
+
+def _of(estimate: Estimate) -> tuple[Counts, Design]:
+    return estimate.samples[0].counts, estimate.samples[0].design
 
 
 def test_two_to_two_keeps_its_score_interval() -> None:
@@ -85,11 +93,13 @@ def test_bootstrap_intervals_of_two_samples(source: str) -> None:
     np.testing.assert_allclose(found, estimate.confidence_interval(0.95, "wald"), atol=0.015)
 
 
-def test_several_samples_have_no_score_interval() -> None:
+def test_several_samples_have_score_intervals() -> None:
+    """Near the Wald interval in a sample of five hundred, and no nearer to it than it should be."""
     estimate = two_warners()
-    assert estimate.default_interval == "wald"
-    with pytest.raises(ParameterError, match="one sample"):
-        estimate.intervals(0.95, "score")
+    assert estimate.default_interval == "score"
+    score, wald = (estimate.confidence_interval(0.95, method) for method in ("score", "wald"))
+    np.testing.assert_allclose(score, wald, atol=0.01)
+    assert np.abs(score - wald).max() > 1e-4
 
 
 def simmons(method: str) -> Estimate:
@@ -101,10 +111,10 @@ def simmons(method: str) -> Estimate:
 
 
 @pytest.mark.parametrize("method", ["moments", "ml"])
-def test_sums_of_categories_have_wald_and_bootstrap_intervals(method: str) -> None:
+def test_sums_of_categories_have_score_and_bootstrap_intervals(method: str) -> None:
     estimate = simmons(method)
     assert len(estimate.categories) == 4
-    assert estimate.default_interval == "wald"
+    assert estimate.default_interval == "score"
     found = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=300)
     np.testing.assert_allclose(found, estimate.confidence_interval(), atol=0.03)
     with pytest.raises(ParameterError, match="sums of the categories"):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm
+from scipy.stats import binomtest, chi2, norm
 
 from maskwell import Categories, Counts, Design, Estimate, make_design
 from maskwell.designs import Subset, Uniform
@@ -23,12 +23,16 @@ def estimate_of(counts: list[int], design: Design) -> Estimate:
     return estimate_by_moments(Sample.of(counts, design).counts, design)
 
 
-def test_the_default_is_score_for_two_to_two_and_wald_elsewhere() -> None:
+def test_the_default_is_score_for_counts_and_exact_or_matched_for_small_ones() -> None:
+    kuk = make_design("kuk", theta1="0.7", theta2="0.05", draws=2)
     assert estimate_of([120, 180], WARNER).default_interval == "score"
-    assert estimate_of([50, 30, 20], KARY).default_interval == "wald"
-    assert estimate_of([50, 30, 20], make_design("kuk", theta1="0.7", theta2="0.2", draws=2)).default_interval == "wald"
-    pair = Subset.from_gamma(3, Categories.numbered(2), size=1)
-    assert estimate_by_moments(pair.tally(pair.sample(np.arange(40) % 2)), pair).default_interval == "wald"
+    assert estimate_of([9, 11], WARNER).default_interval == "score"  # chance alone makes six of twenty say yes
+    assert estimate_of([50, 30, 20], KARY).default_interval == "score"
+    assert estimate_of([15, 3, 2], KARY).default_interval == "exact"
+    assert estimate_of([250, 30, 20], kuk).default_interval == "score"
+    assert estimate_of([25, 3, 2], kuk).default_interval == "matched"
+    pair = Subset.from_gamma(3, Categories.numbered(4), size=2)
+    assert estimate_by_moments(pair.tally(pair.sample(np.arange(400) % 4)), pair).default_interval == "score"
     without = replace(estimate_of([120, 180], WARNER), samples=())
     assert without.default_interval == "wald"
     assert without.to_dict()["interval_method"] == "wald"
@@ -38,7 +42,10 @@ def test_wald() -> None:
     estimate = estimate_of([500, 300, 200], KARY)
     half = norm.ppf(0.975) * estimate.standard_error
     np.testing.assert_allclose(estimate.confidence_interval(0.95, "wald")[:, 1], estimate.pi_hat + half)
-    np.testing.assert_allclose(estimate.intervals().half_width, half)
+    np.testing.assert_allclose(estimate.intervals(method="wald").half_width, half)
+    still = estimate_of([18, 2, 0], Uniform.from_gamma(9, Categories.numbered(3))).intervals(method="wald")
+    assert np.isnan(still.low[2])  # the reports do not vary there, which is no reason to be sure
+    assert any("zero or not defined" in flag for flag in still.flags)
 
 
 def test_logit_stays_inside_and_is_wald_on_the_log_odds() -> None:
@@ -104,7 +111,7 @@ def test_bad_names_and_levels() -> None:
 
 
 def test_what_people_see() -> None:
-    found = estimate_of([500, 300, 200], KARY).intervals()
+    found = estimate_of([500, 300, 200], KARY).intervals(method="wald")
     assert found.name == "Wald"
     assert repr(found).startswith("Intervals(wald, level 0.95): [")
     many = Uniform.from_epsilon(2, Categories.numbered(12))
@@ -114,11 +121,18 @@ def test_what_people_see() -> None:
     assert frame["low"][0] == pytest.approx(0.1112, abs=5e-5)
 
 
-def test_sets_have_wald_intervals() -> None:
+def test_sets_have_intervals_of_their_counts() -> None:
     sets = Subset.from_gamma(3, Categories.numbered(4), size=2)
     counts = sets.tally(sets.sample(np.arange(400) % 4))
     assert isinstance(counts, Counts)
-    assert np.isfinite(estimate_by_moments(counts, sets).confidence_interval()).all()
+    estimate = estimate_by_moments(counts, sets)
+    found, p, r = estimate.binomial_counts, float(sets.include), float(sets.other)
+    assert found is not None
+    np.testing.assert_array_equal(found.x, counts.values)
+    for method, scipy_name in (("score", "wilson"), ("exact", "exact")):
+        ends = [binomtest(int(x), 400).proportion_ci(0.95, method=scipy_name) for x in counts.values]
+        expected = np.clip([[(e.low - r) / (p - r), (e.high - r) / (p - r)] for e in ends], 0, 1)
+        np.testing.assert_allclose(estimate.confidence_interval(0.95, method), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "bootstrap"])
@@ -136,8 +150,10 @@ def test_bonferroni_of_many_categories_at_the_highest_level_has_ends() -> None:
 
 def test_sums_of_categories_are_referred_to_an_interval_that_they_have() -> None:
     samples = [Sample.of([20, 40], make_design("simmons", p="3/4")), Sample.of([10, 30], make_design("simmons", p=0))]
-    with pytest.raises(ParameterError, match="ask for a wald interval"):
+    with pytest.raises(ParameterError, match="ask for a matched interval"):
         estimate_samples(samples).intervals(method="exact")
+    with pytest.raises(ParameterError, match="ask for a wald interval"):
+        estimate_samples(samples).intervals(method="profile")
 
 
 def test_logit_says_when_there_is_no_quantile() -> None:

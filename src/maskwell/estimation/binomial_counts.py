@@ -1,0 +1,217 @@
+"""The binomial count behind an estimated share.
+
+Where a share is told by one count x of n reports, of those in a set that belongs to it,
+
+    lam = b + (a - b) pi,     pi_hat = (x / n - b) / (a - b),     n Var(pi_hat) = lam (1 - lam) / (a - b)^2
+
+with a and b the chances of such a report if the share is one and if it is zero. So it is for two truths and two
+reports, for designs that tell the truth or draw a report at random, and for designs that report sets.
+
+Any other unbiased linear estimate is given the count that it matches: a and b are such that the variance is the same
+where the share is zero, ``v0 / n``, and where it is one, ``v1 / n``:
+
+    a - b = 1 / R,     b = (1 - s / R) / 2,     s = v1 + 1 - v0,     R = sqrt(s^2 + 4 v0)
+
+For one sample the variances then agree at every share between, because both are ``(1 - t) v0 + t v1 + t (1 - t)``. The
+other categories share what is left as the estimates say, with one report more, spread evenly, so that none is ruled
+out. The count ``x = n (b + (a - b) pi_hat)`` need not be whole. Derived; docs/theory/coverage.md says how well
+intervals of such counts cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
+
+import numpy as np
+
+from maskwell.core.arguments import Real
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
+from maskwell.estimation.left_inverse import LeftInverse
+from maskwell.estimation.moments import nearest_shares
+
+if TYPE_CHECKING:
+    from maskwell.estimation.share_estimate import Estimate
+
+WHOLE = 1e-9  # a count this close to 0 or n differs from it by rounding
+ENTRIES = 4 * 10**6
+"""Left inverses with more entries than this are not written out for sums."""
+FEW = 10
+FEW_BY_CHANCE = 5
+
+
+@dataclass(frozen=True, eq=False)
+class BinomialCounts:
+    """For each share a count of reports that tells it.
+
+    Attributes
+    ----------
+    x, n
+        How many reports of how many, shape (k,); whole numbers where ``exact``.
+    a, b
+        The chance that a report counts, if the share is one and if it is zero, shape (k,); a > b.
+    exact
+        Whether the shares are told by these counts and nothing else, so that intervals keep their level exactly.
+    """
+
+    x: Real
+    n: Real
+    a: Real
+    b: Real
+    exact: bool = False
+
+    @classmethod
+    def of(cls, pi_hat: Real, n: float | Real, v0: Real, v1: Real) -> Self:
+        """Of estimates whose variance is ``v0 / n`` where the share is zero and ``v1 / n`` where it is one.
+
+        >>> counts = BinomialCounts.of(np.array([0.25]), 300, v0=np.array([1.3125]), v1=np.array([1.3125]))
+        >>> [round(float(x), 4) for x in (counts.x[0], counts.a[0], counts.b[0])]   # Warner's device with p = 0.7
+        [120.0, 0.7, 0.3]
+        """
+        v0, v1 = np.maximum(v0, 0), np.maximum(v1, 0)
+        s = v1 + 1 - v0
+        R = np.sqrt(s**2 + 4 * v0)
+        b = np.where(s > 0, 2 * v0 / (R * (R + np.abs(s))), (R - s) / (2 * R))  # without a difference of equals
+        size = np.broadcast_to(np.asarray(n, dtype=np.float64), pi_hat.shape)
+        x = np.clip(size * (b + pi_hat / R), 0, size)
+        return cls(np.where(x < WHOLE, 0, np.where(size - x < WHOLE, size, x)), size, b + 1 / R, b)
+
+    @classmethod
+    def of_chances(cls, pi_hat: Real, n: float | Real, chances: tuple[Real, Real], *, exact: bool) -> Self:
+        """Of estimates that a count tells; ``n`` is the number of reports where ``exact``, else one that matches."""
+        a, b = chances
+        size = np.broadcast_to(np.asarray(n, dtype=np.float64), pi_hat.shape)
+        x = np.clip(size * (b + (a - b) * pi_hat), 0, size)
+        return cls(np.rint(x) if exact else x, size, a, b, exact)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether a count holds, or leaves out, fewer than ten reports, of which chance makes fewer than five."""
+        few = (self.x < FEW) & (self.n * self.b < FEW_BY_CHANCE)
+        left = (self.n - self.x < FEW) & (self.n * (1 - self.a) < FEW_BY_CHANCE)
+        return bool((few | left).any())
+
+    def shares(self, lam: Real) -> Real:
+        """The true shares at which reports count with the chances ``lam``."""
+        return np.asarray((lam - self.b) / (self.a - self.b))
+
+
+def smoothed(pi_hat: Real, n: float) -> Real:
+    """Shares near the estimates, with one report more spread over all categories, so that none is zero."""
+    return np.asarray((n * nearest_shares(pi_hat) + 1 / len(pi_hat)) / (n + 1))
+
+
+class Part(NamedTuple):
+    """Reports of one design among those behind an estimate.
+
+    ``weight`` is what their variance counts for, so that ``sum_g weight_g V_g`` is n times the variance of the estimate
+    where V_g is that of one report. ``inverse`` replaces the left inverse of the design.
+    """
+
+    design: Design
+    weight: float
+    inverse: LeftInverse | None = None
+
+    def variance(self, near: Real) -> Real:
+        """Of the recovery of each category from one report, at the shares ``near``."""
+        if self.inverse is None:
+            return self.design.share_variance(near)
+        return self.inverse.second_moment_diagonal(self.design.apply(near)) - near**2
+
+    def variance_of_truth(self) -> Real:
+        """The same for each category where it is the only one."""
+        if self.inverse is None:
+            return self.design.second_moment_of_truth() - 1
+        return np.asarray(np.einsum("ji,ij->j", self.inverse.L**2, self.design.matrix()) - 1)
+
+    def rows(self, C: Real) -> Real | None:
+        """``C L``, shape (r, m); None where reports are sets, or too many to be listed."""
+        if not isinstance(self.design, CodedDesign) or not self.design.has_entries_up_to(ENTRIES):
+            return None
+        L = self.design.backward(np.eye(self.design.m)).T if self.inverse is None else self.inverse.L
+        return np.asarray(C @ L)
+
+    def variance_of_sums(self, C: Real, shares: Real) -> Real:
+        """Of the sums ``C U`` from one report, each at shares of its own, shape (r, k)."""
+        rows = self.rows(C)
+        if rows is not None:
+            return linear_variance(self.design, rows, shares)
+        seconds = [c @ self.design.second_moment(self.design.apply(pi)) @ c for c, pi in zip(C, shares, strict=True)]
+        return np.asarray(np.asarray(seconds) - (C * shares).sum(axis=1) ** 2)
+
+
+def binomial_counts(estimate: Estimate) -> BinomialCounts | None:
+    """The counts behind an estimate, None where it does not rest on reports that are known."""
+    if estimate.sums_of is not None:
+        return _of_sums(estimate, *estimate.sums_of)
+    raw = estimate.pi_hat if estimate.moments is None else estimate.moments
+    if not np.isfinite(raw).all():
+        return None
+    parts = estimate.parts
+    if parts:
+        return _of_categories(raw, estimate.effective_n, parts, estimate.variance_of_plan)
+    if not estimate.samples:
+        return None
+    from maskwell.estimation.stacked_samples import variance_at_ends_of
+
+    n = sum(sample.n for sample in estimate.samples)
+    return BinomialCounts.of(raw, n, *variance_at_ends_of(estimate.samples, raw))
+
+
+def _of_categories(raw: Real, n: float, parts: Sequence[Part], planned: Real | None) -> BinomialCounts:
+    chances = parts[0].design.count_chances() if len(parts) == 1 and parts[0].inverse is None else None
+    if chances is not None and planned is None:
+        return BinomialCounts.of_chances(raw, n, chances, exact=True)
+    near = smoothed(raw, n)
+    nearby = np.asarray(sum(part.weight * part.variance(near) for part in parts))
+    if chances is not None:
+        return BinomialCounts.of_chances(raw, _effective(n, nearby, planned), chances, exact=False)
+    v1 = np.asarray(sum(part.weight * part.variance_of_truth() for part in parts))
+    return BinomialCounts.of(raw, _effective(n, nearby, planned), at_zero(nearby, v1, near), v1)
+
+
+def _of_sums(estimate: Estimate, source: Estimate, C: Real) -> BinomialCounts | None:
+    """Of sums of the shares of another estimate, which themselves lie in [0, 1]."""
+    raw = estimate.pi_hat if estimate.moments is None else estimate.moments
+    parts, n = source.parts, source.effective_n
+    if not parts or not np.isfinite(raw).all():
+        return None
+    near = smoothed(source.pi_hat if source.moments is None else source.moments, n)
+    inside, outside = conditional_shares(C, near)
+    v0, v1, nearby = (
+        np.asarray(sum(part.weight * part.variance_of_sums(C, shares) for part in parts))
+        for shares in (outside, inside, np.broadcast_to(near, C.shape))
+    )
+    planned = None if source.variance_of_plan is None else estimate.variance
+    return BinomialCounts.of(raw, _effective(n, nearby, planned), v0, v1)
+
+
+def _effective(n: float, nearby: Real, planned: Real | None) -> float | Real:
+    """The number of simple draws that would tell as much as the plan does, n at most; n where there is no plan."""
+    if planned is None:
+        return n
+    known = np.isfinite(planned) & (planned > 0) & (nearby > 0)
+    return np.asarray(np.minimum(n, np.divide(nearby, planned, out=np.full(len(nearby), n), where=known)))
+
+
+def at_zero(at_near: Real, v1: Real, near: Real) -> Real:
+    """``v0`` from the variance at the shares ``near``, which is ``(1 - t) v0 + t v1 + t (1 - t)``."""
+    return np.asarray((at_near - near * v1) / (1 - near) - near)
+
+
+def conditional_shares(C: Real, near: Real) -> tuple[Real, Real]:
+    """For each sum the shares within it and those outside, in the ratios of ``near``; shape (r, k) each."""
+    return _shared(C * near), _shared((1 - C) * near)
+
+
+def linear_variance(design: Design, rows: Real, shares: Real) -> Real:
+    """Variance of the numbers ``rows[r, z]`` that reports z stand for, each at shares of its own, shape (r,)."""
+    lam = cast(CodedDesign, design).forward(shares)
+    return np.asarray((rows**2 * lam).sum(axis=1) - (rows * lam).sum(axis=1) ** 2)
+
+
+def _shared(rows: Real) -> Real:
+    total = rows.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, total, out=np.zeros(rows.shape), where=total > 0))
