@@ -138,7 +138,7 @@ def test_replicates() -> None:
         (("--weights", "sex"), "no number"),
         (("--strata", "w", "--clusters", "town", "--population", "3"), "--population COL"),
         (("--weights", "w", "--method", "ml", "--by", "sex"), "moments"),
-        (("--weights", "w", "--interval", "score"), "score"),
+        (("--weights", "w", "--interval", "exact"), "matched"),
         (("--by", "age"), "no column 'age'"),
         (("--level", "95"), "level"),
     ],

@@ -30,7 +30,7 @@ from maskwell.errors import ParameterError
 
 Command = Callable[..., Any]
 LEVEL = 0.95
-INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe", "wilson"]
+INTERVALS = ["wald", "logit", "score", "exact", "matched", "profile", "bonferroni", "scheffe", "wilson"]
 
 
 def receipt_options(command: Command) -> Command:
@@ -74,7 +74,8 @@ def receipt_options(command: Command) -> Command:
 @click.option(
     "--interval",
     type=click.Choice(INTERVALS),
-    help="Method of the intervals; score for one yes-or-no question without a plan, else wald.",
+    help="Method of the intervals. By default one that keeps its level: score, exact or matched where counts are "
+    "small, wald under a sampling plan.",
 )
 @click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
 @sampling_options()

@@ -442,3 +442,13 @@ def _check_constant(sizes: Array, groups: Groups, stage: int) -> None:
             values=f"{others.min():g} to {others.max():g}",
             stage=stage,
         )
+
+
+def products_of_replicates(replicates: Real, weight: Real | None) -> Real:
+    """Sums over rows of products of the ratios of two replicate weights to the weight, shape (R, R).
+
+    Their rank is that of the replicate weights. Rows of weight zero tell nothing.
+    """
+    column = np.ones((len(replicates), 1)) if weight is None else np.asarray(weight)[:, None]
+    ratio = np.divide(replicates, column, out=np.zeros(np.shape(replicates)), where=column > 0)
+    return np.asarray(ratio.T @ ratio)

@@ -15,7 +15,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
-from maskwell.core.cells import Cells
+from maskwell.core.cells import Cells, products_of_replicates
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import listed
 from maskwell.core.report_data import Counts, Reports
@@ -85,8 +85,8 @@ class SurveyTally:
     """Sums by stratum, cluster, domain, sample and report; the designs of the samples; how many rows were left out.
 
     ``ratios`` has the smallest and the largest ratio of a replicate weight above zero to the weight, shape (2, R): rows
-    of one line may differ in that, and a line does not tell. ``empty_domains`` are those all of whose rows were left
-    out.
+    of one line may differ in that, and a line does not tell. ``products`` has the sums over rows of products of two
+    such ratios, shape (R, R). ``empty_domains`` are those all of whose rows were left out.
     """
 
     cells: Cells
@@ -94,6 +94,7 @@ class SurveyTally:
     rows: int
     dropped: int
     ratios: Real | None = None
+    products: Real | None = None
     empty_domains: tuple[Any, ...] = ()
 
 
@@ -161,9 +162,10 @@ def tally_survey(
     total: Cells | None = None
     waiting: list[Cells] = []
     ratios: Real | None = None
+    products: Real | None = None
     with _survey_rows(path, samples, plan, missing, counts, progress) as rows:
         for batch in rows:
-            ratios = _ratios(batch.plan, ratios)
+            ratios, products = _ratios(batch.plan, ratios), _products(batch.plan, products)
             sample = Factor(batch.sample, np.arange(len(samples)))
             report = batch.report.astype(np.int64, copy=False)
             waiting.append(Cells.of(report, sample=sample, count=batch.count, **batch.plan))
@@ -176,7 +178,8 @@ def tally_survey(
     samples.check_used(cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
     _check_strata(cells.stratum.take(np.flatnonzero(seen)), rows.strata_left_out, plan)
     empty = sorted(rows.domains_left_out - _occurring(cells.domain.take(np.flatnonzero(seen))), key=str)
-    return SurveyTally(_sized(cells, plan), tuple(samples.designs), rows.rows, rows.dropped, ratios, tuple(empty))
+    read = (rows.rows, rows.dropped, ratios, products, tuple(empty))
+    return SurveyTally(_sized(cells, plan), tuple(samples.designs), *read)
 
 
 # ---- counting
@@ -457,6 +460,14 @@ def _ratios(plan: dict[str, Any], before: Real | None) -> Real | None:
     low, high = np.where(np.isnan(ratio), np.inf, ratio), np.where(np.isnan(ratio), -np.inf, ratio)
     now = np.stack([low.min(axis=0, initial=np.inf), high.max(axis=0, initial=-np.inf)])
     return now if before is None else np.stack([np.minimum(now[0], before[0]), np.maximum(now[1], before[1])])
+
+
+def _products(plan: dict[str, Any], before: Real | None) -> Real | None:
+    """Sums over rows of products of the ratios of two replicate weights to the weight, shape (R, R)."""
+    if "replicates" not in plan:
+        return None
+    products = products_of_replicates(plan["replicates"], plan.get("weight"))
+    return products if before is None else before + products
 
 
 def _sized(cells: Cells, plan: PlanColumns) -> Cells:

@@ -330,17 +330,30 @@ def default_method(estimate: Estimate) -> str:
 
     ``score`` where the counts behind the shares are known; where they are sparse, ``exact`` if one binomial count tells
     each share, else ``matched``. Maximum likelihood estimates at 0 or 1 have no standard error: these get ``profile``,
-    but for two categories and two reports. ``wald`` where no counts are known, and under a sampling plan unless counts
-    are sparse. docs/adr/0030-default-intervals.md says why.
+    but for two categories and two reports. ``wald`` where no counts are known and, as in other software, under a
+    sampling plan; there ``matched`` where a variance is zero or not defined, and for more than two categories or
+    reports where counts are sparse. docs/adr/0030-default-intervals.md says why.
     """
-    counts = estimate.binomial_counts
     if _has_profile(estimate) and np.isnan(estimate.standard_error).any() and not estimate.is_two_to_two:
         return "profile"
+    counts = estimate.binomial_counts
     if counts is None:
         return "wald"
+    if estimate.variance_of_plan is not None:
+        return "matched" if _has_no_error(estimate) or (counts.sparse and _has_many(estimate)) else "wald"
     if counts.sparse:
         return "exact" if counts.exact else "matched"
-    return "score" if estimate.samples else "wald"
+    return "score"
+
+
+def _has_no_error(estimate: Estimate) -> bool:
+    """Whether a standard error is zero or not defined."""
+    return not bool((estimate.variance > ROUNDING / max(estimate.n, 1)).all())
+
+
+def _has_many(estimate: Estimate) -> bool:
+    """Whether there are more than two categories, or a design has more than two reports."""
+    return len(estimate.categories) > 2 or any(not part.design.has_reports_up_to(2) for part in estimate.parts)
 
 
 def _has_profile(estimate: Estimate) -> bool:

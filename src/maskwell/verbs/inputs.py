@@ -396,16 +396,18 @@ class SurveyPlan:
             ReplicateRule,
             factors_of_replicates,
             fay_factor,
+            rank_of_replicates,
             strata_of_replicates,
         )
 
         method, rho = self.replicate_method, None if self.fay is None else float(as_fraction(self.fay, "fay"))
+        rank = None if tally.products is None else rank_of_replicates(tally.products)
         if method == "fay" and rho is None and tally.ratios is not None:
             rho = fay_factor(tally.ratios)
         if method == "jkn" and self.strata is None and tally.ratios is not None:
-            return ReplicateRule("jkn", rscales=factors_of_replicates(tally.ratios))
+            return ReplicateRule("jkn", rscales=factors_of_replicates(tally.ratios), rank=rank)
         strata = strata_of_replicates(tally.cells) if method == "jkn" else None
-        return ReplicateRule(str(method), rho=rho, strata=strata)
+        return ReplicateRule(str(method), rho=rho, strata=strata, rank=rank)
 
 
 def _several(sizes: Any) -> list[Any]:

@@ -91,9 +91,9 @@ def test_flows_refuse_a_truth_that_is_not_there(truth: int) -> None:
 def test_learned_holds_the_interval_and_its_parts() -> None:
     estimate = estimate_of([400, 350, 250])
     truth = np.array([0.5, 0.3, 0.2])
-    picture = plot_learned(estimate, truth=truth, level=0.9)
+    picture = plot_learned(estimate, truth=truth, level=0.9, interval="wald")
     interval = np.column_stack([picture.data["low"], picture.data["high"]])
-    np.testing.assert_allclose(interval, estimate.confidence_interval(0.9))
+    np.testing.assert_allclose(interval, estimate.confidence_interval(0.9, "wald"))
     half = picture.data["high"] - picture.data["estimate"]
     added = 1.6448536269514722**2 * estimate.randomization_variance
     np.testing.assert_allclose(picture.data["sampling_half_width"] ** 2 + added, half**2)

@@ -46,6 +46,8 @@ class ReplicateRule:
         is ``(n_h - 1) / n_h``.
     finite
         Whether the replicates were scaled for a finite population, so that the randomization correction is due.
+    rank
+        The rank of the replicate weights, where it is known: one more than their degrees of freedom.
 
     >>> ReplicateRule("jkn", strata=("a", "a", "b", "b")).factors(4).tolist()
     [0.5, 0.5, 0.5, 0.5]
@@ -57,6 +59,7 @@ class ReplicateRule:
     rho: float | None = None
     strata: tuple[Any, ...] | None = None
     finite: bool = False
+    rank: int | None = None
 
     def __post_init__(self) -> None:
         check_kind(str, method=self.method)
@@ -112,16 +115,27 @@ class ReplicateRule:
         scale = {"jk1": (count - 1) / count, "fay": 1 / (count * (1 - (self.rho or 0)) ** 2)}
         return np.full(count, scale.get(self.method, 1 / count))
 
-    def degrees_of_freedom(self, count: int) -> float:
-        """Replicates minus strata for the jackknife, one less than the replicates for the others, all for brr, fay.
+    def degrees_of_freedom(self, count: int, strata: int = 1) -> float:
+        """One less than the rank of the replicate weights: units minus strata for a jackknife, strata for half samples.
 
-        For half samples this is an upper bound: they have one degree of freedom for each stratum, which the weights do
-        not tell, and the replicates are rounded up from the strata. Domains have at most as many.
+        Where the rank is not known, the same from what is: the strata of the replicates or their factors for a
+        jackknife, the number of ``strata`` of the rows for half samples, which is at most that of the replicates.
+        Domains have at most as many. Source: standard, as in R's survey package (degf).
         """
         count = as_whole(count, "count")
+        if self.rank is not None:
+            return float(self.rank - 1)
         if self.method in ("brr", "fay"):
-            return float(count)
-        return float(count - (len(set(self.strata)) if self.strata is not None else 1))
+            return float(min(strata, count) if strata > 1 else count)
+        return float(count - self._strata(count))
+
+    def _strata(self, count: int) -> int:
+        """How many strata the replicates of a jackknife belong to: a stratum of n_h has n_h factors 1 - 1 / n_h."""
+        if self.strata is not None:
+            return len(set(self.strata))
+        left_out = 1 - self.factors(count)
+        told = self.method == "jkn" and (left_out > 0).all() and (left_out <= 0.5 + ROUNDING).all()
+        return max(1, round(float(left_out.sum()))) if told else 1
 
 
 def _jackknife_factors(strata: Sequence[Any], count: int) -> Real:
@@ -166,10 +180,25 @@ class ReplicateTotals:
         return square_of(estimates - around, factors, full=full)
 
 
+ALONE = 1e-8
+"""Replicates whose square is this part of the largest in a direction of their own differ by rounding there."""
 ROUNDING = 1e-6
 """Replicate weights in files are often rounded; a left-out unit changes sums far more than that."""
 NEAR = 0.05
 """How far from a whole number, as a share of it, the number of units may lie that rounded weights tell."""
+
+
+def rank_of_replicates(products: Real) -> int:
+    """The rank of replicate weights, from :func:`maskwell.core.cells.products_of_replicates`.
+
+    Each replicate keeps one of two units in each of two strata: two degrees of freedom, one for each stratum.
+
+    >>> ratios = np.array([[2, 0, 2, 0], [2, 0, 0, 2], [0, 2, 2, 0], [0, 2, 0, 2]], dtype=float)
+    >>> rank_of_replicates(ratios @ ratios.T)
+    3
+    """
+    values = np.linalg.eigvalsh(products)
+    return int((values > ALONE * values[-1]).sum())
 
 
 def strata_of_replicates(cells: Cells) -> tuple[Any, ...]:

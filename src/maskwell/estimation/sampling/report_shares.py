@@ -152,7 +152,7 @@ class Together:
 
     def _degrees_of_freedom(self, lines: Array) -> float | None:
         if self.rule is not None:
-            return self.rule.degrees_of_freedom(self.cells.replicates.shape[1])
+            return self.rule.degrees_of_freedom(self.cells.replicates.shape[1], self.cells.stratum.size)
         return None if self.variance is None else self.variance.degrees_of_freedom(lines)
 
     def _nothing(self, lines: Array, estimand: Estimand, size: float) -> SurveyEstimate:

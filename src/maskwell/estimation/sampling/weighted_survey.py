@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_list, as_real, check_kind
-from maskwell.core.cells import Cells
+from maskwell.core.cells import Cells, products_of_replicates
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.core.report_data import Reports, split_sets
@@ -37,7 +37,7 @@ from maskwell.estimation.sampling.recovery import (
     reading_of,
     readings_of,
 )
-from maskwell.estimation.sampling.replicate_weights import ReplicateTotals
+from maskwell.estimation.sampling.replicate_weights import ReplicateTotals, rank_of_replicates
 from maskwell.estimation.sampling.report_shares import Together
 from maskwell.estimation.sampling.sample_stages import (
     MultistageVariance,
@@ -100,7 +100,18 @@ def estimate_survey(
     check_kind(LeftInverse | None, inverse=inverse)
     check_kind(RealNumber | None, denominator=denominator)
     cells, readings = cells_of_rows(reports, design, plan, domains=domains, samples=samples, inverse=inverse)
-    return _estimate(Recovery(cells, readings), plan.scheme, denominator)
+    return _estimate(Recovery(cells, readings), _scheme(plan), denominator)
+
+
+def _scheme(plan: SamplingPlan) -> Scheme:
+    """That of a plan whose values have been checked, with the rank of its replicate weights."""
+    scheme = plan.scheme
+    if scheme.replicates is None or scheme.replicates.rank is not None or plan.replicates is None:
+        return scheme
+    weights = None if plan.weights is None else as_array(plan.weights, "weights").astype(np.float64)
+    replicates = as_array(plan.replicates, "replicate weights").astype(np.float64)
+    rank = rank_of_replicates(products_of_replicates(replicates, weights))
+    return replace(scheme, replicates=replace(scheme.replicates, rank=rank))
 
 
 def estimate_cells(
@@ -332,7 +343,7 @@ def _replicate_variances(
     if rule.finite:
         added = survey.randomization(lines, cells.weight)
         v_total, v_share = v_total + added, v_share + added / base**2
-    return v_total, v_share, rule.degrees_of_freedom(count)
+    return v_total, v_share, rule.degrees_of_freedom(count, cells.stratum.size)
 
 
 # ---- rows into cells

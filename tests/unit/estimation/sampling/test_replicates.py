@@ -70,7 +70,23 @@ def test_shares_are_ratios_in_every_replicate() -> None:
     whole = L @ np.bincount(REPORTS, weights=WEIGHTS) / WEIGHTS.sum()
     found = estimated(columns, "brr")
     assert found.covariance == pytest.approx((shares - whole).T @ (shares - whole) / 4)
-    assert found.degrees_of_freedom == 4
+
+
+def test_degrees_of_freedom_follow_the_strata() -> None:
+    """Two strata of two clusters: two degrees for any replicates, from the weights or from what is said of them."""
+    columns, strata = jackknife()
+    for replicates, rule in (
+        (columns, ReplicateRule("jkn", strata=tuple(strata))),
+        (columns, ReplicateRule("jkn", rscales=(0.5,) * 4)),
+        (half_samples(), ReplicateRule("brr")),
+        (half_samples(0.3), ReplicateRule("fay", rho=0.3)),
+    ):
+        assert estimated(replicates, rule).degrees_of_freedom == 2
+        assert rule.degrees_of_freedom(4, strata=2) == 2
+    rounded = np.round(half_samples() * 1.2345, 3) / 1.2345
+    assert estimated(rounded, "brr").degrees_of_freedom == 2
+    assert ReplicateRule("jk1").degrees_of_freedom(12) == 11
+    assert ReplicateRule("brr").degrees_of_freedom(12) == 12  # nothing says how many strata there were
 
 
 def test_the_rao_wu_bootstrap_tends_to_ultimate_clusters() -> None:

@@ -1,0 +1,238 @@
+"""The page docs/theory/coverage.md, how often intervals cover. Write it: python -m docs.coverage.
+
+Nothing is simulated. Where one count tells a share, its binomial chances are summed; elsewhere those of all counts that
+n respondents can give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+from scipy.stats import binom
+
+import maskwell as mw
+from maskwell.core import Categories
+from maskwell.designs import Dense, Design, Kronecker, Subset, Unary, Uniform
+
+Real = np.ndarray[Any, np.dtype[np.float64]]
+PATH = Path(__file__).parent / "theory/coverage.md"
+LEVEL = 0.95
+EXPECTED = (0, 0.01, 0.03, 0.05, 0.1, 0.17, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7, 10)
+"""Expected numbers n π of people in the category, over which the least coverage is taken."""
+
+
+def _warner(p: str) -> Design:
+    return mw.make_design("warner", p=p)
+
+
+def _kuk(theta1: str, theta2: str, draws: int) -> Design:
+    return mw.make_design("kuk", theta1=theta1, theta2=theta2, draws=draws)
+
+
+DIRECT = Dense.of([[1, 0], [0, 1]])
+JAR = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+
+
+@dataclass(frozen=True)
+class OneCount:
+    """A design where one count tells each share; ``share`` is the true one at which coverage is shown."""
+
+    name: str
+    design: Design
+    n: int
+    share: float
+
+    @property
+    def most(self) -> int:
+        """No more reports than this count, but for a chance below rounding, at the shares of this page."""
+        return min(self.n, int(binom.isf(1e-15, self.n, self.chance(max(self.share, min(1, EXPECTED[-1] / self.n))))))
+
+    def chance(self, share: float) -> float:
+        """That a report counts."""
+        chances = self.design.count_chances()
+        assert chances is not None
+        return float(chances[1][0] + (chances[0][0] - chances[1][0]) * share)
+
+    def chances(self, share: float) -> Real:
+        """Of each number of reports that count."""
+        return np.asarray(binom.pmf(np.arange(self.most + 1), self.n, self.chance(share)))
+
+    @cache  # noqa: B019
+    def ends(self, method: str) -> Real:
+        """Intervals of the first share for each of these numbers, two ends each."""
+        return np.array([self._estimate(x).confidence_interval(LEVEL, method)[0] for x in range(self.most + 1)])
+
+    def _estimate(self, x: int) -> mw.Estimate:
+        design = self.design
+        rest = [x, self.n - x, *([0] * (design.k - 2))]  # other counts do not matter to the first share
+        if design.reports_are_sets:
+            return mw.estimation.estimate_by_moments(mw.Counts(np.array(rest), self.n, design.fingerprint), design)
+        return mw.estimation.estimate_by_moments(mw.estimation.Sample.of(rest, design).counts, design)
+
+    def coverage(self, method: str, share: float) -> float:
+        """The chance that the interval holds the share; one that is not there does not."""
+        low, high = self.ends(method).T
+        return float(self.chances(share) @ ((low <= share + 1e-12) & (share - 1e-12 <= high)))
+
+    def least(self, method: str) -> float:
+        """Over small shares."""
+        return min(self.coverage(method, share) for share in (self.share, *small_shares(self.n)))
+
+
+@dataclass(frozen=True)
+class AllCounts:
+    """Any design; ``shares`` are the true ones, the first of which is meant."""
+
+    name: str
+    design: Design
+    n: int
+    shares: tuple[float, ...]
+
+    @cache  # noqa: B019
+    def counts(self) -> Real:
+        """All counts that n respondents can give, one to a line."""
+        return np.array(list(_compositions(self.n, self.design.m)), dtype=np.int64)
+
+    @cache  # noqa: B019
+    def ends(self, method: str | None) -> Real:
+        """Intervals of the first share for each of them, shape (lines, 2)."""
+        design = self.design
+        samples = (mw.estimation.Sample.of(line, design) for line in self.counts())
+        estimates = (mw.estimation.estimate_by_moments(sample.counts, design) for sample in samples)
+        return np.array([one.confidence_interval(LEVEL, method)[0] for one in estimates])
+
+    def coverage(self, method: str | None, share: float) -> float:
+        """The chance that the interval holds the first share, when the others keep their ratios."""
+        x, others = self.counts(), np.array(self.shares[1:])
+        lam = self.design.apply(np.array([share, *((1 - share) * others / others.sum())]))
+        logs = gammaln(self.n + 1) - gammaln(x + 1).sum(axis=1) + xlogy(x, lam).sum(axis=1)
+        low, high = self.ends(method).T
+        return float(np.exp(logs) @ ((low <= share + 1e-12) & (share - 1e-12 <= high)))
+
+    def least(self, method: str | None) -> float:
+        """Over small shares."""
+        return min(self.coverage(method, share) for share in (self.shares[0], *small_shares(self.n)))
+
+
+def small_shares(n: int) -> list[float]:
+    """At which few of n people are expected to belong to the category."""
+    return [expected / n for expected in EXPECTED if expected <= n]
+
+
+def _compositions(n: int, m: int) -> Iterator[tuple[int, ...]]:
+    if m == 1:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        for rest in _compositions(n - first, m - 1):
+            yield (first, *rest)
+
+
+ONE_COUNT = (
+    OneCount("k-ary, γ = 9, k = 3", Uniform.from_gamma(9, Categories.numbered(3)), 30, 0.02),
+    OneCount("k-ary, γ = 20, k = 10", Uniform.from_gamma(20, Categories.numbered(10)), 30, 0.005),
+    OneCount("k-ary, ε = 4, k = 1,000", Uniform.from_epsilon(4, Categories.numbered(1000)), 1000, 0.001),
+    OneCount("k-ary, ε = 2, k = 20", Uniform.from_epsilon(2, Categories.numbered(20)), 200, 0.01),
+    OneCount("sets of 2 of 8, ε = 3", Subset.from_epsilon(3, Categories.numbered(8), size=2), 60, 0.02),
+    OneCount("bits (OUE), ε = 4, k = 50", Unary.oue_from_epsilon(4, Categories.numbered(50)), 100, 0.01),
+    OneCount("asked directly", DIRECT, 30, 0.02),
+    OneCount("asked directly", DIRECT, 1000, 0.0015),
+)
+ALL_COUNTS = (
+    AllCounts("Kuk 0.7, 0.2, 3 draws", _kuk("0.7", "0.2", 3), 30, (0.02, 0.98)),
+    AllCounts("Kuk 0.9, 0.05, 2 draws", _kuk("0.9", "0.05", 2), 30, (0.02, 0.98)),
+    AllCounts("Kuk 0.8, 0.02, 2 draws", _kuk("0.8", "0.02", 2), 30, (0.02, 0.98)),
+    AllCounts("three statements, Liu and Chow's jar", JAR, 30, (0.02, 0.3, 0.68)),
+    AllCounts(
+        "two Warner questions, p = 0.95", Kronecker.of([_warner("0.95"), _warner("0.95")]), 20, (0.02, 0.2, 0.2, 0.58)
+    ),
+    AllCounts("sex and Warner, p = 0.8", Kronecker.of([DIRECT, _warner("0.8")]), 20, (0.02, 0.18, 0.3, 0.5)),
+    AllCounts("sex and Warner, p = 0.95", Kronecker.of([DIRECT, _warner("0.95")]), 20, (0.02, 0.18, 0.3, 0.5)),
+)
+ONE_METHODS, ALL_METHODS = ("wald", "score", "exact"), ("wald", "score", None)
+
+
+def one_line(row: OneCount) -> str:
+    """A line of the first table: for each method the coverage at the share, and the least."""
+    cells = [f"{row.coverage(m, row.share):.3f} ({row.least(m):.3f})" for m in ONE_METHODS]
+    return f"| {row.name} | {row.n:,} | {row.n * row.chance(0):.1f} | {row.share:g} | {' | '.join(cells)} |"
+
+
+def all_line(row: AllCounts) -> str:
+    """A line of the second table."""
+    cells = [f"{row.coverage(m, row.shares[0]):.3f} ({row.least(m):.3f})" for m in ALL_METHODS]
+    return f"| {row.name} | {row.n} | {row.shares[0]:g} | {' | '.join(cells)} |"
+
+
+TEXT = """\
+# How often the intervals cover
+
+An interval of level 0.95 should hold the true share in 95 of 100 surveys. This page shows how often it does when n is
+small or the category is rare. No number here is simulated: the chances of all counts that n respondents can give are
+summed. The page is written by `python -m docs.coverage`, and the tests work out some of its cells again.
+
+Each cell has the coverage at the true share of its line and, in brackets, the least coverage over all shares at which
+0 to 10 people in the sample are expected to belong to the category.
+
+## Designs where one count tells each share
+
+A k-ary design reports category j with chance b + (a − b)π_j. Sets and bits name it with such a chance, too, and so do
+two reports for two truths. Each estimate is a line in one binomial count, and any interval for that count carries
+over. Wald intervals fail: where nobody happens to report a rare category, the estimated error is far too small, or
+zero. Score intervals (Wilson's) are right on average, but too short where fewer than about three reports are
+expected. Exact intervals (Clopper and Pearson's) never cover less than they say.
+
+| design | n | by chance | true share | wald | score | exact |
+|---|---|---|---|---|---|---|
+{one}
+
+The default is `score`, and `exact` where some category is named by fewer than ten reports and chance alone makes
+fewer than five of them. The column *by chance* has the number of reports that name a category to which nobody
+belongs.
+
+## Other designs
+
+With more reports than categories, as in Kuk's device, and for several questions together, no single binomial count
+tells a share. There is always one that has the same variance at every true share, though, and its intervals serve:
+the `score` interval of this count and, where it is small, the `matched` one, which is the exact interval of this
+count ([how it is made](intervals.md#how-each-is-made)). Nothing guarantees the level of a matched interval. In every
+design that we listed out it covers at least as often as it says.
+
+| design | n | true share | wald | score | default |
+|---|---|---|---|---|---|
+{all}
+
+## Check a cell yourself
+
+```pycon
+>>> from docs.coverage import ONE_COUNT
+>>> row = ONE_COUNT[0]
+>>> row.name, row.n, row.share
+('k-ary, γ = 9, k = 3', 30, 0.02)
+>>> round(row.coverage("wald", 0.02), 3), round(row.coverage("exact", 0.02), 3)
+{check}
+
+```
+
+Under a sampling plan the intervals rest on estimated variances and on quantiles of t, and nothing exact can be said.
+The default is `wald` there, as in other survey software. It is `matched`, with an effective number of reports, where a
+standard error is zero, and where counts of more than two categories are small.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    one, every = "\n".join(map(one_line, ONE_COUNT)), "\n".join(map(all_line, ALL_COUNTS))
+    row = ONE_COUNT[0]
+    check = str((round(row.coverage("wald", 0.02), 3), round(row.coverage("exact", 0.02), 3)))
+    return TEXT.format(one=one, all=every, check=check)
+
+
+if __name__ == "__main__":
+    PATH.write_text(page(), encoding="utf-8")
