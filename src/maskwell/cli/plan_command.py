@@ -41,18 +41,24 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 SURVEY = {
-    "category": ("A", "With D: the category of interest; without it, the one that is hardest to estimate."),
+    "category": ("A", "The category that n and margin are about; without it, the one that is hardest to estimate."),
     "power": ("P", "With D: the chance with which a test shall find the difference from --against."),
     "against": ("S", "With D: the share of the category that a test shall tell from that in --pi."),
     "alpha": ("A", "With --power or --against: the chance of a false alarm; 0.05 by default."),
-    "deff": ("F", "With D: design effect of the open question in a complex sample; 1 by default."),
-    "cv_weights": ("C", "With D: coefficient of variation of the weights; 0 by default."),
+    "deff": ("F", "Design effect of the open question in a complex sample; 1 by default."),
+    "icc": ("R", "With --cluster-size, in place of --deff: intraclass correlation of the open question."),
+    "cluster_size": ("M", "With --icc: respondents in a cluster, on average."),
+    "cv_weights": ("C", "Coefficient of variation of the weights; 0 by default."),
     "strata": (
         "FILE",
         "Divide respondents among strata: CSV with stratum, share, pi and, if they differ, design, cost.",
     ),
     "budget": ("B", "With --strata: what may be spent, where strata have a cost."),
 }
+
+
+FOR_CHOICE = ("category", "deff", "icc", "cluster_size", "cv_weights")
+"""Those that also go with a demand."""
 
 
 def survey_options(command: F) -> F:
@@ -126,8 +132,8 @@ def plan(
         asked = {"n": n, "margin": margin, "pi": pi, "level": level, **survey}
         _plan_survey(designs, asked, plot=plot, force=force, as_json=as_json)
         return
-    _check_no_survey(survey)
-    asked = {"n": n, "margin": margin, "pi": pi, "level": level}
+    _check_no_survey({name: value for name, value in survey.items() if name not in FOR_CHOICE})
+    asked = {"n": n, "margin": margin, "pi": pi, "level": level, **{name: survey[name] for name in FOR_CHOICE}}
     _choose(_needed_categories(categories, k), demand, asked, output, plot, picture, force=force, as_json=as_json)
 
 
@@ -225,7 +231,8 @@ def _choose(
 
     stated = needed_demand(demand, "plan")
     shares = None if asked["pi"] is None else split_list(asked["pi"], "--pi")
-    _check_used(level=asked["level"], needs=asked["n"] or asked["margin"], picture=picture, plot=plot)
+    _check_used({name: asked[name] for name in ("level", *FOR_CHOICE)}, needs=asked["n"] or asked["margin"])
+    _check_picture_plot(picture, plot)
     _check_output(output, force=force, as_json=as_json)
     check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
     choice = choose(
@@ -235,6 +242,8 @@ def _choose(
         pi=shares,
         level=asked["level"] or LEVEL,
         categories=categories,
+        **{name: asked[name] for name in FOR_CHOICE if name != "category"},
+        category=_category(asked["category"]),
     )
     drawn = plot_content(plot, lambda: _picture(choice, picture or "frontier"))
     text = None if output is None else dumps(choice.design).encode()
@@ -256,10 +265,15 @@ def _needed_categories(labels: str | None, k: str | None) -> Categories:
     return categories
 
 
-def _check_used(*, level: str | None, needs: str | None, picture: str | None, plot: str | None) -> None:
+def _check_used(options: Mapping[str, str | None], *, needs: str | None) -> None:
     """Raise for options that would be left aside."""
-    if level is not None and needs is None:
-        raise ParameterError("--level without --n or --margin", hint="it is the level of intervals; give one of them")
+    typed = [name.replace("_", "-") for name, value in options.items() if value is not None]
+    if typed and needs is None:
+        raise ParameterError(f"--{typed[0]} without --n or --margin", hint="it is about intervals; give one of them")
+
+
+def _check_picture_plot(picture: str | None, plot: str | None) -> None:
+    """Raise for a picture that would not be drawn."""
     if picture is not None and plot is None:
         raise ParameterError("--picture without --plot", hint="say where the picture goes: --plot plan.svg")
 

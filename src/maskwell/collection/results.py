@@ -167,7 +167,7 @@ def report_label(question: Question, report: str) -> Any:
 
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 NO_WIDTH = 1e-6
-"""An interval narrower than this is none: all reports were the same, which says nothing about their spread."""
+"""An interval narrower than this is none."""
 
 STEPS = 40
 COLUMNS = ("question", "asked", "answer", "share", "standard_error", "low", "high", "level", "reports", "margin")
@@ -217,12 +217,11 @@ def _row(question: Question, estimate: Mapping[str, Any], language: str) -> dict
     words = question.answers.get(label, {}).get(language, label)
     low, high = (None if end is None or not math.isfinite(end) else float(end) for end in estimate["interval"])
     error = estimate["standard_error"]
-    is_defined = error is not None and math.isfinite(error) and low is not None and high is not None
-    is_defined = is_defined and high - low > NO_WIDTH  # type: ignore[operator]
+    is_defined = low is not None and high is not None and high - low > NO_WIDTH
     return {
         "label": words,
         "estimate": float(estimate["estimate"]),
-        "error": error if is_defined else None,
+        "error": error if is_defined and error is not None and math.isfinite(error) else None,
         "low": low if is_defined else None,
         "high": high if is_defined else None,
     }

@@ -336,11 +336,13 @@ def default_method(estimate: Estimate) -> str:
     """
     if _has_profile(estimate) and np.isnan(estimate.standard_error).any() and not estimate.is_two_to_two:
         return "profile"
+    if estimate.variance_of_plan is not None and not _has_no_error(estimate) and not _has_many(estimate):
+        return "wald"
     counts = estimate.binomial_counts
     if counts is None:
         return "wald"
     if estimate.variance_of_plan is not None:
-        return "matched" if _has_no_error(estimate) or (counts.sparse and _has_many(estimate)) else "wald"
+        return "matched" if counts.sparse or _has_no_error(estimate) else "wald"
     if counts.sparse:
         return "exact" if counts.exact else "matched"
     return "score"

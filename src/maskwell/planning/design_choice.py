@@ -15,7 +15,7 @@ gamma-diagonal one; the rule of 5 % is ours.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -24,8 +24,9 @@ import numpy as np
 
 from maskwell.core.arguments import Real, check_kind, check_level
 from maskwell.core.categories import Categories
+from maskwell.core.display import plain_label
 from maskwell.core.exact import Number, to_float, to_text
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, option
 from maskwell.designs.design import Design, check_two
 from maskwell.errors import ParameterError
 from maskwell.planning.candidates import (
@@ -45,6 +46,7 @@ from maskwell.planning.sample_size import (
     worst_share_variance,
 )
 from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size
+from maskwell.planning.unit_variance import SIMPLE, Sampling
 from maskwell.privacy.criteria import Demand
 from maskwell.procedures.design_builders import check_shares, one_for_each
 
@@ -156,6 +158,11 @@ class Choice:
         The same for the recommended design whatever the true shares are.
     direct_n, direct_margin
         The same if the question were asked directly, without any protection.
+    category, hardest
+        The category that n and margin are about, and whether it is meant because it is the hardest to estimate; None
+        where all are alike.
+    sampling
+        How the sample differs from a simple random one.
 
     >>> from maskwell.planning import choose
     >>> choice = choose(3, Demand.from_epsilon(1), n=1000)
@@ -178,6 +185,9 @@ class Choice:
     worst_margin: float | None = None
     direct_n: int | None = None
     direct_margin: float | None = None
+    category: Hashable | None = None
+    hardest: bool = False
+    sampling: Sampling = SIMPLE
 
     @property
     def design(self) -> Design:
@@ -198,6 +208,8 @@ class Choice:
             "n": self.n,
             "margin": self.margin,
             "level": self.level,
+            "category": None if self.category is None else plain_label(self.category),
+            **self.sampling.to_dict(),
             "pi": None if self.pi is None else list(map(to_text, self.pi)),
             "recommended": self.recommended.name,
             "reason": self.reason,
@@ -219,7 +231,10 @@ SIMPLER = 0.05
 
 
 def recommend(options: Iterable[Option], sampling: float) -> tuple[Option, str]:
-    """The simpler design if it costs little, else the one that adds least variance."""
+    """The simpler design if it costs little, else the one that adds least variance.
+
+    ``sampling`` is the summed variance of the open question, for each part that randomization adds.
+    """
     by_name = {option.name: option for option in options}
     diagonal, subset = by_name["k-ary"], by_name.get("subset")
     least = "adds the least variance in the worst case of all designs of this parity"
@@ -263,6 +278,11 @@ def choose(
     pi: Iterable[Number] | None = None,
     level: Number = 0.95,
     categories: Categories | None = None,
+    category: Hashable | None = None,
+    deff: Number | None = None,
+    cv_weights: Number | None = None,
+    icc: Number | None = None,
+    cluster_size: Number | None = None,
 ) -> Choice:
     """The designs for k categories under a demand, ranked, and which one to take.
 
@@ -278,6 +298,11 @@ def choose(
         Of the intervals.
     categories
         The labels of the k categories; 0, 1, 2, ... by default.
+    category
+        The category that n and margin are about, by its label; by default the one that is hardest to estimate.
+    deff, cv_weights, icc, cluster_size
+        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
+        in place of the first, intraclass correlation and size of the clusters, from which it follows.
 
     >>> choose(10, Demand.from_gamma(2)).recommended.label
     'subset selection of size 3'
@@ -293,57 +318,97 @@ def choose(
     shares = None if pi is None else _check_shares(pi, len(categories))
     at = np.full(len(categories), 1 / len(categories)) if shares is None else np.array(list(map(float, shares)))
 
-    options, notes = _lines(categories, demand, shares, at)
-    recommended, reason = recommend(options, float(at @ (1 - at)))
+    sampling = Sampling.of(deff, cv_weights, icc, cluster_size)
+    code = None if category is None else _code(categories, category)
+    aim = _Aim(at, sampling, code)
+    options, notes = _lines(categories, demand, shares, aim)
+    recommended, reason = recommend(options, sampling.deff / sampling.weighting * float(at @ (1 - at)))
     planned = _Plan.of(recommended, sure, wanted_n, wanted_margin)
-    options = [planned.filled(option, at) for option in options]
+    options = [planned.filled(line, aim) for line in options]
+    meant = code if code is not None or shares is None else aim.hardest(recommended.candidate)
     return Choice(
         demand=demand,
         gamma=gamma,
         options=tuple(options),
-        recommended=next(option for option in options if option.candidate is recommended.candidate),
+        recommended=next(line for line in options if line.candidate is recommended.candidate),
         reason=reason,
         level=sure,
         pi=shares,
         notes=tuple(notes),
-        warnings=() if planned.margin is None else margin_warnings(planned.margin, at),
-        **planned.summary(recommended.design, at),
+        warnings=() if planned.margin is None else margin_warnings(planned.margin, at if code is None else at[[code]]),
+        category=None if meant is None else categories.labels[meant],
+        hardest=code is None,
+        sampling=sampling,
+        **planned.summary(recommended, aim),
     )
+
+
+def _code(categories: Categories, category: Hashable) -> int:
+    """Of the category that was named."""
+    return int(categories.typed_codes([category], option("category"))[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Aim:
+    """What is planned for: true shares, the kind of sample, and the code of a category if one was named."""
+
+    at: Real
+    sampling: Sampling
+    code: int | None
+
+    def variances(self, candidate: Candidate) -> Real:
+        """``n Var(pi_hat_j)`` of each share."""
+        return self._total(candidate.share_variance(self.at) - self.at * (1 - self.at))
+
+    def _total(self, added: Real | float) -> Real:
+        return np.asarray(self.sampling.deff * self.at * (1 - self.at) + self.sampling.weighting * added)
+
+    def hardest(self, candidate: Candidate) -> int:
+        """The code of the category with the largest variance."""
+        return int(self.variances(candidate).argmax())
+
+    def of(self, variances: Real) -> float:
+        """That of the category, or the largest."""
+        return float(variances.max() if self.code is None else variances[self.code])
+
+    def direct(self) -> float:
+        """The same if the question were asked openly."""
+        return self.of(self._total(0.0))
 
 
 # ---- the lines
 
 
 def _lines(
-    categories: Categories, demand: Demand, shares: tuple[Fraction, ...] | None, at: Real
+    categories: Categories, demand: Demand, shares: tuple[Fraction, ...] | None, aim: _Aim
 ) -> tuple[list[Option], list[str]]:
     """All lines, ranked, those that cannot be compared last; and what else must be said."""
-    prior = None if shares is None else at
+    prior = None if shares is None else aim.at
     diagonal, subset = gamma_diagonal(categories, demand), minimax_subset(categories, demand)
     best = diagonal if minimax_size(len(categories), demand) == 1 else subset
     candidates = [*dict.fromkeys([diagonal, best]), *unary_encodings(categories, demand)]
     extremal, notes = (None, []) if shares is None else _extremal(shares, demand, categories, candidates)
     candidates += [] if extremal is None else [extremal]
-    lines = [_line(candidate, best, demand, at, prior) for candidate in candidates]
+    lines = [_line(candidate, best, demand, aim, prior) for candidate in candidates]
     lines.sort(key=lambda line: math.inf if line.added_variance is None else line.added_variance)
     usable = [line.added_variance is not None for line in lines]
     lines = [
         replace(line, rank=i if fits else None) for i, (line, fits) in enumerate(zip(lines, usable, strict=True), 1)
     ]
     diverse = matching_diversity(categories, demand)
-    beside = [] if diverse is None else [replace(_line(diverse, best, demand, at, prior), note=NO_BOUND)]
+    beside = [] if diverse is None else [replace(_line(diverse, best, demand, aim, prior), note=NO_BOUND)]
     return [*lines, *beside], notes
 
 
-def _line(candidate: Candidate, best: Candidate, demand: Demand, at: Real, prior: Real | None) -> Option:
+def _line(candidate: Candidate, best: Candidate, demand: Demand, aim: _Aim, prior: Real | None) -> Option:
     design = candidate.design
     line = Option(candidate, demand.allows(design.parity_exact()), design.guess_probability(prior))
     if not design.identifiable:
         return replace(line, note=UNIDENTIFIABLE)
     return replace(
         line,
-        added_variance=candidate.added_variance(at),
-        variance=float(candidate.share_variance(at).max()),
+        added_variance=candidate.added_variance(aim.at),
+        variance=aim.of(aim.variances(candidate)),
         dominated_by=best.name if candidate.estimator is not None else None,
         note=_note(candidate, best),
     )
@@ -395,23 +460,24 @@ class _Plan:
             return cls(level, needed_n(recommended.variance, margin, level), margin)
         return cls(level, None, None)
 
-    def filled(self, option: Option, at: Real) -> Option:
+    def filled(self, option: Option, aim: _Aim) -> Option:
         """A line with its errors at this n, and the n that it would need for this margin."""
         if self.n is None or self.margin is None or option.variance is None or option.added_variance is None:
             return option
-        total = option.added_variance + float(at @ (1 - at))
+        total = float(aim.variances(option.candidate).sum())
         return replace(
             option,
-            rms_error=math.sqrt(total / (len(at) * self.n)),
+            rms_error=math.sqrt(total / (len(aim.at) * self.n)),
             margin=margin_of(option.variance, self.n, self.level),
             n=needed_n(option.variance, self.margin, self.level),
         )
 
-    def summary(self, design: Design, at: Real) -> dict[str, Any]:
+    def summary(self, recommended: Option, aim: _Aim) -> dict[str, Any]:
         """N and margin, and both of them in the worst case and without protection."""
         if self.n is None or self.margin is None:
             return {"n": None, "margin": None}
-        variances = {"worst": worst_share_variance(design), "direct": float((at * (1 - at)).max())}
+        worst = worst_share_variance(recommended.design, aim.sampling)
+        variances = {"worst": worst, "direct": aim.direct()}
         content: dict[str, Any] = {"n": self.n, "margin": self.margin}
         for name, variance in variances.items():
             content[f"{name}_n"] = needed_n(variance, self.margin, self.level)

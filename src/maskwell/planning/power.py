@@ -101,8 +101,7 @@ class PowerPlan:
             "against": self.against,
             "detectable": list(self.detectable),
             "unit_variance": {"null": self.variance_null.to_dict(), "against": self.variance_against.to_dict()},
-            "deff": self.sampling.deff,
-            "cv_weights": self.sampling.cv_weights,
+            **self.sampling.to_dict(),
             "direct_n": self.direct_n,
             "design": self.design.to_dict(),
         }
@@ -121,8 +120,10 @@ def plan_test(
     n: Number | None = None,
     category: Hashable | None = None,
     alpha: Number = 0.05,
-    deff: Number = 1,
-    cv_weights: Number = 0,
+    deff: Number | None = None,
+    cv_weights: Number | None = None,
+    icc: Number | None = None,
+    cluster_size: Number | None = None,
 ) -> PowerPlan:
     """Any two of the share to be found, the power and the number of respondents give the third.
 
@@ -141,8 +142,9 @@ def plan_test(
         The label of the category; without it, the first of two.
     alpha
         Chance of a false alarm, both sides together.
-    deff, cv_weights
-        As in :func:`~maskwell.planning.sample_size.plan_sample`.
+    deff, cv_weights, icc, cluster_size
+        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
+        in place of the first, intraclass correlation and size of the clusters, from which it follows.
 
     Raises
     ------
@@ -156,7 +158,7 @@ def plan_test(
     0.47
     """
     check_kind(Design, design=design)
-    question = _Question.of(design, pi, category, alpha, Sampling.of(deff, cv_weights))
+    question = _Question.of(design, pi, category, alpha, Sampling.of(deff, cv_weights, icc, cluster_size))
     target_power = None if power is None else question.check_power(power)
     size = None if n is None else check_n(n)
     missing = sum(value is None for value in (against, target_power, size))

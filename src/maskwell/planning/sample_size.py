@@ -26,7 +26,7 @@ from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
-from maskwell.planning.unit_variance import Sampling, UnitVariance, unit_variances, worst_shares
+from maskwell.planning.unit_variance import SIMPLE, Line, Sampling, UnitVariance, unit_variances, worst_shares
 from maskwell.privacy.measures import plain_truth
 
 LEAST_MARGIN = Fraction(1, 10**9)
@@ -104,11 +104,10 @@ def _quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def worst_share_variance(design: Design) -> float:
+def worst_share_variance(design: Design, sampling: Sampling = SIMPLE) -> float:
     """The largest ``n Var(pi_hat_j)`` over all true shares, for a design that treats all categories alike.
 
-    With T and O the means of the squared estimate when the truth is j and when it is not, it is the largest value of
-    ``x T + (1 - x) O - x^2`` for a share x from 0 to 1. Source: derived.
+    It is the largest value along the line of one share from 0 to 1, on which the others do not matter. Source: derived.
 
     >>> from maskwell.core import Categories
     >>> from maskwell.designs import Uniform
@@ -118,9 +117,8 @@ def worst_share_variance(design: Design) -> float:
     certain = np.zeros(design.k)
     certain[0] = 1
     variances: Real = design.share_variance(certain)
-    member, other = float(variances[0]) + 1, float(variances[1])
-    share = min(1.0, max(0.0, (member - other) / 2))
-    return share * member + (1 - share) * other - share**2
+    line = Line(float(variances[0]) + 1, float(variances[1]), sampling)
+    return line.at(line.worst).total
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -187,8 +185,7 @@ class SamplePlan:
             "pi": self.pi.tolist(),
             "worst_case": self.worst_case,
             "unit_variance": self.variance.to_dict(),
-            "deff": self.sampling.deff,
-            "cv_weights": self.sampling.cv_weights,
+            **self.sampling.to_dict(),
             "worst_n": self.worst_n,
             "worst_margin": self.worst_margin,
             "direct_n": self.direct_n,
@@ -209,8 +206,10 @@ def plan_sample(
     margin: Number | None = None,
     category: Hashable | None = None,
     level: Number = 0.95,
-    deff: Number = 1,
-    cv_weights: Number = 0,
+    deff: Number | None = None,
+    cv_weights: Number | None = None,
+    icc: Number | None = None,
+    cluster_size: Number | None = None,
 ) -> SamplePlan:
     """Respondents for a margin, or the margin of so many respondents, with a design that is chosen already.
 
@@ -226,8 +225,9 @@ def plan_sample(
         The label of the category of interest; without it, the one that is hardest to estimate.
     level
         Of the interval.
-    deff, cv_weights
-        Design effect of the open question, and coefficient of variation of the weights, of a complex sample.
+    deff, cv_weights, icc, cluster_size
+        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
+        in place of the first, intraclass correlation and size of the clusters, from which it follows.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def plan_sample(
     if (n is None) == (margin is None):
         said = "neither n nor margin is given" if n is None else "n and margin are both given"
         raise ParameterError(said, hint="give one of them: the other one is worked out")
-    sure, sampling = check_level(level), Sampling.of(deff, cv_weights)
+    sure, sampling = check_level(level), Sampling.of(deff, cv_weights, icc, cluster_size)
     wanted_n, wanted_margin = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
     place = _place(design, pi, category, sampling)
     size = needed_n(place.variance.total, wanted_margin, sure) if wanted_margin is not None else wanted_n

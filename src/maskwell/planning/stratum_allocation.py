@@ -308,8 +308,10 @@ def allocate_strata(
     margin: Number | None = None,
     budget: Number | None = None,
     level: Number = 0.95,
-    deff: Number = 1,
-    cv_weights: Number = 0,
+    deff: Number | None = None,
+    cv_weights: Number | None = None,
+    icc: Number | None = None,
+    cluster_size: Number | None = None,
 ) -> Allocation:
     """The division among strata that gives the least variance.
 
@@ -322,8 +324,9 @@ def allocate_strata(
         about the division for a margin or a budget; with n they are only added up.
     level
         Of the interval.
-    deff, cv_weights
-        Of the sample within each stratum.
+    deff, cv_weights, icc, cluster_size
+        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
+        in place of the first, intraclass correlation and size of the clusters, from which it follows.
 
     Returns
     -------
@@ -337,7 +340,7 @@ def allocate_strata(
     ((344, 156), 0.002243)
     """
     strata = list_of(Stratum, strata, "strata")
-    parts = _Strata.of(strata, Sampling.of(deff, cv_weights), priced=n is None)
+    parts = _Strata.of(strata, Sampling.of(deff, cv_weights, icc, cluster_size), priced=n is None)
     sizes = {"n": n, "margin": margin, "budget": budget}
     if len([value for value in sizes.values() if value is not None]) != 1:
         raise ParameterError(

@@ -27,6 +27,7 @@ from maskwell.planning.stratum_allocation import Allocation, Stratum, allocate_s
 
 STRATA_HINT = "give a CSV with a header stratum,share,pi (and design, cost where they differ)"
 TESTS = ("power", "against", "alpha")
+COMPLEX = ("deff", "cv_weights", "icc", "cluster_size")
 
 
 def plan_survey(
@@ -41,6 +42,8 @@ def plan_survey(
     alpha: Number | None = None,
     deff: Number | None = None,
     cv_weights: Number | None = None,
+    icc: Number | None = None,
+    cluster_size: Number | None = None,
     strata: str | os.PathLike[str] | None = None,
     budget: Number | None = None,
     level: Number | None = None,
@@ -60,8 +63,9 @@ def plan_survey(
         The category of interest, by its label; the one that is hardest to estimate by default.
     power, against, alpha
         For a test: its power, the share that it shall tell from that in ``pi``, the chance of a false alarm (0.05).
-    deff, cv_weights
-        Design effect of the open question in a complex sample, and coefficient of variation of the weights.
+    deff, cv_weights, icc, cluster_size
+        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
+        in place of the first, intraclass correlation and size of the clusters, from which it follows.
     strata
         A CSV file with the columns stratum, share, pi and, where they differ, design and cost.
     budget
@@ -86,6 +90,8 @@ def plan_survey(
         "alpha": alpha,
         "deff": deff,
         "cv_weights": cv_weights,
+        "icc": icc,
+        "cluster_size": cluster_size,
         "budget": budget,
         "level": level,
     }
@@ -156,7 +162,7 @@ def _category(design: Design, category: Hashable) -> Any:
 
 
 def _complex(asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {"deff": asked["deff"] or 1, "cv_weights": asked["cv_weights"] or 0}
+    return {name: asked[name] for name in COMPLEX}
 
 
 def _refuse(*, why: str, **options: Any) -> None:
@@ -222,7 +228,7 @@ def _row_shares(text: str, design: Design) -> Real:
 
 def _by_samples(designs: Sequence[Design], names: Sequence[str] | None, asked: Mapping[str, Any]) -> Allocation:
     alone = f"samples are divided for {option('n')} or {option('margin')} alone"
-    _refuse(**{name: asked[name] for name in ("budget", "deff", "cv_weights")}, why=alone)
+    _refuse(**{name: asked[name] for name in ("budget", *COMPLEX)}, why=alone)
     pi = _shares(designs[0], asked["pi"])
     coefficients = _coefficients(designs[0], asked["category"])
     tests = {name: asked[name] for name in TESTS}

@@ -14,13 +14,15 @@ is derived, and an approximation.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from maskwell.core.arguments import Real, as_real, check_kind
 from maskwell.core.exact import Number, as_fraction
+from maskwell.core.phrases import option
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError
 
@@ -38,22 +40,45 @@ class Sampling:
         Design effect of the open question: how many times its variance is that of a simple random sample.
     cv_weights
         Standard deviation of the weights over their mean.
+    icc, cluster_size
+        Where the design effect follows from clusters: their intraclass correlation rho for the open question, and how
+        many respondents each has. Then ``deff = (1 + cv^2) (1 + (size - 1) rho)``. Source: standard (Kish).
 
     >>> Sampling.of(deff=1.5, cv_weights=0.4).weighting
     1.1600000000000001
+    >>> Sampling.of(icc=0.05, cluster_size=21).deff
+    2.0
     """
 
     deff: float = 1.0
     cv_weights: float = 0.0
+    icc: float | None = None
+    cluster_size: float | None = None
 
     @classmethod
-    def of(cls, deff: Number = 1, cv_weights: Number = 0) -> Sampling:
-        """From numbers as they were typed."""
-        effect, variation = as_fraction(deff, "deff"), as_fraction(cv_weights, "cv_weights")
+    def of(
+        cls,
+        deff: Number | None = None,
+        cv_weights: Number | None = None,
+        icc: Number | None = None,
+        cluster_size: Number | None = None,
+    ) -> Sampling:
+        """From numbers as they were typed; None for what was not."""
+        variation = as_fraction(0 if cv_weights is None else cv_weights, "cv_weights")
+        if icc is not None or cluster_size is not None:
+            _check_alone(deff, icc, cluster_size)
+            rho, size = _clustering(icc, cluster_size)
+            effect = (1 + variation**2) * (1 + (size - 1) * rho)
+            return replace(cls._of(effect, variation, cv_weights), icc=float(rho), cluster_size=float(size))
+        effect = as_fraction(1 if deff is None else deff, "deff")
         if effect <= 0:
             raise ParameterError(
                 f"deff = {deff} is not above 0", hint="give a design effect such as 1.5; 1 is simple random", deff=deff
             )
+        return cls._of(effect, variation, cv_weights)
+
+    @classmethod
+    def _of(cls, effect: Fraction, variation: Fraction, cv_weights: Number | None) -> Sampling:
         if variation < 0:
             raise ParameterError(
                 f"cv_weights = {cv_weights} is below 0",
@@ -67,6 +92,11 @@ class Sampling:
         """``1 + cv^2``: by how much unequal weights alone raise a variance."""
         return 1 + self.cv_weights**2
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        clusters = {} if self.icc is None else {"icc": self.icc, "cluster_size": self.cluster_size}
+        return {"deff": self.deff, "cv_weights": self.cv_weights, **clusters}
+
     @property
     def simple(self) -> bool:
         """Whether it is a simple random sample."""
@@ -74,6 +104,40 @@ class Sampling:
 
 
 SIMPLE = Sampling()
+
+
+def _check_alone(deff: Number | None, icc: Number | None, cluster_size: Number | None) -> None:
+    """Raise unless the two numbers about clusters come together, and without a design effect."""
+    if icc is None or cluster_size is None:
+        missing = "icc" if icc is None else "cluster_size"
+        example = option("icc", "0.05") if icc is None else option("cluster_size", "20")
+        given = "cluster_size" if icc is None else "icc"
+        raise ParameterError(
+            f"{option(given)} without {option(missing)}", hint=f"a design effect needs both: give {example} too"
+        )
+    if deff is not None:
+        raise ParameterError(
+            f"{option('deff')} and {option('icc')} are both given",
+            hint="give the design effect, or the clusters from which it follows",
+            deff=deff,
+        )
+
+
+def _clustering(icc: Any, cluster_size: Any) -> tuple[Fraction, Fraction]:
+    rho, size = as_fraction(icc, "icc"), as_fraction(cluster_size, "cluster_size")
+    if not 0 <= rho <= 1:
+        raise ParameterError(
+            f"icc = {icc} is not between 0 and 1",
+            hint="give the intraclass correlation of the open question, such as 0.05",
+            icc=icc,
+        )
+    if size < 1:
+        raise ParameterError(
+            f"cluster_size = {cluster_size} is below 1",
+            hint="give the mean number of respondents in a cluster, such as 20",
+            cluster_size=cluster_size,
+        )
+    return rho, size
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,11 @@ def choose(
     margin: Number | None = None,
     pi: Iterable[Number] | None = None,
     level: Number = 0.95,
+    category: Hashable | None = None,
+    deff: Number | None = None,
+    cv_weights: Number | None = None,
+    icc: Number | None = None,
+    cluster_size: Number | None = None,
     **words: Any,
 ) -> Choice:
     """The designs for some categories under a demand, ranked, and which one to take: ``.design``.
@@ -41,6 +46,11 @@ def choose(
         True shares to plan for, equal by default. With them, the extremal design for these shares is in the table.
     level
         Of the intervals.
+    category
+        The category that n and margin are about, by its label; by default the one that is hardest to estimate.
+    deff, cv_weights, icc, cluster_size
+        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
+        in place of the first, intraclass correlation and size of the clusters, from which it follows.
 
     >>> choice = choose(categories=["never", "once", "often"], epsilon=1)
     >>> choice.design.inputs.labels, choice.recommended.label
@@ -55,4 +65,17 @@ def choose(
         )
     asked = Demand.from_gamma(demand) if demand is not None and not isinstance(demand, Demand) else demand
     stated = needed_demand(asked, words, "plan")
-    return choose_design(len(labels), stated, n=n, margin=margin, pi=pi, level=level, categories=labels)
+    return choose_design(
+        len(labels),
+        stated,
+        n=n,
+        margin=margin,
+        pi=pi,
+        level=level,
+        categories=labels,
+        category=category,
+        deff=deff,
+        cv_weights=cv_weights,
+        icc=icc,
+        cluster_size=cluster_size,
+    )

@@ -35,7 +35,8 @@ def _choice_answer(choice: Choice, path: str | None) -> str:
     if choice.n is None:
         return f"{first}."
     give = "gives" if choice.n == 1 else "give"
-    return f"{first}: {_respondents(choice.n)} {give} each share within {number(choice.margin, 3)}."
+    which = "each share" if choice.category is None else f"the share of {_named(choice.category)}"
+    return f"{first}: {_respondents(choice.n)} {give} {which} within {number(choice.margin, 3)}."
 
 
 def _choice_facts(choice: Choice) -> list[tuple[str, str]]:
@@ -45,6 +46,8 @@ def _choice_facts(choice: Choice) -> list[tuple[str, str]]:
         ("why", choice.reason),
         ("parity", _allowed(choice)),
         ("planned for", f"{shares}{level}"),
+        *_meant(choice),
+        *_sampling(choice.sampling),
     ]
     if choice.n is None:
         return facts
@@ -53,6 +56,13 @@ def _choice_facts(choice: Choice) -> list[tuple[str, str]]:
         for margin, n in ((choice.worst_margin, choice.worst_n), (choice.direct_margin, choice.direct_n))
     )
     return [*facts, ("whatever the shares", worst), ("asked directly", f"{direct}, but without protection")]
+
+
+def _meant(choice: Choice) -> list[tuple[str, str]]:
+    """The category that margins are about, where they differ."""
+    if choice.n is None or choice.category is None:
+        return []
+    return [("category", f"{_named(choice.category)}{', the hardest to estimate' if choice.hardest else ''}")]
 
 
 def _allowed(choice: Choice) -> str:
@@ -199,9 +209,15 @@ def power_report(plan: PowerPlan, path: str) -> Report:
 def _sampling(sampling: Sampling) -> list[tuple[str, str]]:
     if sampling.simple:
         return []
+    clusters = (
+        ""
+        if sampling.icc is None or sampling.cluster_size is None
+        else f" (clusters of {number(sampling.cluster_size, 4)}, intraclass correlation {number(sampling.icc, 3)})"
+    )
+    raised = number(100 * (sampling.weighting - 1), 3)
     text = (
-        f"deff {number(sampling.deff, 4)} on the sampling part, weights with cv {number(sampling.cv_weights, 4)} raise "
-        f"the randomization part by {number(100 * (sampling.weighting - 1), 3)} %"
+        f"deff {number(sampling.deff, 4)}{clusters} on the sampling part, weights with cv "
+        f"{number(sampling.cv_weights, 4)} raise the randomization part by {raised} %"
     )
     return [("complex sample", text)]
 
