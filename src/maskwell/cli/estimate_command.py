@@ -52,6 +52,26 @@ def receipt_options(command: Command) -> Command:
     return command
 
 
+def quantity_options(command: Command) -> Command:
+    """Options that ask for quantities by name, and for rows and directions of tables."""
+    for option in reversed(
+        [
+            click.option("--combine", metavar="NAME=A+B", multiple=True, help="Sum of categories; A,B is the same."),
+            click.option(
+                "--contrast",
+                metavar="NAME=A-B",
+                multiple=True,
+                help="Difference of categories or combinations, or of the groups of --by; factors as in A-0.5*B.",
+            ),
+            click.option("--ratio", metavar="NAME=A/B+C", multiple=True, help="One sum of categories over another."),
+            click.option("--where", metavar="COND", help="Only rows that fit: region=north, age>=30, region=a|b."),
+            click.option("--given", metavar="COL", help="In a table: show shares within the categories of COL."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
 @click.command(
     epilog=example(
         "printf 'answer,n\\nyes,120\\nno,180\\n' > counts.csv",
@@ -79,6 +99,7 @@ def receipt_options(command: Command) -> Command:
 )
 @click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
 @sampling_options()
+@quantity_options
 @click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
 @missing_option
 @format_option
@@ -98,6 +119,11 @@ def estimate(
     interval: str | None,
     level: str,
     counts: str | None,
+    combine: tuple[str, ...],
+    contrast: tuple[str, ...],
+    ratio: tuple[str, ...],
+    where: str | None,
+    given: str | None,
     missing: str,
     style: str,
     plot: str | None,
@@ -140,6 +166,11 @@ def estimate(
             interval=interval,
             level=confidence,
             counts=counts,
+            combine=combine or None,
+            contrast=contrast or None,
+            ratio=ratio or None,
+            where=where,
+            given=given,
             missing=how,
             progress=progress,
             **sampling,
@@ -162,7 +193,7 @@ def estimate(
     elif style == "text":
         print_lines(with_plot(result.to_report(paths), plot))
     else:
-        print_lines(result.to_table(exact=style == "csv").lines(style))
+        print_lines(result.lines(style))
 
 
 def _is_given(name: str) -> bool:

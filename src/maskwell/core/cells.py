@@ -351,6 +351,12 @@ class Cells:
         clusters = tuple(Factor.joined(stage, f"clusters of stage {s}") for s, stage in enumerate(stages, start=1))
         return replace(batches[0], clusters=clusters, **fields).grouped()
 
+    def take(self, lines: Array) -> Cells:
+        """Some of the lines."""
+        factors: dict[str, Any] = {name: getattr(self, name).take(lines) for name in FACTORS}
+        sums: dict[str, Any] = {name: getattr(self, name)[lines] for name in SUMS}
+        return replace(self, clusters=tuple(c.take(lines) for c in self.clusters), **factors, **sums)
+
     def grouped(self, *, single: bool = False) -> Cells:
         """Lines with the same codes put together; ``single`` where every line is one row."""
         columns = [self.stratum, *self.clusters, self.domain, self.sample, self.auxiliary]

@@ -251,6 +251,11 @@ class Estimate:
         return float(self.n)
 
     @property
+    def design_effects(self) -> Real:
+        """Variances over those of a simple random sample of as many reports, shape (k,); NaN without a plan."""
+        return np.full(len(self.pi_hat), np.nan)
+
+    @property
     def variance_of_plan(self) -> Real | None:
         """The variances where they follow from a sampling plan, shape (k,)."""
         return None

@@ -18,15 +18,29 @@ from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.designs.wire import read_design
 from maskwell.engines.assignments import Assignment, direct_design
-from maskwell.errors import ParameterError, UnknownCategoryError
+from maskwell.errors import LabelError, ParameterError, UnknownCategoryError
 from maskwell.estimation.joint.collapse import of_sums, wanted_margin
 from maskwell.estimation.joint.joint_table import Table
+from maskwell.estimation.named_quantities import (
+    Quantity,
+    combinations_of,
+    contrast_of,
+    groups_of,
+    ratio_of,
+)
 from maskwell.estimation.sampling.sample_stages import Lonely
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Combination, Estimate, Sample
+from maskwell.reports.plain_words import counted
 from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
-from maskwell.reports.text.estimate_report import estimate_report, estimate_table
+from maskwell.reports.text.estimate_report import (
+    estimate_report,
+    estimate_table,
+    has_effects,
+    quantity_csv,
+    quantity_table,
+)
 from maskwell.verbs.inputs import (
     Designs,
     Names,
@@ -38,8 +52,12 @@ from maskwell.verbs.inputs import (
     names_of,
     rows_of,
 )
+from maskwell.verbs.quantity_terms import Asked, QuantityTerms, asked_of
+from maskwell.verbs.row_conditions import OUTSIDE, Chosen, RowConditions
 
 if TYPE_CHECKING:
+    from maskwell.core.cells import Cells
+    from maskwell.engines.report_counts import SurveyTally
     from maskwell.engines.row_batches import Progress
     from maskwell.engines.row_sources import MemoryTable
     from maskwell.release.folder.receipt import Receipt
@@ -121,6 +139,12 @@ class EstimateResult(ShareValues):
         The table of several columns, with margins, odds ratios and tests.
     level, interval
         Confidence level and method of the intervals that are shown.
+    quantities
+        Combined categories, contrasts, ratios and differences between groups that were asked for.
+    where
+        The condition that rows fit, as it was typed; None for all rows.
+    given
+        The variable within whose categories a table shows shares; the first by default.
     """
 
     estimate: Estimate
@@ -132,6 +156,17 @@ class EstimateResult(ShareValues):
     table: Table | None = None
     level: float = 0.95
     interval: str | None = None
+    quantities: tuple[Quantity, ...] = ()
+    where: str | None = None
+    given: str | None = None
+
+    def __getitem__(self, name: str) -> Quantity:
+        """The quantity of that name, of everyone: ``shares["any"].value``."""
+        for one in self.quantities:
+            if one.name == name and one.domain is None:
+                return one
+        known = ", ".join(dict.fromkeys(one.name for one in self.quantities)) or "none was asked for"
+        raise LabelError(f"no quantity is called {name!r}", hint=f"known: {known}")
 
     @property
     def domains(self) -> Mapping[Hashable, SurveyEstimate]:
@@ -146,27 +181,43 @@ class EstimateResult(ShareValues):
         if self.answer is not None:
             name, margin = self.answer
             answer = {"wanted": {"variable": name, **margin.to_dict(self.level, of_sums(self.interval))}}
-        joint = {} if self.table is None else crosstab_content(self.table, self.level)
-        rows = {"rows": self.rows, "dropped": self.dropped}
+        joint = {} if self.table is None else crosstab_content(self.table, self.level, self.given)
+        rows: dict[str, Any] = {"rows": self.rows, "dropped": self.dropped}
+        rows |= {"quantities": [one.to_dict() for one in self.quantities]} if self.quantities else {}
+        rows |= {} if self.where is None else {"where": self.where}
         return {"variables": list(self.variables), **content, **answer, **joint, **rows}
 
     def to_frame(self) -> Any:
         """A pandas table: a line for each category, for each domain where there are any."""
         if not self.domains:
-            return self.estimate.to_frame(self.level, self.interval)
+            lines = [*self._lines(self.estimate), *((one.name, *_numbers(one)) for one in self.quantities)]
+            return self._frame(["category"], lines)
         lines = [
-            (*(label if isinstance(label, tuple) and len(self.by) > 1 else (label,)), *line)
-            for label, one in self.domains.items()
-            for line in zip(
-                one.categories,
-                one.pi_hat,
-                one.standard_error,
-                *one.confidence_interval(self.level, self.interval).T,
-                strict=True,
-            )
+            (*self._domain_columns(label), *line) for label, one in self.domains.items() for line in self._lines(one)
         ]
-        header = [*self.by, "category", "estimate", "standard_error", "low", "high"]
-        return data_frame(dict(zip(header, map(list, zip(*lines, strict=True)), strict=True)))
+        lines += [(*self._quantity_columns(one), *_numbers(one)) for one in self.quantities]
+        return self._frame([*self.by, "category"], lines)
+
+    def _frame(self, names: Sequence[str], lines: Sequence[tuple[Any, ...]]) -> Any:
+        header = [*names, "estimate", "standard_error", "low", "high", "deff"]
+        columns = dict(zip(header, map(list, zip(*lines, strict=True)), strict=True))
+        if not has_effects(self.estimate):
+            del columns["deff"]
+        return data_frame(columns)
+
+    def _lines(self, one: Estimate) -> list[tuple[Any, ...]]:
+        """Category, estimate, standard error, ends and design effect, line by line."""
+        ends = one.confidence_interval(self.level, self.interval).T
+        return list(zip(one.categories, one.pi_hat, one.standard_error, *ends, one.design_effects, strict=True))
+
+    def _domain_columns(self, label: Any) -> tuple[Any, ...]:
+        return label if isinstance(label, tuple) and len(self.by) > 1 else (label,)
+
+    def _quantity_columns(self, one: Quantity) -> tuple[Any, ...]:
+        """Domain and category of a quantity; of a difference between groups, its name and what is compared."""
+        if one.kind == "groups":
+            return (one.name,) * len(self.by) + (one.category,)
+        return (*(("all",) * len(self.by) if one.domain is None else self._domain_columns(one.domain)), one.name)
 
     def plot(self) -> Picture:
         """The estimates with their intervals, those of the domains below each other."""
@@ -181,20 +232,29 @@ class EstimateResult(ShareValues):
         """The table to paste into a paper; ``exact`` for programs: a line for each cell, all digits."""
         two = self.table is not None and len(self.table.names) == 2
         if self.table is not None and two and not self.by and self.interval is None and not exact:
-            return crosstab_table(self.table, self.level)
+            return crosstab_table(self.table, self.level, self.given)
         by = ",".join(self.by) or None
         if self.answer is not None:
             name, margin = self.answer
             return estimate_table(margin, [name], self.level, interval=of_sums(self.interval), by=by, exact=exact)
         return estimate_table(self.estimate, self.variables, self.level, interval=self.interval, by=by, exact=exact)
 
+    def lines(self, style: str) -> list[str]:
+        """The tables for a paper, in LaTeX (``latex``), Markdown (``md``) or, one for programs, ``csv``."""
+        if style == "csv" and self.quantities:
+            return quantity_csv(self.to_frame())
+        first = self.to_table(exact=style == "csv").lines(style)
+        if not self.quantities:
+            return first
+        return [*first, "", *quantity_table(self.quantities, self.level, ",".join(self.by)).lines(style)]
+
     def to_latex(self) -> str:
         """The table for a paper, in LaTeX with booktabs."""
-        return "\n".join(self.to_table().lines("latex"))
+        return "\n".join(self.lines("latex"))
 
     def to_markdown(self) -> str:
         """The table for a paper, in Markdown."""
-        return "\n".join(self.to_table().lines("md"))
+        return "\n".join(self.lines("md"))
 
     def to_report(self, designs: Mapping[str, str] | None = None) -> Report:
         """What it says to people; ``designs`` names the design file of each column, for the hint at the end."""
@@ -207,8 +267,11 @@ class EstimateResult(ShareValues):
             interval=self.interval,
             by=by,
             wanted=self.answer,
-            grid=None if self.table is None else crosstab_report(self.table, self.level),
+            grid=None if self.table is None else crosstab_report(self.table, self.level, self.given),
+            quantities=self.quantities,
         )
+        if self.where is not None:
+            report = report.with_line(f"Rows where {self.where}: {counted(self.estimate.n, 'report', 'reports')}.")
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"
             what = "no report" if by is None else f"no report or no value of {by}"
@@ -225,6 +288,10 @@ class EstimateResult(ShareValues):
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return self.estimate._repr_html_()
+
+
+def _numbers(one: Quantity) -> tuple[float, ...]:
+    return one.value, one.standard_error, one.low, one.high, one.deff
 
 
 def estimate(
@@ -252,6 +319,11 @@ def estimate(
     fay: Any = None,
     poisson: bool = False,
     lonely: Lonely = "error",
+    combine: Any = None,
+    contrast: Any = None,
+    ratio: Any = None,
+    where: str | Mapping[str, Any] | None = None,
+    given: str | None = None,
     progress: Progress | None = None,
 ) -> EstimateResult | ReleaseEstimate:
     """Estimate the true shares behind randomized reports, as ``maskwell estimate`` does.
@@ -282,6 +354,18 @@ def estimate(
         An error where nothing is said; with a receipt, as the receipt says.
     weights, inclusion, strata, clusters, population, denominator, replicates, replicate_method, fay, poisson, lonely
         How the rows were sampled: see :class:`maskwell.verbs.inputs.SurveyPlan`.
+    combine
+        Sums of categories by their labels: ``{"any": ["once", "often"]}``, or ``"any=once+often"``.
+    contrast
+        Sums with factors, of categories or combinations, or of domains: ``{"gap": {"often": 1, "never": -1}}``, a pair
+        for a difference, or ``"gap=often-never"``.
+    ratio
+        One sum over another: ``{"heavy": ("often", ["once", "often"])}``, or ``"heavy=often/once+often"``.
+    where
+        Only rows that fit: ``{"region": "north"}``, or ``"region=north, age>=30"``. Under a sampling plan they are a
+        domain of the whole sample.
+    given
+        For a table: the variable within whose categories shares are shown; the first by default.
     progress
         Called with the rows read so far and the share of the file they are.
 
@@ -313,22 +397,88 @@ def estimate(
         lonely=lonely,
     )
     domains = names_of(by, "by")
+    asked = *asked_of("combine", combine), *asked_of("contrast", contrast), *asked_of("ratio", ratio)
+    conditions = RowConditions.of(where)
     _check_sources(receipt, columns, {"design": designs, "direct": direct, "counts": counts})
     reading = {"missing": missing, "counts": counts, "method": method, "by": domains, "progress": progress}
     shown: dict[str, Any] = {"level": confidence, "interval": interval}
     if receipt is not None:
+        _check_no_quantities({"combine": combine, "contrast": contrast, "ratio": ratio, "where": where, "given": given})
         return _from_receipt(rows_of(data), receipt, columns_of(columns), target, plan, reading, shown)
-    counted = counted_reports(data, designs)
-    if counted is None:
-        return _finished(_from_rows(rows_of(data), designs, direct, plan, reading), **shown)
-    _check_counted({"direct": direct, "counts": counts, "missing": missing, "by": domains, **plan.named})
-    return _finished(_from_counts(*counted, method), **shown)
+    counts_given = counted_reports(data, designs)
+    if counts_given is None:
+        reading |= {"asked": asked, "conditions": conditions}
+        result = _from_rows(rows_of(data), designs, direct, plan, reading)
+    else:
+        unread = {"direct": direct, "counts": counts, "missing": missing, "by": domains, "where": where}
+        _check_counted({**unread, **plan.named})
+        result = _from_counts(*counts_given, method, asked)
+    return _with_quantities(_with_given(_finished(result, **shown), given), asked)
 
 
 def _finished(result: EstimateResult, *, level: float, interval: str | None) -> EstimateResult:
     """The result with its intervals, which are refused before anything is written."""
     result.estimate.intervals(level, interval)
     return replace(result, level=level, interval=interval)
+
+
+def _with_given(result: EstimateResult, given: str | None) -> EstimateResult:
+    """The result with the direction in which its table is read."""
+    if given is None:
+        return result
+    names = () if result.table is None else result.table.names
+    if given not in names:
+        known = f"one of {', '.join(names)}" if names else "it is for tables of several columns"
+        raise ParameterError(f"{option('given')} {given} is no variable of the table", hint=known)
+    return replace(result, given=given)
+
+
+def _with_quantities(result: EstimateResult, asked: Sequence[Asked]) -> EstimateResult:
+    """The result with the quantities that were asked for, of everyone and of each domain."""
+    if not asked:
+        return result
+    base = result.estimate if result.answer is None else result.answer[1]
+    domains = base.domains if isinstance(base, SurveyEstimate) else {}
+    terms, level = QuantityTerms.of(asked, base.categories, [*domains]), result.level
+    whole: list[tuple[Hashable | None, Estimate]] = [(None, base), *domains.items()]
+    quantities: list[Quantity] = []
+    for label, one in whole:
+        if np.isnan(one.pi_hat).any():
+            continue
+        quantities += combinations_of(one, terms.combinations, level, result.interval, label)
+        quantities += [(ratio_of if t.kind == "ratio" else contrast_of)(one, t, level, label) for t in terms.others]
+    covariances = result.estimate.between if isinstance(result.estimate, SurveyEstimate) else ()
+    for term, V in zip(terms.groups, covariances, strict=True):
+        summed = V if base.sums_of is None else base.sums_of[1] @ V @ base.sums_of[1].T
+        quantities += groups_of(domains, summed, term, level, terms.combinations)
+    return replace(result, quantities=tuple(quantities))
+
+
+def _check_no_quantities(asked: Mapping[str, Any]) -> None:
+    """Raise for what is not worked out from released files."""
+    named = [name for name, value in asked.items() if value is not None]
+    if named:
+        raise ParameterError(
+            f"{option(named[0])} with {option('receipt')}",
+            hint="leave it out: a released file is estimated as its receipt allows",
+        )
+
+
+def _labels_of(assignments: Sequence[Assignment]) -> Sequence[Hashable] | None:
+    """The categories of one question, which are known before its rows are read; None for several."""
+    if len({one.columns for one in assignments}) > 1:
+        return None
+    design = assignments[0].design
+    place, labels = design.wanted_place, design.inputs.labels
+    if place is None:
+        return labels
+    return [*dict.fromkeys(label[place] for label in labels if isinstance(label, tuple))]
+
+
+def _check_asked(asked: Sequence[Asked], labels: Sequence[Hashable] | None, by: Sequence[str]) -> None:
+    """Raise for labels that are none, before any row is read; contrasts may be between domains, which rows tell."""
+    if labels is not None:
+        QuantityTerms.of([one for one in asked if one.what != "contrast" or not by], labels)
 
 
 def _from_rows(
@@ -338,7 +488,9 @@ def _from_rows(
     _check_columns(randomized, direct, designs)
     open_columns = [Assignment((name,), direct_design(rows, name)) for name in names_of(direct, "direct")]
     how = {**reading, "missing": reading["missing"] or "error"}
-    return _answered(_Question(rows, tuple(randomized), tuple(open_columns), **how), plan)
+    question = _Question(rows, tuple(randomized), tuple(open_columns), **how)
+    _check_asked(question.asked, _labels_of(question.assignments), question.by)
+    return _answered(question, plan)
 
 
 def _from_receipt(
@@ -431,7 +583,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _from_counts(counts: Counts, design: Design, name: str, method: str) -> EstimateResult:
+def _from_counts(counts: Counts, design: Design, name: str, method: str, asked: Sequence[Asked]) -> EstimateResult:
+    _check_asked(asked, _labels_of([Assignment((name,), design)]), ())
     shares = _estimator(method)(counts, design)
     return EstimateResult(shares, (name,), counts.n, 0, answer=wanted_margin(shares, design))
 
@@ -457,6 +610,8 @@ class _Question:
     method: str
     by: tuple[str, ...]
     progress: Progress | None
+    asked: tuple[Asked, ...] = ()
+    conditions: RowConditions | None = None
 
     @property
     def assignments(self) -> tuple[Assignment, ...]:
@@ -467,6 +622,11 @@ class _Question:
     def variables(self) -> tuple[str, ...]:
         """The columns, each named once."""
         return tuple(dict.fromkeys(name for one in self.assignments for name in one.columns))
+
+    @property
+    def told_by(self) -> tuple[str, ...]:
+        """The columns that tell the domains and what rows are meant."""
+        return tuple(dict.fromkeys((*(() if self.conditions is None else self.conditions.columns), *self.by)))
 
     @property
     def row_by_row(self) -> bool:
@@ -497,7 +657,7 @@ def _table(shares: Estimate, assignments: Sequence[Assignment]) -> Table | None:
 
 
 def _estimated_jointly(question: _Question, plan: SurveyPlan) -> EstimateResult:
-    columns = plan.columns(question.by)
+    columns = plan.columns(question.told_by)
     plan.check()
     check_no_reports(columns, [name for one in question.randomized for name in one.columns])
     if columns or question.row_by_row:
@@ -538,23 +698,60 @@ def _by_groups(question: _Question) -> EstimateResult:
 def _by_plan(question: _Question, plan: SurveyPlan) -> EstimateResult:
     from maskwell.engines.report_counts import tally_survey
     from maskwell.estimation.sampling.report_shares import estimate_simple
-    from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
-    columns = plan.columns(question.by)
+    columns = plan.columns(question.told_by)
     if question.method == "ml" and not columns.only_domains:
         raise ParameterError(
             f"{option('method', 'ml')} with a sampling plan",
             hint="use moments: they are unbiased under any sampling plan",
         )
     tally = tally_survey(question.rows, question.assignments, columns, **question.reading)
+    chosen = None if question.conditions is None else question.conditions.chosen(tally.cells, question.by)
     if columns.only_domains and not question.row_by_row:
-        shares = estimate_simple(tally.cells, tally.designs, method=question.method)
-        flags = *shares.flags, *_empty(tally.empty_domains, question.by)
+        cells = tally.cells if chosen is None else chosen.alone(domains=bool(question.by))
+        shares = estimate_simple(
+            cells, tally.designs, method=question.method, between=_between(question, tally.designs, cells)
+        )
+        assumed: tuple[str, ...] = ()
     else:
-        designs = dict(enumerate(tally.designs))
-        shares = estimate_cells(tally.cells, designs, plan.scheme(tally), denominator=plan.size)
-        flags = *shares.flags, *_empty(tally.empty_domains, question.by), *plan.assumed
-    return EstimateResult(replace(shares, flags=flags), question.variables, tally.rows, tally.dropped, by=question.by)
+        shares, assumed = _planned(tally, chosen, question, plan), plan.assumed
+    flags = *shares.flags, *(() if chosen else _empty(tally.empty_domains, question.by)), *assumed
+    return EstimateResult(
+        replace(shares, flags=flags),
+        question.variables,
+        tally.rows,
+        tally.dropped,
+        by=question.by,
+        where=None if question.conditions is None else question.conditions.text,
+    )
+
+
+def _planned(tally: SurveyTally, chosen: Chosen | None, question: _Question, plan: SurveyPlan) -> SurveyEstimate:
+    """Under a sampling plan; rows that were chosen are a domain, and their domains are domains of all rows."""
+    from maskwell.estimation.sampling.weighted_survey import estimate_cells
+
+    designs, scheme = dict(enumerate(tally.designs)), plan.scheme(tally)
+    if chosen is None:
+        between = _between(question, tally.designs, tally.cells)
+        return estimate_cells(tally.cells, designs, scheme, denominator=plan.size, between=between)
+    whole = estimate_cells(chosen.as_domain(), designs, scheme).domains[True]
+    if not question.by:
+        return whole
+    cells = chosen.with_domains()
+    inner = estimate_cells(cells, designs, scheme, between=_between(question, tally.designs, cells))
+    domains = {label: one for label, one in inner.domains.items() if label is not OUTSIDE}
+    return replace(whole, domains=domains, between=inner.between)
+
+
+def _between(question: _Question, designs: Sequence[Design], cells: Cells) -> list[Mapping[Hashable, float]]:
+    """The sums of domains that were asked for, with the factor of each domain."""
+    labels = [label for label in cells.domain.labels.tolist() if label is not OUTSIDE] if question.by else []
+    contrasts = [one for one in question.asked if one.what != "ratio"]
+    if not labels or not contrasts:
+        return []
+    known = _labels_of(question.assignments)
+    terms = QuantityTerms.of(contrasts, designs[0].inputs.labels if known is None else known, labels)
+    return [one.groups for one in terms.groups if one.groups is not None]
 
 
 def _empty(domains: Sequence[Any], by: Sequence[str]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from maskwell.estimation.joint.variables import Layout, Variable
 from maskwell.estimation.maximum_likelihood import estimate_by
 from maskwell.estimation.moments import sampling_part
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample
 
 OWN_MARGIN = "a margin is the most likely one for its own reports alone: the cells of the table sum to other shares"
 TOGETHER = 1e-6  # most likely shares are found up to about this
@@ -120,7 +120,9 @@ def _totals(estimate: Estimate, layout: Layout, axes: Sequence[int]) -> dict[str
         return {}
     spread = _summed_square(estimate.total_covariance, layout.shape, axes)
     total = _summed_list(estimate.total, layout.shape, axes)
-    return {"total": total, "total_covariance": spread, "total_variance": np.diag(spread).copy(), "domains": {}}
+    variance = np.diag(spread).copy()
+    plain = {"domains": {}, "simple_covariance": None, "used": ()}
+    return {"total": total, "total_covariance": spread, "total_variance": variance, **plain}
 
 
 def _fingerprint(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> str:
@@ -180,7 +182,7 @@ def _variable_of(estimate: Estimate, name: str) -> Estimate:
     named = [(place, c) for place, c in enumerate(estimate.categories) if isinstance(c, tuple) and c[0] == name]
     C = np.zeros((len(named), len(estimate.categories)))
     C[np.arange(len(named)), [place for place, _ in named]] = 1
-    return _summed(estimate, C, tuple(category for _, (_, category) in named))
+    return summed_shares(estimate, C, tuple(category for _, (_, category) in named))
 
 
 def margin_of(estimate: Estimate, place: int) -> Estimate:
@@ -192,11 +194,11 @@ def margin_of(estimate: Estimate, place: int) -> Estimate:
     check_kind(Estimate, estimate=estimate)
     answers = _answers(estimate.categories, place)
     C = np.array([[float(one == answer) for one in answers] for answer in dict.fromkeys(answers)])
-    return _summed(estimate, C, tuple(dict.fromkeys(answers)))
+    return summed_shares(estimate, C, tuple(dict.fromkeys(answers)))
 
 
-def _summed(estimate: Estimate, C: Real, categories: tuple[Hashable, ...]) -> Estimate:
-    """``C pi`` with the errors of sums."""
+def summed_shares(estimate: Estimate, C: Real, categories: tuple[Hashable, ...]) -> Estimate:
+    """``C pi`` with the errors of sums; C has a row of 0 and 1 for each sum."""
     pi_hat, covariance = C @ estimate.pi_hat, _covariance(C, estimate.covariance)
     variance = np.diagonal(covariance).copy()
     survey = isinstance(estimate, SurveyEstimate)
@@ -226,9 +228,12 @@ def _with_totals(estimate: SurveyEstimate, C: Real) -> SurveyEstimate:
         total_variance=np.diagonal(covariance).copy(),
         total_covariance=covariance,
         domains={
-            label: cast(SurveyEstimate, _summed(one, C, tuple(estimate.categories)))
+            label: cast(SurveyEstimate, summed_shares(one, C, tuple(estimate.categories)))
             for label, one in estimate.domains.items()
         },
+        simple_covariance=None
+        if estimate.simple_covariance is None or estimate.simple_covariance.ndim == 1
+        else C @ estimate.simple_covariance @ C.T,
     )
 
 
@@ -245,7 +250,8 @@ def _answers(categories: Sequence[Hashable], place: int) -> list[Hashable]:
 def _covariance(C: Real, covariance: Real | None) -> Real:
     if covariance is None:
         raise TooLargeError("covariances were left out, so sums have no standard error", hint="use fewer categories")
-    return np.asarray(C @ covariance @ C.T)
+    summed, scale = C @ covariance @ C.T, np.abs(C) @ np.abs(covariance) @ np.abs(C).T
+    return np.asarray(np.where(np.abs(summed) <= ROUNDING * scale, 0.0, summed))  # all categories are 1 for sure
 
 
 def _flags(pi_hat: Real) -> tuple[str, ...]:

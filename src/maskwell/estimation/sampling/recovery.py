@@ -12,7 +12,7 @@ Source: [Adeshiyan2011, Theorem 3.1]; the statement on the variance is derived.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -335,6 +335,34 @@ class Scores:
                 out[block] += reading.sums(dense.reshape(count, reading.size))
         total = np.bincount(group, weights=a[self.lines] * cells.is_row[self.lines], minlength=len(starts))
         return np.asarray(out - total[:, None] * self.centre)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedScores(Scores):
+    """``e = factor (U - centre)`` with a factor and a centre for each line: for differences between domains.
+
+    Attributes
+    ----------
+    centres, factors
+        Of all lines, shapes (lines, k) and (lines,).
+    """
+
+    centres: Real = field(default_factory=lambda: np.zeros((0, 0)))
+    factors: Real = field(default_factory=lambda: np.zeros(0))
+
+    def squares(self, a: Real) -> Real:
+        """``sum a e e'``, shape (k, k)."""
+        total = np.zeros((self.recovery.k,) * 2)
+        for block in _blocks(len(self.lines), self.recovery.k):
+            apart = self.of_lines(self.lines[block])
+            total += (apart.T * a[self.lines[block]]) @ apart
+        return total
+
+    def of_lines(self, lines: Array) -> Real:
+        """The scores of some lines, shape (lines, k)."""
+        inside = self.recovery.cells.is_row[lines, None]
+        apart = self.recovery.table[self.recovery.row[lines]] - self.centres[lines] * inside
+        return np.asarray(apart * self.factors[lines, None])
 
 
 def square_of(rows: Real, factor: Real, *, full: bool) -> Real:

@@ -24,8 +24,9 @@ because the size of a domain is a matter of chance, too. Source: standard.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from maskwell.core.phrases import option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
+from maskwell.estimation.joint.collapse import covariance_of
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.sampling.recovery import Calibrated, LinearReading, Recovery, Scores, square_of
@@ -245,7 +247,13 @@ FEW = "too few rows in this domain: there is no estimate"
 PLAN = "rows as in a simple random sample of a large population"
 
 
-def estimate_simple(cells: Cells, designs: Sequence[Design], *, method: str = "moments") -> SurveyEstimate:
+def estimate_simple(
+    cells: Cells,
+    designs: Sequence[Design],
+    *,
+    method: str = "moments",
+    between: Sequence[Mapping[Any, float]] = (),
+) -> SurveyEstimate:
     """Shares of the whole sample and of each domain, from counts.
 
     Parameters
@@ -256,6 +264,8 @@ def estimate_simple(cells: Cells, designs: Sequence[Design], *, method: str = "m
         The design of each sample.
     method
         ``moments`` or ``ml``.
+    between
+        Sums of the shares of domains whose covariance is asked for, with a factor for each domain.
 
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
@@ -271,7 +281,13 @@ def estimate_simple(cells: Cells, designs: Sequence[Design], *, method: str = "m
         label: _with_totals(_domain(_samples(cells, designs, lines), method, whole), cells.rows)
         for label, lines in lines_of_domains(cells).items()
     }
-    return replace(_with_totals(whole, cells.rows), domains=domains)
+    covariances = tuple(_between(domains, one) for one in between)
+    return replace(_with_totals(whole, cells.rows), domains=domains, between=covariances)
+
+
+def _between(domains: Mapping[Any, SurveyEstimate], factors: Mapping[Any, float]) -> Real:
+    """``sum_d f_d^2 Cov_d``: domains of a simple sample are independent, given how many rows each has."""
+    return np.asarray(sum(factor**2 * covariance_of(domains[label]) for label, factor in factors.items()))
 
 
 def _samples(cells: Cells, designs: Sequence[Design], lines: Array) -> list[Sample]:

@@ -17,7 +17,7 @@ from maskwell.estimation.binomial_counts import Part
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.sample_stages import stages_of
 from maskwell.estimation.sampling.sampling_plan import Scheme
-from maskwell.estimation.share_estimate import Combination, Estimate, flags_of_moments
+from maskwell.estimation.share_estimate import ROUNDING, Combination, Estimate, flags_of_moments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,6 +40,11 @@ class SurveyEstimate(Estimate):
         How the sample was drawn and what the variance accounts for, in words.
     used
         The designs that rows with weights used, each with its share of the squared weights.
+    simple_covariance
+        The covariance in a simple random sample of as many reports, shape (k, k), or its diagonal where there are many
+        categories; ``None`` where it is not known.
+    between
+        For each sum of domains that was asked for, the covariance of its shares.
     kish
         The number of rows of equal weight that would tell as much: the squared sum of the weights over that of their
         squares.
@@ -54,6 +59,8 @@ class SurveyEstimate(Estimate):
     plan_text: str = ""
     used: tuple[Part, ...] = ()
     kish: float = float("nan")
+    simple_covariance: Real | None = None
+    between: tuple[Real, ...] = ()
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -66,6 +73,18 @@ class SurveyEstimate(Estimate):
     def effective_n(self) -> float:
         """Rows of equal weight that would tell as much."""
         return self.kish if self.used else super().effective_n
+
+    @property
+    def design_effects(self) -> Real:
+        """Variances over those of a simple random sample of as many reports, which are randomized too.
+
+        Source: standard, as in R's survey package (deff = "replace"), with recoveries in place of answers.
+        """
+        if self.simple_covariance is None:
+            return super().design_effects
+        simple = diagonal(self.simple_covariance)
+        out = np.full(len(simple), np.nan)
+        return np.asarray(np.divide(self.variance, simple, out=out, where=simple > ROUNDING / max(self.n, 1)))
 
     @property
     def variance_of_plan(self) -> Real | None:
@@ -119,6 +138,9 @@ class SurveyEstimate(Estimate):
             self.total_interval(level).tolist(),
             strict=True,
         )
+        effects = self.design_effects.tolist()
+        for row, effect in zip(content["estimates"], effects, strict=True):
+            row |= {} if effect != effect else {"deff": effect}
         for row, total, error, ends in rows:
             row |= {"total": number_or_none(total), "total_standard_error": number_or_none(error)}
             row["total_interval"] = [number_or_none(x) for x in ends]

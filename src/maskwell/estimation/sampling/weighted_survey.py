@@ -25,7 +25,7 @@ from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.core.report_data import Reports, split_sets
 from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
 from maskwell.designs.design import Design
-from maskwell.errors import InputError, LabelError, ParameterError, ReportError
+from maskwell.errors import InputError, LabelError, ParameterError, ReportError, TooLargeError
 from maskwell.estimation.binomial_counts import Part
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.sampling.recovery import (
@@ -33,9 +33,11 @@ from maskwell.estimation.sampling.recovery import (
     Reading,
     Recovery,
     Scores,
+    WeightedScores,
     diagonal,
     reading_of,
     readings_of,
+    square_of,
 )
 from maskwell.estimation.sampling.replicate_weights import ReplicateTotals, rank_of_replicates
 from maskwell.estimation.sampling.report_shares import Together
@@ -121,8 +123,11 @@ def estimate_cells(
     *,
     inverse: LeftInverse | None = None,
     denominator: float | None = None,
+    between: Sequence[Mapping[Any, float]] = (),
 ) -> SurveyEstimate:
     """The same from sums that were counted elsewhere, such as in a file; ``design`` by the labels of the samples.
+
+    ``between`` asks for the covariance of sums of the shares of domains, with a factor for each domain.
 
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
@@ -142,7 +147,7 @@ def estimate_cells(
     else:
         designs = [design]
     readings = readings_of(designs, inverse)
-    return _estimate(Recovery(cells, readings), scheme or Scheme(), denominator)
+    return _estimate(Recovery(cells, readings), scheme or Scheme(), denominator, between)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +186,9 @@ class _Survey:
         return scores if self.calibrated is None else self.calibrated.residuals(scores)
 
 
-def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> SurveyEstimate:
+def _estimate(
+    recovery: Recovery, scheme: Scheme, denominator: float | None, between: Sequence[Mapping[Any, float]] = ()
+) -> SurveyEstimate:
     survey = _survey(recovery, scheme)
     cells = survey.cells
     if denominator is not None:
@@ -190,9 +197,56 @@ def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> 
             said = f"denominator = {Printed(denominator):g} is out of range"
             raise ParameterError(said, hint="give the number of units in the population")
     if not all(reading.design.identifiable for reading in recovery.readings):
+        _check_not_between(between)
         return _together(survey, denominator)
-    whole = _one(survey, np.arange(len(cells)), denominator)
-    return replace(whole, domains={d: _one(survey, lines, None) for d, lines in lines_of_domains(cells).items()})
+    whole, lines_of = _one(survey, np.arange(len(cells)), denominator), lines_of_domains(cells)
+    domains = {d: _one(survey, lines, None) for d, lines in lines_of.items()}
+    covariances = tuple(_between(survey, {d: (lines_of[d], f) for d, f in one.items()}, domains) for one in between)
+    return replace(whole, domains=domains, between=covariances)
+
+
+def _check_not_between(between: Sequence[Mapping[Any, float]]) -> None:
+    if between:
+        raise ParameterError(
+            "differences between groups whose samples tell the shares only together",
+            hint="estimate the groups one by one: they are independent samples",
+        )
+
+
+def _between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]], domains: Mapping[Any, SurveyEstimate]) -> Real:
+    """The covariance of ``sum_d f_d share_d``: linearised, one score for each row of any of these domains.
+
+    e_i = f_d (U_i - share_d) / N_d     for a row i of domain d
+    """
+    if not survey.recovery.full or survey.calibrated is not None:
+        raise TooLargeError("covariances between groups were left out", hint="use fewer categories")
+    if survey.variance is None:
+        return _replicates_between(survey, terms)
+    cells, k = survey.cells, survey.recovery.k
+    factor, centres = np.zeros(len(cells)), np.zeros((len(cells), k))
+    correction = np.zeros((k, k))
+    for label, (lines, f) in terms.items():
+        factor[lines], centres[lines] = f / domains[label].population, domains[label].pi_hat
+        correction += (f / domains[label].population) ** 2 * survey.randomization(lines, survey.variance.kept)
+    lines = np.flatnonzero(factor)
+    return (
+        survey.variance.open(WeightedScores(survey.recovery, lines, np.zeros(k), centres=centres, factors=factor))
+        + correction
+    )
+
+
+def _replicates_between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]]) -> Real:
+    rule, cells = survey.scheme.replicates, survey.cells
+    assert rule is not None
+    k = survey.recovery.k
+    whole, made = np.zeros(k), np.zeros((cells.replicates.shape[1], k))
+    correction = np.zeros((k, k))
+    for lines, f in terms.values():
+        replicated, size = ReplicateTotals.of(survey.recovery, lines), float(cells.weight[lines].sum())
+        whole += f * survey.totals(lines, cells.weight) / size
+        made += f * replicated.totals / np.where(replicated.sizes > 0, replicated.sizes, np.nan)[:, None]
+        correction += (f / size) ** 2 * survey.randomization(lines, cells.weight) if rule.finite else 0
+    return square_of(made - whole, rule.factors(len(made)), full=True) + correction
 
 
 def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:
@@ -299,7 +353,26 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         plan_text=survey.text,
         used=_used(recovery, row_lines) if denominator is None else (),
         kish=size**2 / float(cells.square[row_lines].sum()),
+        simple_covariance=_simple(survey, lines, total / size, size),
     )
+
+
+FULL_EFFECTS = 200
+"""With more categories than this only the design effects of single categories are worked out."""
+
+
+def _simple(survey: _Survey, lines: Array, share: Real, size: float) -> Real | None:
+    """``sum w (U - share)(U - share)' / sum w / (n - 1)``: the covariance if the rows were a simple random sample."""
+    recovery, cells = survey.recovery, survey.cells
+    n = int(cells.n[lines[cells.is_row[lines]]].sum())
+    if n < 2:
+        return None
+    parts = recovery.by_sample(cells.weight, lines)
+    if recovery.k <= FULL_EFFECTS and recovery.full:
+        squares = sum((r.squares(a, share) for r, a in parts), np.zeros((recovery.k,) * 2))
+    else:
+        squares = sum((r.squares_diagonal(a, share) for r, a in parts), np.zeros(recovery.k))
+    return np.asarray(squares / (size * (n - 1)))
 
 
 def _used(recovery: Recovery, lines: Array) -> tuple[Part, ...]:

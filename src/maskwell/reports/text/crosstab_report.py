@@ -52,18 +52,23 @@ def table_in(estimate: Estimate, parts: Sequence[tuple[Design, tuple[str, ...]]]
     return Table(estimate, layout) if fits else None
 
 
-def crosstab_report(joint: Table, level: float) -> Report:
-    """The table with its margins; for two variables also conditional shares, odds ratios and independence."""
+def crosstab_report(joint: Table, level: float, given: str | None = None) -> Report:
+    """The table with its margins; for two variables also conditional shares, odds ratios and independence.
+
+    ``given`` is the variable within whose categories shares are shown, the first where none is named.
+    """
     tests, remarks = tests_of(joint)
     body: list[Block] = [_grid(joint), line("  (standard errors in brackets)")]
     if len(joint.names) == 2 and any(OWN_MARGIN in joint.margin(name).flags for name in joint.names):
         remarks.append(OWN_MARGIN)
-    if _is_small(joint):
-        conditional = joint.conditional(given=joint.names[0])
+    if given is not None or _is_small(joint):
+        conditional = joint.conditional(given=given or joint.names[0])
         body += [GAP, _conditional_grid(conditional), GAP]
+        remarks += conditional.flags
+    if _is_small(joint):
         telling, silent = telling_odds(joint, level)
         body += [Paragraph(f"{odds_sentence(one, level)}.") for one in telling[:SHOWN_PAIRS]]
-        remarks += [*conditional.flags, *(flag for one in telling for flag in one.flags), *silent]
+        remarks += [*(flag for one in telling for flag in one.flags), *silent]
     body += [Paragraph(f"{test.sentence()}.") for test in tests[:SHOWN_PAIRS]]
     left_out = len(tests) - SHOWN_PAIRS
     body += [line(f"... and {left_out} more pairs: --json gives all")] if left_out > 0 else []
@@ -71,19 +76,26 @@ def crosstab_report(joint: Table, level: float) -> Report:
     return Report(body=[*body, Notes([*dict.fromkeys(remarks)])])
 
 
-def crosstab_content(joint: Table, level: float) -> dict[str, Any]:
+def crosstab_content(joint: Table, level: float, given: str | None = None) -> dict[str, Any]:
     """The same for JSON, beside the estimates: ``independence``, ``conditionals`` and ``odds_ratios``."""
     tests, remarks = tests_of(joint)
     content: dict[str, Any] = {"independence": [test.to_dict() for test in tests], "not_tested": remarks}
     if _is_small(joint):
         content["conditionals"] = [joint.conditional(given=name).to_dict(level) for name in joint.names]
         content["odds_ratios"] = [one.to_dict(level) for one in joint.odds_ratios()]
+    elif given is not None:
+        content["conditionals"] = [joint.conditional(given=given).to_dict(level)]
     return content
 
 
-def crosstab_table(joint: Table, level: float) -> paper_tables.Table:
-    """The table to paste into a paper: rows by columns, standard errors in brackets, the test below."""
-    header, rows = _cells(joint, joint.shape[-1])
+def crosstab_table(joint: Table, level: float, given: str | None = None) -> paper_tables.Table:
+    """The table to paste into a paper: rows by columns, standard errors in brackets, the test below.
+
+    With ``given``, shares within the categories of that variable.
+    """
+    header, rows = (
+        _cells(joint, joint.shape[-1]) if given is None else _conditional_cells(joint.conditional(given=given))
+    )
     tests, _ = tests_of(joint)
     said = [f"n = {joint.n:,}; standard errors in brackets; method: {joint.estimate.method}"]
     telling = telling_odds(joint, level)[0] if _is_small(joint) else []
@@ -104,13 +116,18 @@ def _grid(joint: Table) -> Grid:
 
 def _conditional_grid(conditional: Conditional) -> Grid:
     """Shares within each category of the variables that are given."""
+    header, rows = _conditional_cells(conditional)
+    return _fitting(lambda n: Grid(header[: n + 1], [row[: n + 1] for row in rows[:SHOWN_ROWS]]), len(header) - 1)[1]
+
+
+def _conditional_cells(conditional: Conditional) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of all such shares."""
     fixed_names = conditional.given
     fixed = [_label(one) for one in product(*conditional.labels[: len(fixed_names)])]
     others = [_label(one) for one in product(*conditional.labels[len(fixed_names) :])]
     header = [f"{', '.join(conditional.names)} given {', '.join(fixed_names)}", *others]
     shares = _shares_with_errors(conditional.share, conditional.standard_error, len(others))
-    rows = [[one, *cells] for one, cells in zip(fixed, shares, strict=True)]
-    return _fitting(lambda n: Grid(header[: n + 1], [row[: n + 1] for row in rows[:SHOWN_ROWS]]), len(others))[1]
+    return header, [[one, *cells] for one, cells in zip(fixed, shares, strict=True)]
 
 
 def telling_odds(joint: Table, level: float) -> tuple[list[OddsRatio], list[str]]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from maskwell.core.arguments import Real
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, p_text, shorten
 from maskwell.estimation.joint.collapse import of_sums
+from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Intervals
 from maskwell.reports.pages.paper_tables import Table
@@ -34,11 +37,13 @@ def estimate_report(
     by: str | None = None,
     wanted: tuple[str, Estimate] | None = None,
     grid: Report | None = None,
+    quantities: Sequence[Quantity] = (),
 ) -> Report:
     """Estimated shares with their errors.
 
     ``interval`` names the method of the intervals, ``by`` the domains; ``wanted`` is the margin that answers the
-    question, with its name, where categories are tuples; ``grid`` shows a table of two variables better than a list.
+    question, with its name, where categories are tuples; ``grid`` shows a table of two variables better than a list;
+    ``quantities`` are those that were asked for by name.
     """
     intervals = estimate.intervals(level, interval)
     headline = Paragraph(_answer(estimate, intervals, variables, level))
@@ -53,13 +58,67 @@ def estimate_report(
         body += [*_totals(answering), Paragraph(f"Sampling plan: {estimate.plan_text}.")]
         method = interval if wanted is None else of_sums(interval)
         body += _domain_blocks(answering, level, method, by or "domain")
-    body.append(Notes([*dict.fromkeys((*estimate.flags, *intervals.flags))]))
+    body += _quantity_blocks(quantities, by or "domain")
+    said = [f"{one.name}: {flag}" for one in quantities for flag in one.flags if flag not in intervals.flags]
+    body.append(Notes([*dict.fromkeys((*estimate.flags, *intervals.flags, *said))]))
     body.append(Notes(_flags_of_domains(estimate, level, interval, by or "domain")))
     paths = [*dict.fromkeys(designs.values())]
     alone = len(designs) == 1 or _answers_of_one_design(estimate, variables, wanted)
     together = [line("The reports of one person reveal more together: their parities multiply.")]
     body += [] if alone or not paths else together
     return Report(headline, body, next_step=_what_is_revealed(paths, alone=alone))
+
+
+QUANTITY_TITLE = "Quantities that were asked for:"
+
+
+def _quantity_blocks(quantities: Sequence[Quantity], by: str) -> list[Block]:
+    """A table of the quantities, those of domains with their names."""
+    if not quantities:
+        return []
+    header, rows = _quantity_rows(quantities, by)
+    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=QUANTITY_TITLE, more=_more(len(rows)))]
+
+
+def _quantity_rows(quantities: Sequence[Quantity], by: str) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: name, what it is made of, the domain where there are any, and the numbers."""
+    grouped = any(one.domain is not None or one.kind == "groups" for one in quantities)
+    tested = any(not math.isnan(one.p_value) for one in quantities)
+    drawn = any(not math.isnan(one.deff) for one in quantities)
+    header = ["quantity", "of", *([by] if grouped else []), *PARTS, *(["p"] if tested else [])]
+    return [*header, *(["deff"] if drawn else [])], [
+        [
+            label(one.name) if one.category is None else f"{one.name}: {label(one.category)}",
+            one.of,
+            *([_group(one)] if grouped else []),
+            *_digits(one),
+            *(["-" if math.isnan(one.p_value) else p_text(one.p_value)] if tested else []),
+            *(["-" if math.isnan(one.deff) else f"{Printed(one.deff):.2f}"] if drawn else []),
+        ]
+        for one in quantities
+    ]
+
+
+def _group(one: Quantity) -> str:
+    return "-" if one.kind == "groups" else "all" if one.domain is None else label(one.domain)
+
+
+def _digits(one: Quantity) -> list[str]:
+    digits = digits_for(np.array([one.standard_error]))
+    return [decimals(x, digits) for x in (one.value, one.standard_error, one.low, one.high)]
+
+
+def quantity_table(quantities: Sequence[Quantity], level: float, by: str) -> Table:
+    """The quantities as a table for a paper."""
+    header, rows = _quantity_rows(quantities, by or "domain")
+    names = header.index("estimate")
+    about = "Combined categories, contrasts and ratios; errors hold sampling and randomization."
+    return Table(_with_level(header, level), rows, caption="Quantities", notes=[about], names=names)
+
+
+def quantity_csv(frame: Any) -> list[str]:
+    """All lines of a result with its quantities, for programs: all digits."""
+    return str(frame.to_csv(index=False, lineterminator="\n")).splitlines()
 
 
 def _all(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> str:
@@ -77,7 +136,14 @@ def _answers_of_one_design(estimate: Estimate, variables: Sequence[str], wanted:
 
 
 def _listed(estimate: Estimate, intervals: Intervals, what: str) -> Grid:
-    return Grid([what, *PARTS], [*_rows(estimate, intervals, SHOWN_ROWS)], more=_more(len(estimate.pi_hat)))
+    effects = has_effects(estimate)
+    rows = [*_rows(estimate, intervals, SHOWN_ROWS, effects=effects)]
+    return Grid([what, *PARTS, *(["deff"] if effects else [])], rows, more=_more(len(estimate.pi_hat)))
+
+
+def has_effects(estimate: Estimate) -> bool:
+    """Whether design effects are known."""
+    return not bool(np.isnan(estimate.design_effects).all())
 
 
 def _answer(estimate: Estimate, intervals: Intervals, variables: Sequence[str], level: float) -> str:
@@ -100,7 +166,8 @@ def _interval(intervals: Intervals, place: int, digits: int, level: float) -> st
 
 def _margin(name: str, margin: Estimate, level: float, interval: str | None) -> tuple[Paragraph, list[Block]]:
     intervals = margin.intervals(level, interval)
-    table = Grid([name, *PARTS], [*_rows(margin, intervals)])
+    effects = has_effects(margin)
+    table = Grid([name, *PARTS, *(["deff"] if effects else [])], [*_rows(margin, intervals, effects=effects)])
     return line(_answer(margin, intervals, [name], level)), [table, Notes(margin.flags)]
 
 
@@ -109,16 +176,17 @@ def _largest(shares: Real) -> int:
 
 
 def _rows(
-    estimate: Estimate, intervals: Intervals, most: int | None = None, *, exact: bool = False
+    estimate: Estimate, intervals: Intervals, most: int | None = None, *, exact: bool = False, effects: bool = False
 ) -> Iterator[list[str]]:
-    """One line for each category: label, estimate, error and interval."""
-    digits = digits_for(estimate.standard_error)
+    """One line for each category: label, estimate, error and interval, and the design effect if asked for."""
+    digits, every = digits_for(estimate.standard_error), estimate.design_effects
     lines = zip(estimate.categories, estimate.pi_hat, estimate.standard_error, intervals.to_array(), strict=True)
     for place, (category, share, error, (low, high)) in enumerate(lines):
         if place == most:
             return
         values = (share, error, low, high)
-        yield [label(category), *(_all_digits(x) if exact else decimals(x, digits) for x in values)]
+        effect = [_all_digits(every[place]) if exact else decimals(every[place], 2)] if effects else []
+        yield [label(category), *(_all_digits(x) if exact else decimals(x, digits) for x in values), *effect]
 
 
 def _all_digits(value: float) -> str:
@@ -208,13 +276,13 @@ def _domain_rows(
     estimate: SurveyEstimate, level: float, interval: str | None, by: Sequence[str], *, exact: bool = False
 ) -> tuple[list[str], list[list[str]]]:
     """Header and rows; several columns of ``by`` stand beside each other, one holds the whole label of a domain."""
-    two = len(estimate.pi_hat) == 2
-    header = [*by, "reports", *([] if two else ["category"]), *PARTS]
+    two, effects = len(estimate.pi_hat) == 2, has_effects(estimate)
+    header = [*by, "reports", *([] if two else ["category"]), *PARTS, *(["deff"] if effects else [])]
     rows = []
     for name, one in estimate.domains.items():
         parts = name if isinstance(name, tuple) and len(by) > 1 else (name,)
         names = [str(part) if exact else label(part) for part in parts]
-        lines = _rows(one, one.intervals(level, interval), 1 if two else None, exact=exact)
+        lines = _rows(one, one.intervals(level, interval), 1 if two else None, exact=exact, effects=effects)
         rows += [_domain_row(names, one.n, cells, two=two, exact=exact) for cells in lines]
     return header, rows
 
@@ -237,18 +305,30 @@ def estimate_table(
     ``exact`` for programs: all digits.
     """
     intervals = estimate.intervals(level, interval)
-    percent = f"{Printed(100 * level):g} %"
-    ends = [f"{percent} low", f"{percent} high"]
+    effects = has_effects(estimate)
     if isinstance(estimate, SurveyEstimate) and estimate.domains:
         columns = (by or "domain").split(",")
         header, rows = _domain_rows(estimate, level, interval, columns, exact=exact)
         two = len(estimate.pi_hat) == 2
-        overall = [*_rows(estimate, intervals, 1 if two else None, exact=exact)]
+        overall = [*_rows(estimate, intervals, 1 if two else None, exact=exact, effects=effects)]
         rows += [_domain_row(["all"] * len(columns), estimate.n, cells, two=two, exact=exact) for cells in overall]
-        header, names = [*header[:-2], *ends], len(columns)
+        names = len(columns)
     else:
-        header, rows, names = [", ".join(variables), *PARTS[:2], *ends], [*_rows(estimate, intervals, exact=exact)], 1
-    return Table(header, rows, caption=_caption(estimate, variables), notes=[_about(estimate, intervals)], names=names)
+        header, names = [", ".join(variables), *PARTS, *(["deff"] if effects else [])], 1
+        rows = [*_rows(estimate, intervals, exact=exact, effects=effects)]
+    return Table(
+        _with_level(header, level),
+        rows,
+        caption=_caption(estimate, variables),
+        notes=[_about(estimate, intervals)],
+        names=names,
+    )
+
+
+def _with_level(header: Sequence[str], level: float) -> list[str]:
+    """The header for a paper: the ends of intervals with their level."""
+    named = {side: f"{Printed(100 * level):g} % {end}" for side, end in (("from", "low"), ("to", "high"))}
+    return [named.get(one, one) for one in header]
 
 
 def _caption(estimate: Estimate, variables: Sequence[str]) -> str:

@@ -1,0 +1,183 @@
+"""``where``: conditions on columns that choose the rows an estimate is about.
+
+Rows that do not fit stay in the sample: under a sampling plan the rows that fit are a domain, and the variance must
+know all of them.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array
+from maskwell.core.cells import Cells
+from maskwell.core.groups import Factor
+from maskwell.core.phrases import VALUES, listed, option
+from maskwell.errors import ParameterError, WrongTypeError
+
+_BETWEEN = re.compile(r'\s*[,&]\s*(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_CONDITION = re.compile(r'\s*("[^"]+"|[^=!<>"]+?)\s*(==|!=|>=|<=|=|>|<)\s*(.+?)\s*')
+_ORDER: Mapping[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    "<": operator.lt,
+    ">=": operator.ge,
+    "<=": operator.le,
+}
+OUTSIDE = ("outside",)
+"""The label of the rows that do not fit; no domain has it, because those of one column are no tuples of one."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A column, a sign, and the values that fit it: several for ``=`` and ``!=``."""
+
+    column: str
+    sign: str
+    values: tuple[Any, ...]
+
+    def fits(self, label: Hashable) -> bool:
+        """Whether a value of the column fits."""
+        if self.sign in _ORDER:
+            number, limit = _number(label), _number(self.values[0])
+            return number is not None and limit is not None and _ORDER[self.sign](number, limit)
+        return any(_same(label, value) for value in self.values) == (self.sign == "=")
+
+
+@dataclass(frozen=True)
+class RowConditions:
+    """All of them must fit; ``text`` is what was typed."""
+
+    conditions: tuple[Condition, ...]
+    text: str
+
+    @classmethod
+    def of(cls, where: str | Mapping[str, Any] | None) -> RowConditions | None:
+        """From a text such as ``region=north, age>=30``, or a dictionary of columns with one value or several.
+
+        >>> RowConditions.of("region=north|south & age>=30").conditions[1]
+        Condition(column='age', sign='>=', values=('30',))
+        """
+        if where is None:
+            return None
+        if isinstance(where, Mapping):
+            made = [Condition(str(name), "=", _several(values)) for name, values in where.items()]
+            text = ", ".join(f"{one.column}={'|'.join(map(str, one.values))}" for one in made)
+        elif isinstance(where, str):
+            made, text = [_read(part, where) for part in _BETWEEN.split(where)], where
+        else:
+            raise WrongTypeError(
+                f"where must be a text or a dictionary, not a {type(where).__name__}",
+                hint='such as where={"region": "north"}, or where="age>=30"',
+            )
+        if not made or not all(one.values for one in made):
+            raise ParameterError(f"{option('where')} without a condition", hint=_example())
+        return cls(tuple(made), text)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it asks for, each once."""
+        return tuple(dict.fromkeys(one.column for one in self.conditions))
+
+    def chosen(self, cells: Cells, by: Sequence[str]) -> Chosen:
+        """The rows that fit, from cells whose domains are told by these columns and then by ``by``."""
+        names = tuple(dict.fromkeys((*self.columns, *by)))
+        labels: list[Any] = cells.domain.labels.tolist()
+        values = [dict(zip(names, label if len(names) > 1 else (label,), strict=True)) for label in labels]
+        fit = np.array([all(one.fits(value[one.column]) for one in self.conditions) for value in values], dtype=bool)
+        kept = fit[cells.domain.codes]
+        if not cells.n[kept].any():
+            raise ParameterError(
+                f"{option('where')} {self.text}: no row with a report fits",
+                hint="check the names and values; without rows there is nothing to estimate",
+                values=listed((str(label) for label in labels), len(labels), VALUES),
+            )
+        inner = [_inner(value, by) if fits else OUTSIDE for value, fits in zip(values, fit, strict=True)]
+        return Chosen(cells, kept, tuple(inner))
+
+
+def _inner(value: Mapping[str, Any], by: Sequence[str]) -> Any:
+    """The label of a domain, as it is without conditions."""
+    return value[by[0]] if len(by) == 1 else tuple(value[name] for name in by)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Cells with the lines that fit, and for each label of their domains the one that they have among these rows."""
+
+    cells: Cells
+    kept: Array
+    labels: tuple[Any, ...]
+
+    def alone(self, *, domains: bool) -> Cells:
+        """The lines that fit, as if there were no others."""
+        cells = self.cells.take(np.flatnonzero(self.kept))
+        inner = [self.labels[code] for code in cells.domain.codes]
+        return replace(cells, domain=_factor(inner) if domains else Factor.constant(len(cells)))
+
+    def as_domain(self) -> Cells:
+        """All lines, with one domain for those that fit: its label is True."""
+        return replace(self.cells, domain=_factor(self.kept.tolist()))
+
+    def with_domains(self) -> Cells:
+        """All lines, with the domains of those that fit; the others are :data:`OUTSIDE`."""
+        return replace(self.cells, domain=_factor([self.labels[code] for code in self.cells.domain.codes]))
+
+
+def _factor(labels: Sequence[Any]) -> Factor:
+    """Codes into labels of any kind, in the order of their texts."""
+    order = sorted(dict.fromkeys(labels), key=lambda label: (label is OUTSIDE, not _is_number(label), _key(label)))
+    column = np.empty(len(order), dtype=object)
+    column[:] = order
+    place = {label: code for code, label in enumerate(order)}
+    return Factor(np.array([place[label] for label in labels], dtype=np.int64), column)
+
+
+def _is_number(label: Any) -> bool:
+    return isinstance(label, int | float)
+
+
+def _key(label: Any) -> Any:
+    return label if _is_number(label) else str(label)
+
+
+def _several(values: Any) -> tuple[Any, ...]:
+    return tuple(values) if isinstance(values, list | tuple | set | frozenset) else (values,)
+
+
+def _read(part: str, text: str) -> Condition:
+    read = _CONDITION.fullmatch(part)
+    if read is None:
+        raise ParameterError(f"{option('where')} {text}: {part.strip()!r} is no condition", hint=_example())
+    column, sign, value = (piece.strip().strip('"') for piece in read.groups())
+    if sign in _ORDER:
+        if _number(value) is None:
+            raise ParameterError(
+                f"{option('where')} {text}: {value!r} is no number to compare with",
+                hint="order is for numbers; name values with =, several as north|south",
+            )
+        return Condition(column, sign, (value,))
+    return Condition(column, "!=" if sign == "!=" else "=", tuple(v.strip().strip('"') for v in value.split("|")))
+
+
+def _example() -> str:
+    return f"such as {option('where', 'region=north', 'dict(region=north)')}, age>=30 or region=north|south"
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _same(label: Any, value: Any) -> bool:
+    """By their text, or as numbers: 1 in a file is "1" and "1.0" on the command line."""
+    if str(label) == str(value):
+        return True
+    one, other = _number(label), _number(value)
+    return one is not None and one == other
