@@ -12,7 +12,8 @@ where the share is zero, ``v0 / n``, and where it is one, ``v1 / n``:
 
     a - b = 1 / R,     b = (1 - s / R) / 2,     s = v1 + 1 - v0,     R = sqrt(s^2 + 4 v0)
 
-For one sample the variances then agree at every share between, because both are ``(1 - t) v0 + t v1 + t (1 - t)``. The
+For one sample the variances then agree at every share between, because both are ``(1 - t) v0 + t v1 + t (1 - t)``.
+Several samples have a factor kappa of 1 or more before ``t (1 - t)``: their count is one of n / kappa reports. The
 other categories share what is left as the estimates say, with one report more, spread evenly, so that none is ruled
 out. The count ``x = n (b + (a - b) pi_hat)`` need not be whole. Derived; docs/theory/coverage.md says how well
 intervals of such counts cover.
@@ -63,20 +64,20 @@ class BinomialCounts:
     exact: bool = False
 
     @classmethod
-    def of(cls, pi_hat: Real, n: float | Real, v0: Real, v1: Real) -> Self:
-        """Of estimates whose variance is ``v0 / n`` where the share is zero and ``v1 / n`` where it is one.
+    def of(cls, pi_hat: Real, n: float | Real, v0: Real, v1: Real, kappa: float | Real = 1.0) -> Self:
+        """Of estimates whose variance is ``((1 - t) v0 + t v1 + kappa t (1 - t)) / n`` where the share is t.
 
         >>> counts = BinomialCounts.of(np.array([0.25]), 300, v0=np.array([1.3125]), v1=np.array([1.3125]))
         >>> [round(float(x), 4) for x in (counts.x[0], counts.a[0], counts.b[0])]   # Warner's device with p = 0.7
         [120.0, 0.7, 0.3]
         """
-        v0, v1 = np.maximum(v0, 0), np.maximum(v1, 0)
+        v0, v1, n = np.maximum(v0, 0) / kappa, np.maximum(v1, 0) / kappa, np.asarray(n) / kappa
         s = v1 + 1 - v0
         R = np.sqrt(s**2 + 4 * v0)
         b = np.where(s > 0, 2 * v0 / (R * (R + np.abs(s))), (R - s) / (2 * R))  # without a difference of equals
         size = np.broadcast_to(np.asarray(n, dtype=np.float64), pi_hat.shape)
         x = np.clip(size * (b + pi_hat / R), 0, size)
-        return cls(np.where(x < WHOLE, 0, np.where(size - x < WHOLE, size, x)), size, b + 1 / R, b)
+        return cls(np.where(x < WHOLE, 0, np.where(size - x < WHOLE, size, x)), size, np.minimum(b + 1 / R, 1), b)
 
     @classmethod
     def of_chances(cls, pi_hat: Real, n: float | Real, chances: tuple[Real, Real], *, exact: bool) -> Self:
@@ -154,10 +155,10 @@ def binomial_counts(estimate: Estimate) -> BinomialCounts | None:
         return _of_categories(raw, estimate.effective_n, parts, estimate.variance_of_plan)
     if not estimate.samples:
         return None
-    from maskwell.estimation.stacked_samples import variance_at_ends_of
+    from maskwell.estimation.stacked_samples import variance_along
 
     n = sum(sample.n for sample in estimate.samples)
-    return BinomialCounts.of(raw, n, *variance_at_ends_of(estimate.samples, raw))
+    return BinomialCounts.of(raw, n, *variance_along(estimate.samples, raw))
 
 
 def _of_categories(raw: Real, n: float, parts: Sequence[Part], planned: Real | None) -> BinomialCounts:
@@ -196,9 +197,9 @@ def _effective(n: float, nearby: Real, planned: Real | None) -> float | Real:
     return np.asarray(np.minimum(n, np.divide(nearby, planned, out=np.full(len(nearby), n), where=known)))
 
 
-def at_zero(at_near: Real, v1: Real, near: Real) -> Real:
-    """``v0`` from the variance at the shares ``near``, which is ``(1 - t) v0 + t v1 + t (1 - t)``."""
-    return np.asarray((at_near - near * v1) / (1 - near) - near)
+def at_zero(at_near: Real, v1: Real, near: Real, kappa: float = 1.0) -> Real:
+    """``v0`` from the variance at the shares ``near``, which is ``(1 - t) v0 + t v1 + kappa t (1 - t)``."""
+    return np.asarray((at_near - near * v1) / (1 - near) - kappa * near)
 
 
 def conditional_shares(C: Real, near: Real) -> tuple[Real, Real]:

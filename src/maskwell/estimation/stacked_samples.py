@@ -317,14 +317,19 @@ def steps_of(L: Sequence[Real], n: Sequence[float] | Array) -> Real:
     return np.asarray(np.max([np.abs(left).max(axis=1) / size for left, size in zip(L, n, strict=True)], axis=0))
 
 
-def variance_at_ends_of(samples: Sequence[Sample], raw: Real) -> tuple[Real, Real]:
-    """The variance of each estimate where its share is zero, and where it is one, times the number of reports."""
+def variance_along(samples: Sequence[Sample], raw: Real) -> tuple[Real, Real, float | Real]:
+    """How the variance of each estimate depends on its share t: v0, v1 and kappa.
+
+        n Var = (1 - t) v0 + t v1 + kappa t (1 - t),     kappa = sum_g (n / n_g) d_g^2
+
+    where n counts all reports and d_g is the difference that the share makes to the part of sample g. Derived.
+    """
     n = sum(sample.n for sample in samples)
     if any(s.design.reports_are_sets for s in samples) or not _fits(samples):
         near, weights = smoothed(raw, n), pooled_weights(samples)
         parts = [Part(s.design, w**2 * n / s.n) for w, s in zip(weights, samples, strict=True)]
-        v1 = np.asarray(sum(part.weight * part.variance_of_truth() for part in parts))
-        return at_zero(np.asarray(sum(part.weight * part.variance(near) for part in parts)), v1, near), v1
+        v1, kappa = np.asarray(sum(p.weight * p.variance_of_truth() for p in parts)), sum(p.weight for p in parts)
+        return at_zero(np.asarray(sum(p.weight * p.variance(near) for p in parts)), v1, near, kappa), v1, kappa
     designs, counts = [sample.design for sample in samples], [sample.counts.values for sample in samples]
     estimand = estimand_of(designs)
     L, _ = best_inverses(designs, counts, estimand)
@@ -333,7 +338,8 @@ def variance_at_ends_of(samples: Sequence[Sample], raw: Real) -> tuple[Real, Rea
     used = [(s.design, left, n / s.n) for s, left in zip(samples, L, strict=True)]
     at_ends = (sum(f * linear_variance(d, left, shares) for d, left, f in used) for shares in (outside, inside))
     v0, v1 = map(np.asarray, at_ends)
-    return v0, v1
+    differences = (f * (left @ d.matrix() * (inside - outside)).sum(axis=1) ** 2 for d, left, f in used)
+    return v0, v1, np.asarray(sum(differences))
 
 
 # ---- maximum likelihood

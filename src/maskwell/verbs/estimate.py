@@ -52,7 +52,7 @@ from maskwell.verbs.inputs import (
     names_of,
     rows_of,
 )
-from maskwell.verbs.quantity_terms import Asked, QuantityTerms, asked_of
+from maskwell.verbs.quantity_terms import Asked, QuantityTerms, asked_of, parameters_of
 from maskwell.verbs.row_conditions import OUTSIDE, Chosen, RowConditions
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ class EstimateResult(ShareValues):
         The condition that rows fit, as it was typed; None for all rows.
     given
         The variable within whose categories a table shows shares; the first by default.
+    procedure
+        The procedure that all designs are of, where they have one.
     """
 
     estimate: Estimate
@@ -159,6 +161,7 @@ class EstimateResult(ShareValues):
     quantities: tuple[Quantity, ...] = ()
     where: str | None = None
     given: str | None = None
+    procedure: str | None = None
 
     def __getitem__(self, name: str) -> Quantity:
         """The quantity of that name, of everyone: ``shares["any"].value``."""
@@ -434,10 +437,14 @@ def _with_given(result: EstimateResult, given: str | None) -> EstimateResult:
 
 
 def _with_quantities(result: EstimateResult, asked: Sequence[Asked]) -> EstimateResult:
-    """The result with the quantities that were asked for, of everyone and of each domain."""
+    """The result with the quantities that were asked for, of everyone and of each domain.
+
+    Those that a procedure is there for come first.
+    """
+    base = result.estimate if result.answer is None else result.answer[1]
+    asked = *parameters_of(result.procedure, base.categories, [one.name for one in asked]), *asked
     if not asked:
         return result
-    base = result.estimate if result.answer is None else result.answer[1]
     domains = base.domains if isinstance(base, SurveyEstimate) else {}
     terms, level = QuantityTerms.of(asked, base.categories, [*domains]), result.level
     whole: list[tuple[Hashable | None, Estimate]] = [(None, base), *domains.items()]
@@ -641,7 +648,9 @@ class _Question:
 
 
 def _answered(question: _Question, plan: SurveyPlan) -> EstimateResult:
-    result = _estimated_jointly(question, plan)
+    families = {one.design.provenance.get("family") for one in question.assignments}
+    procedure = families.pop() if len(families) == 1 else None
+    result = replace(_estimated_jointly(question, plan), procedure=procedure)
     if len({one.columns for one in question.assignments}) > 1:
         return replace(result, table=_table(result.estimate, question.assignments))
     design = question.assignments[0].design

@@ -78,6 +78,24 @@ def _named(what: str, text: str) -> Asked:
     return asked
 
 
+def parameters_of(procedure: str | None, categories: Sequence[Hashable], taken: Sequence[str]) -> list[Asked]:
+    """What a procedure is there for, in terms of its three kinds of people; nothing for other procedures.
+
+    A lie detector has honest carriers, lying carriers and others: pi is the share of all carriers, t the part of them
+    who are honest. Cheating detection has an honest yes, an honest no and people who always say no: pi is at least the
+    share of the first and at most that with the third. Names that are ``taken`` are left to who took them.
+    """
+    if procedure not in ("lie-detector", "cheating-detection") or len(categories) != 3:
+        return []
+    first, second, third = categories
+    if procedure == "lie-detector":
+        made = [Asked("combine", "pi", [first, second]), Asked("ratio", "t", ([first], [first, second]))]
+    else:
+        sums = {"pi, at least": [first], "pi, at most": [first, third], "cheating": [third]}
+        made = [Asked("combine", name, labels) for name, labels in sums.items()]
+    return [one for one in made if one.name not in taken]
+
+
 @dataclass(frozen=True, eq=False)
 class QuantityTerms:
     """All quantities that were asked for, with the categories they are made of."""

@@ -145,8 +145,29 @@ def test_several_samples_have_the_variance_of_their_sum() -> None:
     assert behind is not None
     pi = np.clip(estimate.pi_hat, 0, 1)[0]
     lam = behind.b[0] + (behind.a[0] - behind.b[0]) * pi
-    spread = lam * (1 - lam) / (behind.a[0] - behind.b[0]) ** 2 / 500
-    assert spread == pytest.approx(estimate.variance[0], rel=0.03)
+    spread = lam * (1 - lam) / (behind.a[0] - behind.b[0]) ** 2 / behind.n[0]
+    assert spread == pytest.approx(estimate.variance[0], rel=0.01)
+
+
+@pytest.mark.parametrize("family", ["lie-detector", "cheating-detection"])
+def test_samples_that_tell_the_shares_only_together(family: str) -> None:
+    """Large samples: score intervals are Wald intervals. Small ones: those of all counts cover."""
+    designs = [make_design(family, p=p) for p in ("1/5", "4/5")]
+    n, pi = 25, np.array([0.3, 0.1, 0.6])
+    expected = [np.rint(100_000 * design.apply(pi)).astype(int).tolist() for design in designs]
+    large = estimate_samples([Sample.of(x, design) for x, design in zip(expected, designs, strict=True)])
+    np.testing.assert_allclose(
+        large.confidence_interval(0.95, "score"), large.confidence_interval(0.95, "wald"), atol=3e-4
+    )
+    chances = [binom.pmf(np.arange(n + 1), n, design.apply(pi)[0]) for design in designs]
+    covered = np.zeros(3)
+    for x in range(n + 1):
+        for y in range(n + 1):
+            if (chance := chances[0][x] * chances[1][y]) > 1e-6:
+                counts = zip(((x, n - x), (y, n - y)), designs, strict=True)
+                found = estimate_samples([Sample.of(one, design) for one, design in counts]).intervals()
+                covered += chance * ((found.low <= pi) & (pi <= found.high))
+    assert covered.min() >= 0.93
 
 
 @given(st.lists(st.integers(0, 40), min_size=4, max_size=4).filter(lambda x: sum(x) > 2))

@@ -1,0 +1,400 @@
+"""Combined categories, contrasts, ratios, differences between groups, chosen rows: against sums done by hand."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from math import factorial, prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maskwell as mw
+from maskwell.errors import LabelError, MaskwellError, ParameterError, UnknownCategoryError
+from maskwell.verbs.estimate import EstimateResult
+
+LABELS = ["never", "once", "often"]
+DESIGN = mw.make_design("k-ary", categories=LABELS, gamma=9)
+JAR = mw.designs.Dense.of(
+    [["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]], mw.Categories.of(LABELS)
+)
+COUNTS = {"never": 300, "once": 120, "often": 80}
+
+
+def estimated(data: Any, designs: Any, **options: Any) -> EstimateResult:
+    result = mw.estimate(data, designs, **options)
+    assert isinstance(result, EstimateResult)
+    return result
+
+
+def by_hand(c: np.ndarray, counts: list[int], design: mw.Design) -> tuple[float, float]:
+    """A contrast as the mean of one number for each report, and the error of that mean."""
+    numbers = np.repeat(c @ np.linalg.inv(design.matrix()), counts)
+    return float(numbers.mean()), float(numbers.std(ddof=1) / np.sqrt(len(numbers)))
+
+
+# ---- plain counts
+
+
+def test_sums_and_contrasts_are_means_of_numbers() -> None:
+    found = estimated(
+        COUNTS,
+        JAR,
+        combine={"any": ["once", "often"]},
+        contrast={"gap": ("often", "never"), "mixed": {"any": 1, "never": "-1/2"}},
+    )
+    for name, c in (("any", [0, 1, 1]), ("gap", [-1, 0, 1]), ("mixed", [-0.5, 1, 1])):
+        value, error = by_hand(np.array(c), [300, 120, 80], JAR)
+        assert found[name].value == pytest.approx(value)
+        assert found[name].standard_error == pytest.approx(error)
+    assert found["gap"].low == pytest.approx(found["gap"].value - 1.959964 * found["gap"].standard_error)
+    assert found["mixed"].of == "any - 0.5 never"
+
+
+def test_variances_are_unbiased_over_all_counts() -> None:
+    """All counts of five respondents: the mean of the estimated variance is the variance of the estimate."""
+    pi, n, c = np.array([0.5, 0.3, 0.2]), 5, np.array([0.0, 1.0, 1.0])
+    lam, values, variances, chances = JAR.matrix() @ pi, [], [], []
+    for x in product(range(n + 1), repeat=3):
+        if sum(x) == n:
+            found = estimated(dict(zip(LABELS, x, strict=True)), JAR, combine="any=once+often")["any"]
+            values.append(found.value)
+            variances.append(found.standard_error**2)
+            chances.append(factorial(n) / prod(map(factorial, x)) * prod(lam ** np.array(x)))
+    mean = np.dot(chances, values)
+    assert mean == pytest.approx(float(c @ pi))
+    assert np.dot(chances, variances) == pytest.approx(np.dot(chances, (np.array(values) - mean) ** 2))
+
+
+@given(st.lists(st.integers(1, 60), min_size=3, max_size=3))
+@settings(deadline=None, max_examples=25)
+def test_what_must_hold_for_any_counts(counts: list[int]) -> None:
+    """All categories are one for sure; a sum mirrors what it leaves out; differences turn around."""
+    found = estimated(
+        dict(zip(LABELS, counts, strict=True)),
+        JAR,
+        combine={"all": LABELS, "any": "once+often", "none": "never"},
+        contrast=["a=often-never", "b=never-often", "c=any-once-often", "d=all-any-none"],
+    )
+    everything = found["all"]
+    assert (everything.value, everything.standard_error, everything.low, everything.high) == (1, 0, 1, 1)
+    share, place = found.estimate, 0
+    assert found["any"].value == pytest.approx(1 - share.pi_hat[place])
+    assert found["any"].standard_error == pytest.approx(share.standard_error[place])
+    low, high = share.confidence_interval(method=found["any"].interval_method)[place]
+    assert (found["any"].low, found["any"].high) == pytest.approx((1 - high, 1 - low), abs=1e-9)
+    assert found["none"].value == pytest.approx(share.pi_hat[place])
+    assert found["a"].value == pytest.approx(-found["b"].value)
+    assert found["a"].standard_error == pytest.approx(found["b"].standard_error)
+    assert found["a"].p_value == pytest.approx(found["b"].p_value)
+    for name in "cd":
+        assert found[name].value == pytest.approx(0, abs=1e-12)
+        assert found[name].standard_error == 0
+        assert np.isnan(found[name].low)
+
+
+def test_a_sum_is_the_share_of_the_merged_category_where_devices_allow_it() -> None:
+    """Two Warner questions: of the first alone, the sum over the second is the estimate from its own reports."""
+    warner = mw.make_design("warner", p="0.8")
+    cells = mw.designs.Kronecker.of([warner, warner])
+    counts = {("yes", "yes"): 60, ("yes", "no"): 90, ("no", "yes"): 50, ("no", "no"): 200}
+    found = estimated(counts, cells, combine={"first": [("yes", "yes"), ("yes", "no")]})["first"]
+    alone = estimated({"yes": 150, "no": 250}, warner)
+    assert found.value == pytest.approx(alone.pi_hat[0])
+    assert found.standard_error == pytest.approx(alone.standard_error[0])
+    assert (found.low, found.high) == pytest.approx(tuple(alone.confidence_interval()[0]))
+    typed = estimated(counts, cells, combine="first=(yes, yes)+(yes, no)")["first"]
+    assert typed.value == found.value
+
+
+def test_ratios_have_the_slope_of_the_delta_method() -> None:
+    found = estimated(COUNTS, JAR, combine="any=once+often", ratio=["heavy=often/any", "same=often/once+often"])
+    L, lam = np.linalg.inv(JAR.matrix()), np.array([0.6, 0.24, 0.16])
+
+    def ratio(shares: np.ndarray) -> float:
+        pi = L @ shares
+        return float(pi[2] / (pi[1] + pi[2]))
+
+    slope = np.array([(ratio(lam + 1e-6 * e) - ratio(lam - 1e-6 * e)) / 2e-6 for e in np.eye(3)])
+    variance = slope @ (np.diag(lam) - np.outer(lam, lam)) @ slope / 499
+    assert found["heavy"].value == pytest.approx(ratio(lam))
+    assert found["heavy"].standard_error == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert found["same"].to_dict() | {"name": "", "of": ""} == found["heavy"].to_dict() | {"name": "", "of": ""}
+
+
+def test_a_ratio_over_next_to_nothing_has_fieller_ends_and_a_word() -> None:
+    few = {"never": 280, "once": 12, "often": 13}
+    found = estimated(few, DESIGN, ratio="r=often/once")["r"]
+    assert found.interval_method == "fieller"
+    assert "unstable" in found.flags[0]
+    assert any("unstable" in line for line in estimated(few, DESIGN, ratio="r=often/once").to_report().to_text())
+
+
+def test_maximum_likelihood_has_them_too() -> None:
+    found = estimated(COUNTS, JAR, method="ml", combine="any=once+often")["any"]
+    assert found.value == pytest.approx(by_hand(np.array([0, 1, 1]), [300, 120, 80], JAR)[0], abs=1e-6)
+
+
+# ---- samples with a plan
+
+
+def survey(seed: int = 5, n: int = 240) -> dict[str, list[Any]]:
+    random = np.random.default_rng(seed)
+    return {
+        "y": random.choice(LABELS, n, p=[0.6, 0.25, 0.15]).tolist(),
+        "w": random.integers(1, 5, n).astype(float).tolist(),
+        "s": ["a"] * (n // 2) + ["b"] * (n - n // 2),
+        "c": (np.arange(n) // 6).tolist(),
+        "region": [("north", "south", "east")[(i // 2) % 3] for i in range(n)],
+        "age": (20 + np.arange(n) % 37).tolist(),
+    }
+
+
+PLAN = {"weights": "w", "strata": "s", "clusters": "c"}
+
+
+def spread_of(e: np.ndarray, data: dict[str, list[Any]]) -> float:
+    """The variance of a sum of scores: between the clusters of each stratum, drawn with replacement."""
+    total = 0.0
+    for stratum in ("a", "b"):
+        inside = np.array(data["s"]) == stratum
+        sums = np.array([e[inside & (np.array(data["c"]) == c)].sum() for c in sorted({*np.array(data["c"])[inside]})])
+        total += len(sums) / (len(sums) - 1) * ((sums - sums.mean()) ** 2).sum()
+    return total
+
+
+def recovered(data: dict[str, list[Any]], c: np.ndarray) -> np.ndarray:
+    L = np.linalg.inv(DESIGN.matrix())
+    return np.array([c @ L[:, LABELS.index(y)] for y in data["y"]])
+
+
+def test_differences_between_groups_know_that_clusters_cross_them() -> None:
+    data, c = survey(), np.array([0.0, 1.0, 1.0])
+    found = estimated(data, {"y": DESIGN}, by="region", combine="any=once+often", contrast="ns=north-south", **PLAN)
+    u, w, region = recovered(data, c), np.array(data["w"]), np.array(data["region"])
+    scores, value = np.zeros(len(u)), 0.0
+    for label, sign in (("north", 1), ("south", -1)):
+        inside = region == label
+        share = (w * u)[inside].sum() / w[inside].sum()
+        scores += np.where(inside, sign * w * (u - share) / w[inside].sum(), 0)
+        value += sign * share
+    any_, never = (next(q for q in found.quantities if q.name == "ns" and q.category == x) for x in ("any", "never"))
+    assert any_.value == pytest.approx(value)
+    assert any_.standard_error == pytest.approx(np.sqrt(spread_of(scores, data)))
+    assert never.value == pytest.approx(-value)
+    assert never.standard_error == pytest.approx(any_.standard_error)
+    parts = [next(q for q in found.quantities if q.name == "any" and q.domain == d) for d in ("north", "south")]
+    assert any_.standard_error != pytest.approx(np.hypot(*(q.standard_error for q in parts)), rel=1e-3)
+
+
+def test_groups_of_a_known_population_get_the_randomization_correction() -> None:
+    """Rows drawn without replacement: by hand, sampling of the recoveries plus w (u^2 - u) of each row."""
+    data = {k: survey()[k] for k in ("y", "region")}
+    n, N = len(data["y"]), 600
+    found = estimated(data, {"y": DESIGN}, by="region", contrast="ns=north-south", population=N)
+    u, region = recovered(data, np.array([0.0, 0.0, 1.0])), np.array(data["region"])
+    scores, correction = np.zeros(n), 0.0
+    for label, sign in (("north", 1), ("south", -1)):
+        inside = region == label
+        scores += np.where(inside, sign * (u - u[inside].mean()) / inside.sum(), 0)
+        correction += (N / n) * (u**2 - u)[inside].sum() / (N / n * inside.sum()) ** 2
+    variance = (1 - n / N) * n * scores.var(ddof=1) + correction
+    often = next(q for q in found.quantities if q.category == "often")
+    assert often.standard_error == pytest.approx(np.sqrt(variance))
+
+
+def test_replicate_weights_repeat_the_difference() -> None:
+    data = survey(n=48)
+    w, clusters, replicates = np.array(data["w"]), np.array(data["c"]), {}
+    for r, c in enumerate(sorted({*data["c"]})):
+        inside = np.array(data["s"]) == data["s"][data["c"].index(c)]
+        count = len({*clusters[inside]})
+        replicates[f"r{r}"] = np.where(clusters == c, 0, np.where(inside, w * count / (count - 1), w)).tolist()
+    options = {"weights": "w", "strata": "s", "replicates": "r", "replicate_method": "jkn"}
+    table = {**{k: v for k, v in data.items() if k != "region"}, "group": data["region"], **replicates}
+    found = estimated(table, {"y": DESIGN}, by="group", contrast="ns=north-south", **options)
+    u, group = recovered(data, np.array([0.0, 0.0, 1.0])), np.array(data["region"])
+
+    def difference(weights: np.ndarray) -> float:
+        shares = [(weights * u)[group == g].sum() / weights[group == g].sum() for g in ("north", "south")]
+        return shares[0] - shares[1]
+
+    made = [difference(np.array(column)) for column in replicates.values()]
+    factor = 3 / 4  # four clusters in each of two strata
+    variance = factor * ((np.array(made) - difference(w)) ** 2).sum()
+    often = next(q for q in found.quantities if q.category == "often")
+    assert often.standard_error == pytest.approx(np.sqrt(variance))
+
+
+def test_groups_without_a_plan_are_independent_samples() -> None:
+    """Asked directly against crosswise: the difference of two estimates, their variances added."""
+    crosswise, direct = (
+        mw.make_design("crosswise", q="1/4"),
+        mw.designs.Dense.of([[1, 0], [0, 1]], mw.Categories.of(["yes", "no"])),
+    )
+    first = ["yes"] * 30 + ["no"] * 170
+    second = [crosswise.outputs.labels[0]] * 90 + [crosswise.outputs.labels[1]] * 160
+    data = {"y": first + second, "group": [1] * 200 + [2] * 250}
+    found = estimated(data, {"y[group=1]": direct, "y[group=2]": crosswise}, by="group", contrast="d=1-2")
+    counts = dict(zip(crosswise.outputs.labels, (90, 160), strict=True))
+    one, two = estimated({"yes": 30, "no": 170}, direct), estimated(counts, crosswise)
+    yes = next(q for q in found.quantities if q.category == "yes")
+    assert yes.value == pytest.approx(one.pi_hat[0] - two.pi_hat[0])
+    assert yes.standard_error == pytest.approx(np.hypot(one.standard_error[0], two.standard_error[0]), rel=5e-3)
+
+
+def test_design_effects_are_variances_over_those_of_simple_samples() -> None:
+    data, c = survey(), np.array([0.0, 1.0, 1.0])
+    found = estimated(data, {"y": DESIGN}, combine="any=once+often", **PLAN)
+    u, w = recovered(data, c), np.array(data["w"])
+    share = (w @ u) / w.sum()
+    simple = (w @ (u - share) ** 2) / w.sum() / (len(u) - 1)
+    assert found["any"].deff == pytest.approx(found["any"].standard_error ** 2 / simple)
+    assert found.to_dict()["estimates"][0]["deff"] == pytest.approx(found.estimate.design_effects[0])
+    assert "deff" in found.to_report().to_text()[1]
+    equal = estimated({**data, "w": [2.0] * 240}, {"y": DESIGN}, weights="w")
+    np.testing.assert_allclose(equal.estimate.design_effects, 1)
+    assert np.isnan(estimated(COUNTS, DESIGN).estimate.design_effects).all()
+
+
+# ---- rows that fit
+
+
+def test_chosen_rows_are_a_domain_of_the_whole_sample() -> None:
+    data = survey()
+    fits = [r in ("north", "east") and a >= 30 for r, a in zip(data["region"], data["age"], strict=True)]
+    chosen = estimated(data, {"y": DESIGN}, where="region=north|east, age>=30", combine="any=once+often", **PLAN)
+    told = estimated({**data, "fits": fits}, {"y": DESIGN}, by="fits", combine="any=once+often", **PLAN)
+    domain = told.domains[True]
+    np.testing.assert_allclose(chosen.pi_hat, domain.pi_hat)
+    np.testing.assert_allclose(chosen.estimate.variance, domain.variance)
+    assert chosen.n == sum(fits)
+    assert chosen["any"].value == pytest.approx(next(q for q in told.quantities if q.domain is True).value)
+    assert chosen.where == chosen.to_dict()["where"] == "region=north|east, age>=30"
+
+
+def test_chosen_rows_without_a_plan_are_a_sample_of_their_own() -> None:
+    data = survey()
+    only = [y for y, r in zip(data["y"], data["region"], strict=True) if r != "east"]
+    chosen = estimated({"y": data["y"], "region": data["region"]}, {"y": DESIGN}, where='region != "east"')
+    alone = estimated({"y": only}, {"y": DESIGN})
+    np.testing.assert_allclose(chosen.pi_hat, alone.pi_hat)
+    np.testing.assert_allclose(chosen.confidence_interval(), alone.confidence_interval())
+    by_mapping = estimated(data, {"y": DESIGN}, where={"region": ["north", "south"]})
+    np.testing.assert_allclose(by_mapping.pi_hat, alone.pi_hat)
+
+
+def test_domains_within_chosen_rows() -> None:
+    data = survey()
+    options = {"by": "region", "contrast": "ns=north-south", **PLAN}
+    chosen = estimated(data, {"y": DESIGN}, where="age<40", **options)
+    young = [a < 40 for a in data["age"]]
+    both = [f"{r}{'' if fit else '!'}" for r, fit in zip(data["region"], young, strict=True)]
+    told = estimated({**data, "region": both}, {"y": DESIGN}, **options)
+    assert [*chosen.domains] == ["east", "north", "south"]
+    for label, one in chosen.domains.items():
+        np.testing.assert_allclose(one.variance, told.domains[label].variance)
+    assert [q.standard_error for q in chosen.quantities] == pytest.approx([q.standard_error for q in told.quantities])
+    simple = estimated({k: data[k] for k in ("y", "region", "age")}, {"y": DESIGN}, where="age<40", by="region")
+    assert [*simple.domains] == ["east", "north", "south"]
+
+
+# ---- tables, texts, errors
+
+
+def test_the_table_is_conditional_in_the_direction_asked_for() -> None:
+    data = survey()
+    both = estimated(data, {"y": DESIGN}, direct="region")
+    turned = estimated(data, {"y": DESIGN}, direct="region", given="region")
+    assert any("region given y" in line for line in both.to_report().to_text())
+    assert any("y given region" in line for line in turned.to_report().to_text())
+    assert "y given region" in turned.to_markdown()
+    assert both.table is not None
+    share = both.table.conditional(given="region").share[0, 0]
+    assert f"{share:.3f}" in turned.to_markdown()
+    with pytest.raises(ParameterError, match="given age is no variable"):
+        estimated(data, {"y": DESIGN}, direct="region", given="age")
+    with pytest.raises(ParameterError, match="given y"):
+        estimated(data, {"y": DESIGN}, given="y")
+
+
+def test_every_form_holds_the_quantities() -> None:
+    data = survey()
+    options = {"by": "region", "combine": "any=once+often", "contrast": ["gap=any-never", "ns=north-south"], **PLAN}
+    found = estimated(data, {"y": DESIGN}, **options)
+    content = found.to_dict()
+    json.dumps(content, allow_nan=False)
+    assert {q["name"] for q in content["quantities"]} == {"any", "gap", "ns"}
+    assert [q["domain"] for q in content["quantities"] if q["name"] == "any" and "domain" in q] == [
+        "east",
+        "north",
+        "south",
+    ]
+    frame = found.to_frame()
+    assert ((frame["region"] == "all") & (frame["category"] == "any")).sum() == 1
+    assert (frame["region"] == "ns").sum() == 4
+    for text in (found.to_latex(), found.to_markdown(), "\n".join(found.to_report().to_text())):
+        assert "once + often" in text
+        assert "north - south" in text
+    rows = "\n".join(found.lines("csv")).splitlines()
+    assert len({row.count(",") for row in rows}) == 1
+    assert any(row.startswith("all,any,") for row in rows)
+
+
+def test_labels_with_signs_are_found() -> None:
+    labels = ["1-2", "3+", "a, b"]
+    design = mw.make_design("k-ary", categories=labels, gamma=9)
+    counts = dict(zip(labels, (100, 60, 40), strict=True))
+    found = estimated(counts, design, combine='x="a, b"+3+', contrast="y=1-2-3+")
+    assert found["x"].value == pytest.approx(1 - found.pi_hat[0])
+    assert found["y"].value == pytest.approx(found.pi_hat[0] - found.pi_hat[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"combine": {"any": ["once", "weekly"]}}, UnknownCategoryError, "combine any: no category 'weekly'"),
+        ({"combine": {"any": []}}, ParameterError, "combine any has no categories"),
+        ({"combine": {"any": ["once", "once"]}}, LabelError, "counted twice"),
+        ({"combine": {"never": ["once", "often"]}}, LabelError, "a category has this name"),
+        ({"combine": "once+often"}, ParameterError, "a name and its categories"),
+        ({"combine": "any=once-often"}, ParameterError, "a combination is a plain sum"),
+        ({"combine": ["a=once", "a=often"]}, ParameterError, "stands there twice"),
+        ({"combine": 3}, TypeError, "must be a dictionary or a text"),
+        ({"contrast": "gap=often-weekly"}, UnknownCategoryError, "no category 'weekly'"),
+        ({"ratio": "r=often"}, ParameterError, "a ratio has two parts"),
+        ({"ratio": {"r": ("often", "weekly")}}, UnknownCategoryError, "no category 'weekly'"),
+        ({"where": "region"}, ParameterError, "is no condition"),
+        ({"where": "age>old"}, ParameterError, "no number to compare"),
+        ({"where": 7}, TypeError, "where must be a text or a dictionary"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_a_row_is_read(options: dict[str, Any], kind: type, said: str) -> None:
+    """The file does not exist, and is not asked for."""
+    with pytest.raises(kind, match=said) as raised:
+        mw.estimate("no such file.csv", {"y": DESIGN}, **options)
+    assert isinstance(raised.value, MaskwellError)
+    assert raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"where": "region=west"}, "where region=west: no row with a report fits"),
+        ({"by": "region", "contrast": "d=north-west"}, "no category 'west'"),
+        ({"by": "region", "contrast": "d=north-never"}, "'north' is a group, not a category"),
+    ],
+)
+def test_what_rows_must_tell_is_refused_then(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(MaskwellError, match=said):
+        mw.estimate(survey(), {"y": DESIGN}, **options)
+
+
+def test_counts_have_no_rows_to_choose() -> None:
+    with pytest.raises(ParameterError, match="where with counts"):
+        mw.estimate(COUNTS, DESIGN, where="region=north")
+    with pytest.raises(LabelError, match="no quantity is called 'some'"):
+        estimated(COUNTS, DESIGN, combine="any=once+often")["some"]
