@@ -195,7 +195,7 @@ def test_two_answers_of_each_person_in_two_columns() -> None:
     assert (found["wanted"]["variable"], own["category"]) == ("own answer", "yes")
     assert own["estimate"] == pytest.approx(0.34)
     shown = run(*options).out
-    assert shown.startswith("own answer = yes: 0.340 (95 % Wald interval")
+    assert shown.startswith("own answer = yes: 0.340 (95 % score interval")
     assert "parities multiply" not in shown
 
 
@@ -221,3 +221,24 @@ def test_shares_of_a_known_population(warner: str) -> None:
     assert known["estimates"][0]["estimate"] == pytest.approx(ratio["estimates"][0]["estimate"] * 0.78)
     refused(*options, "--denominator", "0", saying="denominator")
     refused("estimate", "r.csv", "--design", "answer=w.json", "--denominator", "9", saying="--denominator without")
+
+
+def test_quantities_by_name() -> None:
+    """Text, JSON and tables to paste hold them; A,B is the same as A+B."""
+    run("design", "k-ary", "--categories", "never,once,often", "--gamma", "9", "-o", "kary.json")
+    Path("few.csv").write_text("y,n,g\nnever,300,a\nonce,70,a\nonce,50,b\noften,80,b\n")
+    command = ("estimate", "few.csv", "--design", "y=kary.json", "--counts", "n", "--combine", "any=once,often")
+    found = run(*command, "--contrast", "gap=often-never", "--ratio", "r=often/any", "--json").json()
+    assert [one["name"] for one in found["quantities"]] == ["any", "gap", "r"]
+    assert found["quantities"][0]["estimate"] == pytest.approx(0.3)
+    assert found["quantities"][0]["interval_method"] == "score"
+    assert "once + often" in run(*command).stdout
+    assert "& once + often &" in run(*command, "--format", "latex").stdout
+    assert run(*command, "--format", "csv").stdout.splitlines()[-1].startswith("any,0.3")
+    only = run(*command, "--where", "g=b", "--json").json()
+    assert (only["n"], only["where"]) == (130, "g=b")
+    groups = run(*command, "--by", "g", "--contrast", "d=a-b", "--json").json()["quantities"]
+    assert [one["category"] for one in groups if one["kind"] == "groups"] == ["never", "once", "often", "any"]
+    refused(*command, "--combine", "all=", saying="a name and its categories")
+    refused(*command, "--contrast", "gap=often-weekly", saying="no category 'weekly'")
+    refused(*command, "--where", "g=c", saying="no row with a report fits")

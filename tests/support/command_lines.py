@@ -148,6 +148,8 @@ estimate data.csv --design vote=warner.json --weights weight --strata region --c
 estimate data.csv --design vote=forced.json --counts n --interval exact --level 0.9
 estimate data.csv --design vote=warner.json --weights weight --replicates w --replicate-method brr
 estimate people.csv --direct sex,region
+estimate data.csv --design drugs=kary.json --combine any=once+often --contrast gap=often-never --ratio r=often/any
+estimate data.csv --design vote=warner.json --weights weight --by region --contrast d=north-south --where age>=30
 estimate data.csv --design vote[region=north]=warner.json --design vote[region=south]=forced.json \
 --design vote[region=east]=warner.json
 estimate data.csv --direct region,drugs --population 10000

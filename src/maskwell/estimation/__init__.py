@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.maximum_likelihood import fisher_information as fisher_information
     from maskwell.estimation.maximum_likelihood import observed_information as observed_information
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
+    from maskwell.estimation.named_quantities import Quantity as Quantity
     from maskwell.estimation.release_variance import conditional_covariance as conditional_covariance
     from maskwell.estimation.release_variance import conditional_variance as conditional_variance
     from maskwell.estimation.release_variance import contrast_inflation as contrast_inflation
@@ -95,6 +96,7 @@ else:
             "maximisation.maximum": ["Maximum", "maximise"],
             "maximum_likelihood": ["estimate_by_likelihood", "fisher_information", "observed_information"],
             "moments": ["estimate_by_moments"],
+            "named_quantities": ["Quantity"],
             "release_variance": [
                 "conditional_covariance",
                 "conditional_variance",
