@@ -256,8 +256,8 @@ def matched(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     >>> from maskwell.procedures import make_design
     >>> sample = Sample.of([28, 2, 0], make_design("kuk", theta1="0.8", theta2="0.05", draws=2))
     >>> intervals = matched(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> intervals.to_array()[0].round(2).tolist()   # Wald: from -0.06 to 0.02
-    [0.0, 0.12]
+    >>> intervals.to_array()[0].round(2).tolist()   # Wald: from -0.12 to 0.06
+    [0.0, 0.13]
     """
     return carried_back(estimate, clopper_pearson, "matched", level, cut=cut)
 

@@ -117,7 +117,8 @@ class QuantityTerms:
             codes, made = _combination(one, places, by_label, k)
             combinations.append(made)
             places[one.name], by_label[one.name] = codes, one.name
-        others, between = [], []
+        others: list[Terms] = []
+        between: list[Terms] = []
         for one in (one for one in asked if one.what != "combine"):
             is_ratio = one.what == "ratio"
             made = _ratio(one, places, by_label, k) if is_ratio else _contrast(one, places, by_label, groups, k)

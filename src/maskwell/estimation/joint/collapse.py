@@ -121,7 +121,7 @@ def _totals(estimate: Estimate, layout: Layout, axes: Sequence[int]) -> dict[str
     spread = _summed_square(estimate.total_covariance, layout.shape, axes)
     total = _summed_list(estimate.total, layout.shape, axes)
     variance = np.diag(spread).copy()
-    plain = {"domains": {}, "simple_covariance": None, "used": ()}
+    plain: dict[str, Any] = {"domains": {}, "simple_covariance": None, "used": ()}
     return {"total": total, "total_covariance": spread, "total_variance": variance, **plain}
 
 
