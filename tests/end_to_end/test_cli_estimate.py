@@ -232,9 +232,9 @@ def test_quantities_by_name() -> None:
     assert [one["name"] for one in found["quantities"]] == ["any", "gap", "r"]
     assert found["quantities"][0]["estimate"] == pytest.approx(0.3)
     assert found["quantities"][0]["interval_method"] == "score"
-    assert "once + often" in run(*command).stdout
-    assert "& once + often &" in run(*command, "--format", "latex").stdout
-    assert run(*command, "--format", "csv").stdout.splitlines()[-1].startswith("any,0.3")
+    assert "once + often" in run(*command).out
+    assert "& once + often &" in run(*command, "--format", "latex").out
+    assert run(*command, "--format", "csv").out.splitlines()[-1].startswith("any,0.3")
     only = run(*command, "--where", "g=b", "--json").json()
     assert (only["n"], only["where"]) == (130, "g=b")
     groups = run(*command, "--by", "g", "--contrast", "d=a-b", "--json").json()["quantities"]

@@ -84,6 +84,13 @@ LEVEL = "0.95"
 @click.argument("designs", metavar="[D]...", type=FilePath(), nargs=-1)
 @click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
 @click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
+@click.option(
+    "--question",
+    "questions",
+    metavar="NAME=A,B,...",
+    multiple=True,
+    help="One of several questions for each person, under the demand together; repeat for more.",
+)
 @demand_options
 @click.option("--n", metavar="N", help="Number of respondents: the margin is worked out.")
 @click.option("--margin", metavar="E", help="Half width of intervals that is wanted: N is worked out.")
@@ -104,6 +111,7 @@ def plan(
     categories: str | None,
     k: str | None,
     *,
+    questions: tuple[str, ...],
     n: str | None,
     margin: str | None,
     pi: str | None,
@@ -121,6 +129,9 @@ def plan(
     adds least variance. The gamma-diagonal design is recommended where it needs at most 5 % more respondents, because
     a report is one category.
 
+    With --question, repeated: several questions for each person under one demand, each with a device of its own or all
+    of them as one question.
+
     With a design file D: respondents for a margin, or for a test with a given power. With --strata or several files:
     how to divide respondents among strata, or among samples.
     """
@@ -128,13 +139,67 @@ def plan(
         {name: value for name, value in options.items() if (name in SURVEY) is which} for which in (True, False)
     )
     if designs or survey["strata"] is not None:
-        _check_alone(categories=categories, k=k, output=output, picture=picture, demand=typed_demand(demand))
+        others = {"question": questions, "output": output, "picture": picture, "demand": typed_demand(demand)}
+        _check_alone(categories=categories, k=k, **others)
         asked = {"n": n, "margin": margin, "pi": pi, "level": level, **survey}
         _plan_survey(designs, asked, plot=plot, force=force, as_json=as_json)
+        return
+    if questions:
+        others = {
+            "categories": categories,
+            "k": k,
+            "pi": pi,
+            "output": output,
+            "plot": plot,
+            "picture": picture,
+            **survey,
+        }
+        _plan_questions(questions, others, demand, {"n": n, "margin": margin, "level": level or LEVEL}, as_json=as_json)
         return
     _check_no_survey({name: value for name, value in survey.items() if name not in FOR_CHOICE})
     asked = {"n": n, "margin": margin, "pi": pi, "level": level, **{name: survey[name] for name in FOR_CHOICE}}
     _choose(_needed_categories(categories, k), demand, asked, output, plot, picture, force=force, as_json=as_json)
+
+
+# ---- several questions
+
+
+def _plan_questions(
+    typed: Sequence[str],
+    others: Mapping[str, Any],
+    demand: dict[str, Any],
+    asked: Mapping[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    from maskwell.planning.several_questions import plan_questions
+    from maskwell.reports.text.planning_report import questions_report
+
+    named = [name.replace("_", "-") for name, value in others.items() if value is not None]
+    if named:
+        raise ParameterError(
+            f"--question and {'-o' if named[0] == 'output' else f'--{named[0]}'}",
+            hint="questions are planned for a demand, with --n or --margin: leave it out",
+        )
+    plan = plan_questions(_read_questions(typed), needed_demand(demand, "plan"), **asked)
+    if as_json:
+        print_json(plan.to_dict())
+    else:
+        print_lines(questions_report(plan))
+
+
+def _read_questions(typed: Sequence[str]) -> dict[str, list[str]]:
+    """Names and labels, from NAME=A,B,..."""
+    questions: dict[str, list[str]] = {}
+    for text in typed:
+        name, _, labels = text.partition("=")
+        if not name.strip() or not labels.strip() or name.strip() in questions:
+            raise ParameterError(
+                f"--question {text}: a name of its own and its categories are needed",
+                hint="such as --question bribes=never,once,often",
+            )
+        questions[name.strip()] = read_labels(labels, "--question")
+    return questions
 
 
 # ---- with a design

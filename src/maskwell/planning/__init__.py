@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from maskwell.planning.set_sizes import matching_l as matching_l
     from maskwell.planning.set_sizes import minimax_size as minimax_size
     from maskwell.planning.set_sizes import variance_table as variance_table
+    from maskwell.planning.several_questions import QuestionsPlan as QuestionsPlan
+    from maskwell.planning.several_questions import plan_questions as plan_questions
     from maskwell.planning.stratum_allocation import Allocation as Allocation
     from maskwell.planning.stratum_allocation import Stratum as Stratum
     from maskwell.planning.stratum_allocation import allocate_strata as allocate_strata
@@ -53,6 +55,7 @@ else:
             "sample_allocation": ["allocate_samples"],
             "sample_size": ["SamplePlan", "plan_sample"],
             "set_sizes": ["matching_gamma", "matching_l", "minimax_size", "variance_table"],
+            "several_questions": ["QuestionsPlan", "plan_questions"],
             "stratum_allocation": ["Allocation", "Stratum", "allocate_strata"],
             "survey_plan": ["plan_survey"],
             "tuning": ["tuned"],

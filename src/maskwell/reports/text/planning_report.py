@@ -13,6 +13,7 @@ from maskwell.designs.design import Design
 from maskwell.planning.design_choice import Choice, Option
 from maskwell.planning.power import PowerPlan
 from maskwell.planning.sample_size import SamplePlan
+from maskwell.planning.several_questions import QuestionsPlan
 from maskwell.planning.stratum_allocation import Allocation
 from maskwell.planning.unit_variance import Sampling, UnitVariance
 from maskwell.reports.plain_words import counted, factor_down, label, number
@@ -155,6 +156,22 @@ def _command(choice: Choice, demand: str) -> str:
 
 
 MOST_SHARES = 6
+
+
+def questions_report(plan: QuestionsPlan) -> Report:
+    """Several questions under one demand: how to ask them, and what each way costs."""
+    answer = f"For {plan.demand.text} of all reports of a person together, {plan.advice}."
+    if plan.n is not None:
+        give = "gives" if plan.n == 1 else "give"
+        answer += f" {_respondents(plan.n)} {give} every share within {number(plan.margin, 3)}."
+    header = ["question", "categories", "parity alone", "V alone", "V together"]
+    together = [f"{Printed(v):.3g}" for v in plan.together_variance] or ["-"] * len(plan.names)
+    rows = [
+        [name, f"{one.k:,}", f"{Printed(one.parity()):.4g}", f"{Printed(v):.3g}", joint]
+        for name, one, v, joint in zip(plan.names, plan.separate, plan.separate_variance, together, strict=True)
+    ]
+    legend = Paragraph("  V: n times the variance of the hardest share, at equal shares.")
+    return Report(answer, [Grid(header, rows), legend])
 
 
 def sample_report(plan: SamplePlan, path: str) -> Report:
