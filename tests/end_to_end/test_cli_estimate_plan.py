@@ -352,7 +352,7 @@ def test_two_columns_of_domains_are_two_columns_of_the_table() -> None:
     shown = run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "md").out
     assert "| f   | north  |" in shown
     assert "variance as for clusters drawn with replacement" in shown
-    assert "{llrrrrr}" in run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "latex").out
+    assert "{llrrrrrr}" in run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "latex").out
 
 
 def test_remarks_about_single_domains_are_shown() -> None:

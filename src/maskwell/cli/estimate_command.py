@@ -139,8 +139,8 @@ def estimate(
     --receipt in place of --design estimates from a released file, as its receipt allows.
     """
     from maskwell.core.exact import check_probability
+    from maskwell.verbs.estimate import EstimateResult
     from maskwell.verbs.estimate import estimate as estimate_shares
-    from maskwell.verbs.estimate_result import EstimateResult
 
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))

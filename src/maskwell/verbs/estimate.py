@@ -7,31 +7,30 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from maskwell.core.arguments import check_kind, check_option
-from maskwell.core.categories import Categories
+from maskwell.core.arguments import Real, check_kind, check_option
+from maskwell.core.display import data_frame
 from maskwell.core.exact import check_probability
 from maskwell.core.phrases import listed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
-from maskwell.designs.wire import read_design
 from maskwell.engines.assignments import Assignment, direct_design
-from maskwell.errors import ParameterError, UnknownCategoryError
-from maskwell.estimation.joint.collapse import wanted_margin
+from maskwell.errors import LabelError, ParameterError
+from maskwell.estimation.joint.collapse import of_sums, wanted_margin
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.estimation.named_quantities import (
-    Quantity,
-    combinations_of,
-    contrast_of,
-    groups_of,
-    ratio_of,
-)
+from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.sampling.sample_stages import Lonely
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Estimate, Sample
-from maskwell.reports.text.crosstab_report import table_in
-from maskwell.verbs.estimate_result import EstimateResult
+from maskwell.estimation.share_estimate import Combination, Estimate, Sample
+from maskwell.reports.plain_words import counted
+from maskwell.reports.report import Report
+from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
+from maskwell.reports.text.estimate_report import (
+    estimate_report,
+    estimate_table,
+    has_effects,
+    quantity_csv,
+    quantity_table,
+)
 from maskwell.verbs.inputs import (
     Designs,
     Names,
@@ -40,10 +39,19 @@ from maskwell.verbs.inputs import (
     check_no_reports,
     check_progress,
     columns_of,
+    counted_reports,
     names_of,
     rows_of,
 )
-from maskwell.verbs.quantity_terms import Asked, QuantityTerms, asked_of, parameters_of
+from maskwell.verbs.quantity_terms import (
+    PARAMETERS,
+    Asked,
+    asked_of,
+    check_asked,
+    parameters_of,
+    quantities_of,
+    sums_between,
+)
 from maskwell.verbs.row_conditions import OUTSIDE, Chosen, RowConditions
 
 if TYPE_CHECKING:
@@ -52,7 +60,240 @@ if TYPE_CHECKING:
     from maskwell.engines.row_batches import Progress
     from maskwell.engines.row_sources import MemoryTable
     from maskwell.release.folder.receipt import Receipt
+    from maskwell.reports.pages import paper_tables
+    from maskwell.reports.pictures.canvas import Picture
     from maskwell.verbs.release_estimate import ReleaseEstimate
+
+
+class ShareValues:
+    """Values of the shares that a result is about, taken from its estimate."""
+
+    estimate: Estimate
+    level: float
+    interval: str | None
+
+    @property
+    def categories(self) -> Sequence[Hashable]:
+        """Labels of the shares."""
+        return self.estimate.categories
+
+    @property
+    def pi_hat(self) -> Real:
+        """Estimated shares, in the order of the categories."""
+        return self.estimate.pi_hat
+
+    @property
+    def standard_error(self) -> Real:
+        """Of the shares."""
+        return self.estimate.standard_error
+
+    @property
+    def covariance(self) -> Real | None:
+        """Of the shares; None where there are too many categories to hold it."""
+        return self.estimate.covariance
+
+    @property
+    def n(self) -> int:
+        """Number of reports."""
+        return self.estimate.n
+
+    @property
+    def method(self) -> str:
+        """How the shares were estimated."""
+        return self.estimate.method
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a reader should know, in words."""
+        return self.estimate.flags
+
+    def confidence_interval(self, level: float | None = None, method: str | None = None) -> Real:
+        """Ends of the intervals, shape (k, 2)."""
+        chosen = self.interval if method is None else method
+        return self.estimate.confidence_interval(self.level if level is None else level, chosen)
+
+    def contrast(self, coefficients: Any) -> Combination:
+        """A sum of the shares with factors, and its standard error."""
+        return self.estimate.contrast(coefficients)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EstimateResult(ShareValues):
+    """Estimated true shares of the columns that were asked for.
+
+    Attributes
+    ----------
+    estimate
+        The shares with their errors: an :class:`Estimate`; a ``SurveyEstimate`` with totals and domains under a
+        sampling plan. Its values and methods are at hand here too.
+    variables
+        The columns it is about.
+    rows, dropped
+        Rows that were read, and those left out because a value was missing.
+    by
+        The columns that tell the domains.
+    answer
+        Where the truths of a design are pairs: the variable that the question was about, and its shares.
+    table
+        The table of several columns, with margins, odds ratios and tests.
+    level, interval
+        Confidence level and method of the intervals that are shown.
+    quantities
+        Combined categories, contrasts, ratios and differences between groups that were asked for.
+    where
+        The condition that rows fit, as it was typed; None for all rows.
+    given
+        The variable within whose categories a table shows shares; the first by default.
+    procedure
+        The procedure that all designs are of, where they have one.
+    """
+
+    estimate: Estimate
+    variables: tuple[str, ...]
+    rows: int
+    dropped: int
+    by: tuple[str, ...] = ()
+    answer: tuple[str, Estimate] | None = None
+    table: Table | None = None
+    level: float = 0.95
+    interval: str | None = None
+    quantities: tuple[Quantity, ...] = ()
+    where: str | None = None
+    given: str | None = None
+    procedure: str | None = None
+
+    def __getitem__(self, name: str) -> Quantity:
+        """The quantity of that name, of everyone: ``shares["any"].value``."""
+        for one in self.quantities:
+            if one.name == name and one.domain is None:
+                return one
+        known = ", ".join(dict.fromkeys(one.name for one in self.quantities)) or "none was asked for"
+        raise LabelError(f"no quantity is called {name!r}", hint=f"known: {known}")
+
+    @property
+    def domains(self) -> Mapping[Hashable, SurveyEstimate]:
+        """An estimate for each domain, by its label."""
+        return self.estimate.domains if isinstance(self.estimate, SurveyEstimate) else {}
+
+    # ---- for people and programs
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, as ``maskwell estimate --json`` gives it."""
+        content, answer = self.estimate.to_dict(self.level, self.interval), {}
+        if self.answer is not None:
+            name, margin = self.answer
+            answer = {"wanted": {"variable": name, **margin.to_dict(self.level, of_sums(self.interval))}}
+        joint = {} if self.table is None else crosstab_content(self.table, self.level, self.given)
+        rows: dict[str, Any] = {"rows": self.rows, "dropped": self.dropped}
+        rows |= {"quantities": [one.to_dict() for one in self.quantities]} if self.quantities else {}
+        rows |= {} if self.where is None else {"where": self.where}
+        return {"variables": list(self.variables), **content, **answer, **joint, **rows}
+
+    def to_frame(self) -> Any:
+        """A pandas table: a line for each category, for each domain where there are any."""
+        if not self.domains:
+            lines = [*self._lines(self.estimate), *((one.name, *_numbers(one)) for one in self.quantities)]
+            return self._frame(["category"], lines)
+        lines = [
+            (*self._domain_columns(label), *line) for label, one in self.domains.items() for line in self._lines(one)
+        ]
+        lines += [(*self._quantity_columns(one), *_numbers(one)) for one in self.quantities]
+        return self._frame([*self.by, "category"], lines)
+
+    def _frame(self, names: Sequence[str], lines: Sequence[tuple[Any, ...]]) -> Any:
+        header = [*names, "estimate", "standard_error", "low", "high", "deff"]
+        columns = dict(zip(header, map(list, zip(*lines, strict=True)), strict=True))
+        if not has_effects(self.estimate):
+            del columns["deff"]
+        return data_frame(columns)
+
+    def _lines(self, one: Estimate) -> list[tuple[Any, ...]]:
+        """Category, estimate, standard error, ends and design effect, line by line."""
+        ends = one.confidence_interval(self.level, self.interval).T
+        return list(zip(one.categories, one.pi_hat, one.standard_error, *ends, one.design_effects, strict=True))
+
+    def _domain_columns(self, label: Any) -> tuple[Any, ...]:
+        return label if isinstance(label, tuple) and len(self.by) > 1 else (label,)
+
+    def _quantity_columns(self, one: Quantity) -> tuple[Any, ...]:
+        """Domain and category of a quantity; of a difference between groups, its name and what is compared."""
+        if one.kind == "groups":
+            return (one.name,) * len(self.by) + (one.category,)
+        return (*(("all",) * len(self.by) if one.domain is None else self._domain_columns(one.domain)), one.name)
+
+    def plot(self) -> Picture:
+        """The estimates with their intervals, those of the domains below each other."""
+        from maskwell.plots import plot_learned
+
+        shares, interval = (self.estimate, self.interval)
+        if self.answer is not None:
+            shares, interval = self.answer[1], of_sums(self.interval)
+        return plot_learned(shares, level=self.level, interval=interval, by=",".join(self.by) or "group")
+
+    def to_table(self, *, exact: bool = False) -> paper_tables.Table:
+        """The table to paste into a paper; ``exact`` for programs: a line for each cell, all digits."""
+        two = self.table is not None and len(self.table.names) == 2
+        if self.table is not None and two and not self.by and self.interval is None and not exact:
+            return crosstab_table(self.table, self.level, self.given)
+        by = ",".join(self.by) or None
+        if self.answer is not None:
+            name, margin = self.answer
+            return estimate_table(margin, [name], self.level, interval=of_sums(self.interval), by=by, exact=exact)
+        return estimate_table(self.estimate, self.variables, self.level, interval=self.interval, by=by, exact=exact)
+
+    def lines(self, style: str) -> list[str]:
+        """The tables for a paper, in LaTeX (``latex``), Markdown (``md``) or, one for programs, ``csv``."""
+        if style == "csv" and self.quantities:
+            return quantity_csv(self.to_frame())
+        first = self.to_table(exact=style == "csv").lines(style)
+        if not self.quantities:
+            return first
+        return [*first, "", *quantity_table(self.quantities, self.level, ",".join(self.by)).lines(style)]
+
+    def to_latex(self) -> str:
+        """The table for a paper, in LaTeX with booktabs."""
+        return "\n".join(self.lines("latex"))
+
+    def to_markdown(self) -> str:
+        """The table for a paper, in Markdown."""
+        return "\n".join(self.lines("md"))
+
+    def to_report(self, designs: Mapping[str, str] | None = None) -> Report:
+        """What it says to people; ``designs`` names the design file of each column, for the hint at the end."""
+        by = ",".join(self.by) or None
+        report = estimate_report(
+            self.estimate,
+            self.variables,
+            self.level,
+            designs or {},
+            interval=self.interval,
+            by=by,
+            wanted=self.answer,
+            grid=None if self.table is None else crosstab_report(self.table, self.level, self.given),
+            quantities=self.quantities,
+        )
+        if self.where is not None:
+            report = report.with_line(f"Rows where {self.where}: {counted(self.estimate.n, 'report', 'reports')}.")
+        if self.dropped:
+            were = "was" if self.dropped == 1 else "were"
+            what = "no report" if by is None else f"no report or no value of {by}"
+            report = report.with_line(f"note: {self.dropped:,} of {self.rows:,} rows had {what} and {were} left out")
+        return report
+
+    def with_remarks(self, remarks: Sequence[str]) -> EstimateResult:
+        """The same, with flags before those of the estimate."""
+        return replace(self, estimate=replace(self.estimate, flags=(*remarks, *self.estimate.flags)))
+
+    def __repr__(self) -> str:
+        return repr(self.estimate)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.estimate._repr_html_()
+
+
+def _numbers(one: Quantity) -> tuple[float, ...]:
+    return one.value, one.standard_error, one.low, one.high, one.deff
 
 
 def estimate(
@@ -158,8 +399,8 @@ def estimate(
         lonely=lonely,
     )
     domains = names_of(by, "by")
-    asked = *asked_of("combine", combine), *asked_of("contrast", contrast), *asked_of("ratio", ratio)
-    conditions = RowConditions.of(where)
+    asked = _asked({"combine": combine, "contrast": contrast, "ratio": ratio})
+    conditions = None if where is None else RowConditions.of(where)
     _check_sources(receipt, columns, {"design": designs, "direct": direct, "counts": counts})
     reading: dict[str, Any] = {
         "missing": missing,
@@ -183,6 +424,22 @@ def estimate(
     return _with_quantities(_with_given(_finished(result, **shown), given), asked)
 
 
+def _asked(quantities: Mapping[str, Any]) -> tuple[Asked, ...]:
+    """What was asked for by name."""
+    return tuple(one for what, content in quantities.items() if content is not None for one in asked_of(what, content))
+
+
+def _with_quantities(result: EstimateResult, asked: tuple[Asked, ...]) -> EstimateResult:
+    """The result with the quantities that were asked for; those that a procedure is there for come first."""
+    base = result.estimate if result.answer is None else result.answer[1]
+    if result.procedure in PARAMETERS:
+        asked = *parameters_of(result.procedure, base.categories, [one.name for one in asked]), *asked
+    if not asked:
+        return result
+    between = result.estimate.between if isinstance(result.estimate, SurveyEstimate) else ()
+    return replace(result, quantities=quantities_of(base, between, asked, result.level, result.interval))
+
+
 def _finished(result: EstimateResult, *, level: float, interval: str | None) -> EstimateResult:
     """The result with its intervals, which are refused before anything is written."""
     result.estimate.intervals(level, interval)
@@ -200,31 +457,6 @@ def _with_given(result: EstimateResult, given: str | None) -> EstimateResult:
     return replace(result, given=given)
 
 
-def _with_quantities(result: EstimateResult, asked: Sequence[Asked]) -> EstimateResult:
-    """The result with the quantities that were asked for, of everyone and of each domain.
-
-    Those that a procedure is there for come first.
-    """
-    base = result.estimate if result.answer is None else result.answer[1]
-    asked = *parameters_of(result.procedure, base.categories, [one.name for one in asked]), *asked
-    if not asked:
-        return result
-    domains = base.domains if isinstance(base, SurveyEstimate) else {}
-    terms, level = QuantityTerms.of(asked, base.categories, [*domains]), result.level
-    whole: list[tuple[Hashable | None, Estimate]] = [(None, base), *domains.items()]
-    quantities: list[Quantity] = []
-    for label, one in whole:
-        if np.isnan(one.pi_hat).any():
-            continue
-        quantities += combinations_of(one, terms.combinations, level, result.interval, label)
-        quantities += [(ratio_of if t.kind == "ratio" else contrast_of)(one, t, level, label) for t in terms.others]
-    covariances = result.estimate.between if isinstance(result.estimate, SurveyEstimate) else ()
-    for term, V in zip(terms.groups, covariances, strict=True):
-        summed = V if base.sums_of is None else base.sums_of[1] @ V @ base.sums_of[1].T
-        quantities += groups_of(domains, summed, term, level, terms.combinations)
-    return replace(result, quantities=tuple(quantities))
-
-
 def _check_no_quantities(asked: Mapping[str, Any]) -> None:
     """Raise for what is not worked out from released files."""
     named = [name for name, value in asked.items() if value is not None]
@@ -235,23 +467,6 @@ def _check_no_quantities(asked: Mapping[str, Any]) -> None:
         )
 
 
-def _labels_of(assignments: Sequence[Assignment]) -> Sequence[Hashable] | None:
-    """The categories of one question, which are known before its rows are read; None for several."""
-    if len({one.columns for one in assignments}) > 1:
-        return None
-    design = assignments[0].design
-    place, labels = design.wanted_place, design.inputs.labels
-    if place is None:
-        return labels
-    return [*dict.fromkeys(label[place] for label in labels if isinstance(label, tuple))]
-
-
-def _check_asked(asked: Sequence[Asked], labels: Sequence[Hashable] | None, by: Sequence[str]) -> None:
-    """Raise for labels that are none, before any row is read; contrasts may be between domains, which rows tell."""
-    if labels is not None:
-        QuantityTerms.of([one for one in asked if one.what != "contrast" or not by], labels)
-
-
 def _from_rows(
     rows: str | MemoryTable, designs: Any, direct: Names, plan: SurveyPlan, reading: Mapping[str, Any]
 ) -> EstimateResult:
@@ -260,7 +475,8 @@ def _from_rows(
     open_columns = [Assignment((name,), direct_design(rows, name)) for name in names_of(direct, "direct")]
     how = {**reading, "missing": reading["missing"] or "error"}
     question = _Question(rows, tuple(randomized), tuple(open_columns), **how)
-    _check_asked(question.asked, _labels_of(question.assignments), question.by)
+    if question.asked:
+        check_asked(question.asked, question.assignments, question.by)
     return _answered(question, plan)
 
 
@@ -322,40 +538,8 @@ def _check_moments(method: str) -> None:
         )
 
 
-def counted_reports(data: Any, designs: Any) -> tuple[Counts, Design, str] | None:
-    """Counts of reports with their design and the name of their column; None where the data are rows."""
-    one = isinstance(data, Mapping) and bool(data) and all(_is_number(value) for value in data.values())
-    if not isinstance(data, Counts) and not one:
-        return None
-    name, design = "answer", designs
-    if isinstance(designs, Mapping) and len(designs) == 1:
-        ((name, design),) = designs.items()
-    if design is None or isinstance(design, Mapping):
-        raise ParameterError(
-            f"{0 if design is None else len(design)} designs for counts of one column", hint="give the one design"
-        )
-    design = read_design(design)
-    return (data if isinstance(data, Counts) else _counts_by_report(data, design)), design, str(name)
-
-
-def _counts_by_report(numbers: Mapping[Any, Any], design: Design) -> Counts:
-    labels = [*design.outputs.labels] if isinstance(design.outputs, Categories) else []
-    unknown = [label for label in numbers if label not in labels]
-    if unknown:
-        raise UnknownCategoryError(
-            f"counts of {len(unknown)} reports that the design does not have",
-            hint=f"its reports: {listed(map(str, labels), len(labels), 60)}",
-            values=unknown,
-        )
-    return Sample.of([numbers.get(label, 0) for label in labels], design).counts
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
 def _from_counts(counts: Counts, design: Design, name: str, method: str, asked: Sequence[Asked]) -> EstimateResult:
-    _check_asked(asked, _labels_of([Assignment((name,), design)]), ())
+    check_asked(asked, [Assignment((name,), design)], ())
     shares = _estimator(method)(counts, design)
     return EstimateResult(shares, (name,), counts.n, 0, answer=wanted_margin(shares, design))
 
@@ -482,9 +666,7 @@ def _by_plan(question: _Question, plan: SurveyPlan) -> EstimateResult:
     chosen = None if question.conditions is None else question.conditions.chosen(tally.cells, question.by)
     if columns.only_domains and not question.row_by_row:
         cells = tally.cells if chosen is None else chosen.alone(domains=bool(question.by))
-        shares = estimate_simple(
-            cells, tally.designs, method=question.method, between=_between(question, tally.designs, cells)
-        )
+        shares = estimate_simple(cells, tally.designs, method=question.method, between=_between(question, tally, cells))
         assumed: tuple[str, ...] = ()
     else:
         shares, assumed = _planned(tally, chosen, question, plan), plan.assumed
@@ -505,26 +687,23 @@ def _planned(tally: SurveyTally, chosen: Chosen | None, question: _Question, pla
 
     designs, scheme = dict(enumerate(tally.designs)), plan.scheme(tally)
     if chosen is None:
-        between = _between(question, tally.designs, tally.cells)
+        between = _between(question, tally, tally.cells)
         return estimate_cells(tally.cells, designs, scheme, denominator=plan.size, between=between)
     whole = estimate_cells(chosen.as_domain(), designs, scheme).domains[True]
     if not question.by:
         return whole
     cells = chosen.with_domains()
-    inner = estimate_cells(cells, designs, scheme, between=_between(question, tally.designs, cells))
+    inner = estimate_cells(cells, designs, scheme, between=_between(question, tally, cells))
     domains = {label: one for label, one in inner.domains.items() if label is not OUTSIDE}
     return replace(whole, domains=domains, between=inner.between)
 
 
-def _between(question: _Question, designs: Sequence[Design], cells: Cells) -> list[Mapping[Hashable, float]]:
+def _between(question: _Question, tally: SurveyTally, cells: Cells) -> list[Mapping[Hashable, float]]:
     """The sums of domains that were asked for, with the factor of each domain."""
-    labels = [label for label in cells.domain.labels.tolist() if label is not OUTSIDE] if question.by else []
-    contrasts = [one for one in question.asked if one.what != "ratio"]
-    if not labels or not contrasts:
+    if not question.asked or not question.by:
         return []
-    known = _labels_of(question.assignments)
-    terms = QuantityTerms.of(contrasts, designs[0].inputs.labels if known is None else known, labels)
-    return [one.groups for one in terms.groups if one.groups is not None]
+    labels = [label for label in cells.domain.labels.tolist() if label is not OUTSIDE]
+    return sums_between(question.asked, question.assignments, tally.designs[0], labels)
 
 
 def _empty(domains: Sequence[Any], by: Sequence[str]) -> tuple[str, ...]:

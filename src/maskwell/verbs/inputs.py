@@ -12,13 +12,16 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
+import numpy as np
+
 from maskwell.core.arguments import Flag, as_count, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, to_float
-from maskwell.core.phrases import option
+from maskwell.core.phrases import listed, option
+from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design, too_few
 from maskwell.designs.wire import read_design
-from maskwell.errors import LabelError, ParameterError, WrongTypeError
+from maskwell.errors import LabelError, ParameterError, UnknownCategoryError, WrongTypeError
 from maskwell.privacy.criteria import DEMANDS, Demand
 
 if TYPE_CHECKING:
@@ -242,6 +245,40 @@ def split_list(text: str, name: str) -> list[str]:
         raise LabelError(
             f"{name} {text!r} has {wrong}", hint=f"""quote a whole label: {name} 'no,"yes, once"'"""
         ) from error
+
+
+def counted_reports(data: Any, designs: Any) -> tuple[Counts, Design, str] | None:
+    """Counts of reports with their design and the name of their column; None where the data are rows."""
+    one = isinstance(data, Mapping) and bool(data) and all(_is_number(value) for value in data.values())
+    if not isinstance(data, Counts) and not one:
+        return None
+    name, design = "answer", designs
+    if isinstance(designs, Mapping) and len(designs) == 1:
+        ((name, design),) = designs.items()
+    if design is None or isinstance(design, Mapping):
+        raise ParameterError(
+            f"{0 if design is None else len(design)} designs for counts of one column", hint="give the one design"
+        )
+    design = read_design(design)
+    return (data if isinstance(data, Counts) else _counts_by_report(data, design)), design, str(name)
+
+
+def _counts_by_report(numbers: Mapping[Any, Any], design: Design) -> Counts:
+    labels = [*design.outputs.labels] if isinstance(design.outputs, Categories) else []
+    unknown = [label for label in numbers if label not in labels]
+    if unknown:
+        raise UnknownCategoryError(
+            f"counts of {len(unknown)} reports that the design does not have",
+            hint=f"its reports: {listed(map(str, labels), len(labels), 60)}",
+            values=unknown,
+        )
+    from maskwell.estimation.share_estimate import Sample
+
+    return Sample.of([numbers.get(label, 0) for label in labels], design).counts
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def names_of(names: Names, name: str) -> tuple[str, ...]:

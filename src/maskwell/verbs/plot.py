@@ -29,7 +29,7 @@ from maskwell.reports.pictures.revelation import plot_revealed
 from maskwell.reports.pictures.risk_curves import plot_release_risk, plot_risk_report
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
 from maskwell.reports.pictures.utility_pictures import plot_associations
-from maskwell.verbs.estimate_result import EstimateResult
+from maskwell.verbs.estimate import EstimateResult
 from maskwell.verbs.mine import MinedBaskets
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,14 @@ from maskwell.core.arguments import Real
 from maskwell.core.exact import as_fraction
 from maskwell.core.phrases import Printed, listed, option
 from maskwell.errors import LabelError, ParameterError, UnknownCategoryError, WrongTypeError
-from maskwell.estimation.named_quantities import Terms
+from maskwell.estimation.named_quantities import Quantity, Terms, combinations_of, contrast_of, groups_of, ratio_of
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.share_estimate import Estimate
+
+if TYPE_CHECKING:
+    from maskwell.designs.design import Design
+    from maskwell.engines.assignments import Assignment
+
 
 Places: TypeAlias = dict[str, tuple[int, ...]]
 """The codes of the categories that each name stands for."""
@@ -78,6 +85,10 @@ def _named(what: str, text: str) -> Asked:
     return asked
 
 
+PARAMETERS = ("lie-detector", "cheating-detection")
+"""Procedures that have parameters of their own."""
+
+
 def parameters_of(procedure: str | None, categories: Sequence[Hashable], taken: Sequence[str]) -> list[Asked]:
     """What a procedure is there for, in terms of its three kinds of people; nothing for other procedures.
 
@@ -85,7 +96,7 @@ def parameters_of(procedure: str | None, categories: Sequence[Hashable], taken: 
     who are honest. Cheating detection has an honest yes, an honest no and people who always say no: pi is at least the
     share of the first and at most that with the third. Names that are ``taken`` are left to who took them.
     """
-    if procedure not in ("lie-detector", "cheating-detection") or len(categories) != 3:
+    if procedure not in PARAMETERS or len(categories) != 3:
         return []
     first, second, third = categories
     if procedure == "lie-detector":
@@ -279,3 +290,58 @@ def _known(places: Places) -> str:
 def _text(label: Hashable) -> str:
     """A label as it is typed: tuples in brackets."""
     return f"({', '.join(map(str, label))})" if isinstance(label, tuple) else str(label)
+
+
+# ---- what an estimate has of them
+
+
+def quantities_of(
+    base: Estimate, between: Sequence[Real], asked: Sequence[Asked], level: float, interval: str | None
+) -> tuple[Quantity, ...]:
+    """The quantities that were asked for, of everyone and of each domain.
+
+    ``between`` has the covariances of the sums of domains, in the order in which they were asked for.
+    """
+    domains = base.domains if isinstance(base, SurveyEstimate) else {}
+    terms = QuantityTerms.of(asked, base.categories, [*domains])
+    whole: list[tuple[Hashable | None, Estimate]] = [(None, base), *domains.items()]
+    quantities: list[Quantity] = []
+    for label, one in whole:
+        if np.isnan(one.pi_hat).any():
+            continue
+        quantities += combinations_of(one, terms.combinations, level, interval, label)
+        quantities += [(ratio_of if t.kind == "ratio" else contrast_of)(one, t, level, label) for t in terms.others]
+    for term, V in zip(terms.groups, between, strict=True):
+        summed = V if base.sums_of is None else base.sums_of[1] @ V @ base.sums_of[1].T
+        quantities += groups_of(domains, summed, term, level, terms.combinations)
+    return tuple(quantities)
+
+
+def labels_of(assignments: Sequence[Assignment]) -> Sequence[Hashable] | None:
+    """The categories of one question, which are known before its rows are read; None for several."""
+    if len({one.columns for one in assignments}) > 1:
+        return None
+    design = assignments[0].design
+    place, labels = design.wanted_place, design.inputs.labels
+    if place is None:
+        return labels
+    return [*dict.fromkeys(label[place] for label in labels if isinstance(label, tuple))]
+
+
+def check_asked(asked: Sequence[Asked], assignments: Sequence[Assignment], by: Sequence[str]) -> None:
+    """Raise for labels that are none, before any row is read; contrasts may be between domains, which rows tell."""
+    labels = labels_of(assignments)
+    if labels is not None:
+        QuantityTerms.of([one for one in asked if one.what != "contrast" or not by], labels)
+
+
+def sums_between(
+    asked: Sequence[Asked], assignments: Sequence[Assignment], design: Design, domains: Sequence[Hashable]
+) -> list[Mapping[Hashable, float]]:
+    """The sums of domains that were asked for, with the factor of each; ``design`` is that of all columns together."""
+    contrasts = [one for one in asked if one.what != "ratio"]
+    if not domains or not contrasts:
+        return []
+    known = labels_of(assignments)
+    terms = QuantityTerms.of(contrasts, design.inputs.labels if known is None else known, domains)
+    return [one.groups for one in terms.groups if one.groups is not None]

@@ -23,7 +23,7 @@ from maskwell.release.folder.receipt import Receipt, load_receipt
 from maskwell.reports.pictures.estimate_picture import plot_learned
 from maskwell.reports.report import GAP, Notes, Report
 from maskwell.reports.text.estimate_report import after_analysis, analysis_report, analysis_table
-from maskwell.verbs.estimate_result import ShareValues
+from maskwell.verbs.estimate import ShareValues
 
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import MemoryTable

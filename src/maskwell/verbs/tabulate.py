@@ -6,8 +6,7 @@ from typing import Any
 
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.verbs.estimate import estimate
-from maskwell.verbs.estimate_result import EstimateResult
+from maskwell.verbs.estimate import EstimateResult, estimate
 from maskwell.verbs.inputs import Designs, Names
 
 
