@@ -135,6 +135,7 @@ device forced.json --spinner -o new.html
 randomize data.csv --design vote=warner.json -o new.csv
 randomize data.csv --design vote=warner.json --design drugs=kary.json -o new.parquet --seed 7
 randomize data.csv --design vote,drugs=product.json -o -
+randomize data.csv --design vote=warner.json --key secret.key --dataset survey --person id -o new.csv
 randomize data.sav --design vote=warner.json -o new.sav --missing drop
 randomize data.dta --design vote=warner.json -o new.tsv
 randomize reports.parquet --design drugs=subset.json -o new.arrow

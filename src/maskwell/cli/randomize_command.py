@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from maskwell.cli.options import (
@@ -15,6 +17,9 @@ from maskwell.cli.options import (
 )
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.core.keyed import KeyedRandom
 
 
 @click.command(
@@ -42,6 +47,9 @@ from maskwell.errors import ParameterError
     help="Set reports as bytes where the file can hold them (default), or as texts of 0 and 1.",
 )
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for tests and simulation. NOT PRIVATE.")
+@click.option("--key", type=FilePath(), metavar="KEY", help="Keep the draws by the secret key in this file.")
+@click.option("--dataset", metavar="NAME", help="With --key: what the data are called, the same in every run.")
+@click.option("--person", metavar="COL", help="With --key: the column that tells whose row it is.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @show_values_option
 @json_option
@@ -52,6 +60,9 @@ def randomize(
     missing: str,
     sets: str,
     seed: int | None,
+    key: str | None,
+    dataset: str | None,
+    person: str | None,
     *,
     force: bool,
     as_json: bool,
@@ -70,16 +81,19 @@ def randomize(
         raise ParameterError("--json and -o - both need standard output", hint="write the rows to a file")
     assignments, paths = read_assignments(designs)
     random = None if seed is None else SeededRandom(seed)
+    keyed = _keyed(key, dataset)
     with Progress() as progress:
         done = randomize_columns(
             file,
             assignments,
             output,
             random=random,
+            key=keyed,
+            person=person,
             missing=missing,
             sets=sets,
             force=force,
-            inputs=list(paths.values()),
+            inputs=[*paths.values(), *([] if key is None else [key])],
             progress=progress,
         )
     if not done.private:
@@ -88,3 +102,14 @@ def randomize(
         print_json(done.to_dict())
     else:
         print_lines(randomized_report(done.to_dict(), paths), err=output == "-")
+
+
+def _keyed(key: str | None, dataset: str | None) -> KeyedRandom | None:
+    from maskwell.core.keyed import KeyedRandom
+
+    if (key is None) != (dataset is None):
+        raise ParameterError(
+            "--key without --dataset" if dataset is None else "--dataset without --key",
+            hint="kept draws need both, and --person; a key is made by maskwell release --new-key FILE",
+        )
+    return None if key is None or dataset is None else KeyedRandom.from_file(key, dataset)

@@ -14,7 +14,7 @@ label in two strata, or in two clusters of the stage above, names two clusters.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -98,6 +98,33 @@ class CellTable:
         order = np.lexsort(codes.T[::-1])
         return cls(tuple(columns), levels, codes[order], np.array([*kept.values()], dtype=np.int64)[order])
 
+    @classmethod
+    def total(cls, parts: Sequence[CellTable]) -> CellTable:
+        """The cells of several parts of a file together.
+
+        >>> one, two = CellTable.of(["sex"], {("f",): 3}), CellTable.of(["sex"], {("d",): 1, ("f",): 2})
+        >>> CellTable.total([one, two]).labels(), CellTable.total([one, two]).counts.tolist()
+        ([('d',), ('f',)], [1, 5])
+        """
+        tables: list[CellTable] = list_of(CellTable, parts, "parts")
+        if not tables or any(one.columns != tables[0].columns for one in tables):
+            raise InputError("cells of several parts are added", hint="give parts of one file, with the same columns")
+        if len(tables) == 1:
+            return tables[0]
+        by_column = [*zip(*(part.levels for part in tables), strict=True)]
+        levels = tuple(tuple(sorted_levels({label for part in each for label in part})) for each in by_column)
+        places = [{label: code for code, label in enumerate(level)} for level in levels]
+        codes = [
+            np.stack([_recoded(part.codes[:, i], part.levels[i], places[i]) for i in range(len(levels))], axis=1)
+            for part in tables
+        ]
+        distinct, cell = np.unique(np.concatenate(codes), axis=0, return_inverse=True)
+        sums = [
+            _added([getattr(part, name) for part in tables], cell.reshape(-1), len(distinct))
+            for name in ("counts", "weights", "squares")
+        ]
+        return cls(tables[0].columns, levels, distinct, *sums)
+
     @property
     def n(self) -> int:
         """Number of records."""
@@ -168,6 +195,22 @@ class CellTable:
     def mass(self) -> Real:
         """Weights where there are any, else counts, as floats: what a release keeps on average."""
         return np.asarray(self.counts if self.weights is None else self.weights, dtype=np.float64)
+
+
+def _recoded(codes: Array, levels: Sequence[Hashable], places: Mapping[Hashable, int]) -> Array:
+    """Codes in one list of labels as codes in another."""
+    return np.array([places[label] for label in levels], dtype=np.int32)[codes]
+
+
+def _added(values: Sequence[Array | None], cell: Array, cells: int) -> Any:
+    """Values of the cells of several tables, added up by cell; None where there are none."""
+    there = [one for one in values if one is not None]
+    if not there:
+        return None
+    joined = np.concatenate(there)
+    total = np.zeros(cells, dtype=joined.dtype)
+    np.add.at(total, cell, joined)
+    return total
 
 
 Labels: TypeAlias = Any

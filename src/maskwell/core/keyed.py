@@ -33,6 +33,7 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +42,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from maskwell.core.arguments import Array, Words, as_array, as_list, check_path, kind_of
+from maskwell.core.arguments import Array, Words, as_array, as_list, check_path, kind_of, list_of
 from maskwell.core.labels import is_missing
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, WrongTypeError
 
@@ -119,6 +120,16 @@ class KeyedRandom:
         """
         return self.subkey("commitment").hex()
 
+    def derived(self, draws: Iterable[tuple[str, str]]) -> DerivedKeys:
+        """What draws of these variables, each with the fingerprint of its design, need of the key; it can be sent."""
+        needed: list[tuple[str, ...]] = [("names",), ("texts",)]
+        for one in list_of(tuple, draws, "draws"):
+            if len(one) != 2:
+                raise ParameterError(f"{len(one)} names for draws", hint="give pairs of a variable and a fingerprint")
+            names = _checked_name(one[0], "variable"), _checked_name(one[1], "design")
+            needed += [("words", *names), ("spill", *names)]
+        return DerivedKeys(self.dataset, {one: self.subkey(*one) for one in needed})
+
     def subkey(self, purpose: str, *parts: str) -> bytes:
         """32 bytes for one purpose."""
         message = b"".join(_measured(part.encode(errors="surrogatepass")) for part in (purpose, self.dataset, *parts))
@@ -145,6 +156,39 @@ class KeyedRandom:
 
     def __repr__(self) -> str:
         return f"KeyedRandom(dataset={self.dataset!r})  # private: the key is not shown"
+
+
+class DerivedKeys(KeyedRandom):
+    """The subkeys for the draws of some variables under their designs, for workers that make these draws.
+
+    Whoever has them can repeat these draws and no others: the key cannot be worked out from them, nor can the words of
+    another variable, another design or another data set.
+
+    >>> keyed = KeyedRandom.of("000102030405060708090a0b0c0d0e0f", "labour-2025")
+    >>> sent = keyed.derived([("sex", "design 1")])
+    >>> here, there = (one.stream("sex", "design 1").words(one.names([7]), [0], 2) for one in (keyed, sent))
+    >>> bool((here == there).all())
+    True
+    >>> sent.stream("age", "design 1")
+    Traceback (most recent call last):
+    maskwell.errors.ParameterError: the subkey "words" for age was not sent along
+    hint: name every variable and its design where the subkeys are derived
+    """
+
+    def __init__(self, dataset: str, subkeys: Mapping[tuple[str, ...], bytes]) -> None:
+        self.dataset, self._subkeys = dataset, dict(subkeys)
+
+    def subkey(self, purpose: str, *parts: str) -> bytes:
+        """32 bytes for one purpose, if they were derived."""
+        if (purpose, *parts) not in self._subkeys:
+            raise ParameterError(
+                f'the subkey "{purpose}"{f" for {parts[0]}" if parts else ""} was not sent along',
+                hint="name every variable and its design where the subkeys are derived",
+            )
+        return self._subkeys[purpose, *parts]
+
+    def __reduce__(self) -> Any:
+        return DerivedKeys, (self.dataset, self._subkeys)
 
 
 class KeyedStream:

@@ -25,12 +25,14 @@ import numpy as np
 from maskwell.core.arguments import Array, Bits, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, log_of, rounded, to_float
+from maskwell.core.keyed import KeyedRandom
 from maskwell.core.labels import are_bits
 from maskwell.core.phrases import listed, shorten
 from maskwell.core.randomness import RandomSource
 from maskwell.core.report_data import Reports
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import product_of
+from maskwell.designs.sampler import sampler_of
 from maskwell.errors import LabelError, ParameterError
 
 MAKE_ONE = "make one with: maskwell design bits --items bread,milk --p 0.9 -o design.json"
@@ -108,9 +110,13 @@ class ItemBits:
                 hint="give this item another name",
             )
 
-    def sampler(self, random: RandomSource | None = None) -> BasketSampler:
-        """A sampler of baskets that goes on row after row."""
-        return BasketSampler(self, random)
+    def sampler(self, random: RandomSource | KeyedRandom | None = None, column: str = "") -> BasketSampler:
+        """A sampler of baskets that goes on row after row; with a key every item of the column is a variable."""
+        return BasketSampler(self, random, column)
+
+    def variables(self, column: str) -> list[tuple[str, str]]:
+        """The names under which the items of a column keep their draws; items without names go by their number."""
+        return [(column, name) for name in self.names or map(str, range(1, len(self) + 1))]
 
 
 def _reads_like_a_report(name: str, items: int) -> bool:
@@ -182,19 +188,20 @@ class BasketSampler:
     A basket is a row of bits: item a is bit ``a % 8`` (least significant first) of byte ``a // 8``.
     """
 
-    def __init__(self, bits: ItemBits, random: RandomSource | None = None) -> None:
+    def __init__(self, bits: ItemBits, random: RandomSource | KeyedRandom | None = None, column: str = "") -> None:
         self._bits = bits
-        self._samplers = [leaf.sampler(random) for leaf in bits.design.leaves]
+        leaves = zip(bits.design.leaves, bits.variables(column), strict=True)
+        self._samplers = [sampler_of(leaf, random, variable) for leaf, variable in leaves]
         self._codes = [[[*labels].index(1) for labels in _labels(leaf)] for leaf in bits.design.leaves]
         self.private = all(sampler.private for sampler in self._samplers)
 
-    def sample(self, baskets: Bits) -> Reports:
-        """Reports of the next baskets, shape (n, ceil(M / 8))."""
+    def sample(self, baskets: Bits, names: Array | None = None) -> Reports:
+        """Reports of the next baskets, shape (n, ceil(M / 8)); ``names`` of their records where draws are kept."""
         items = len(self._bits)
         truth = np.ascontiguousarray(np.unpackbits(baskets, axis=1, count=items, bitorder="little").T)
         reported = np.empty_like(truth)
         for item, (sampler, (true_code, report_code)) in enumerate(zip(self._samplers, self._codes, strict=True)):
             codes: Array = truth[item] ^ (1 - true_code)  # of two codes, that of 1 is true_code
-            reported[item] = sampler.sample(codes).data ^ (1 - report_code)
+            reported[item] = sampler.sample_named(codes, names).data ^ (1 - report_code)
         packed = np.packbits(np.ascontiguousarray(reported.T), axis=1, bitorder="little")
         return Reports(self._bits.design.fingerprint, items, "bits", packed, self.private)

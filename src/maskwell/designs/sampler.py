@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -69,6 +70,10 @@ class Sampler:
             for job in jobs:
                 job.result()
         return Reports(design.fingerprint, design.k, design.encoding, out, self.private)
+
+    def sample_named(self, codes: Array, names: Array | None) -> Reports:
+        """The same: who the rows belong to is nothing to these draws."""
+        return self.sample(codes)
 
     def __reduce__(self) -> Any:
         raise WrongTypeError(
@@ -138,13 +143,14 @@ class KeyedSampler:
         """Reports of records with these true codes and ids."""
         return self.sample_named(codes, self._keyed.names(ids))
 
-    def sample_named(self, codes: Array, names: Array) -> Reports:
+    def sample_named(self, codes: Array, names: Array | None) -> Reports:
         """The same where the names of the records were made before, with ``keyed.names``, for several variables."""
         design = self.design
         codes = check_codes(codes, design.k)
-        if len(codes) != len(names):
+        if names is None or len(codes) != len(names):
             raise ParameterError(
-                f"{len(codes)} codes and {len(names)} record ids", hint="give one id for each code, in the same order"
+                f"{len(codes)} codes and {0 if names is None else len(names)} record ids",
+                hint="give one id for each code, in the same order",
             )
         out = design.empty_reports(len(codes))
         step = max(1, CHUNK_BYTES // (4 * design.words_per_row))
@@ -166,6 +172,24 @@ class KeyedSampler:
 
     def __reduce__(self) -> Any:
         raise WrongTypeError("a secret key is not copied or sent along", hint="make the sampler where it is needed")
+
+
+def sampler_of(
+    design: Design, random: RandomSource | KeyedRandom | None, variable: Sequence[str]
+) -> Sampler | KeyedSampler:
+    """What draws for a variable, which is named by its columns: row after row, or by record where a key is given."""
+    if isinstance(random, KeyedRandom):
+        return KeyedSampler(design, random, variable_name(variable))
+    return design.sampler(random)
+
+
+def variable_name(columns: Sequence[str]) -> str:
+    """The name under which the draws of some columns are kept, unlike that of any others.
+
+    >>> variable_name(["a", "b"]) == variable_name(["a,b"])
+    False
+    """
+    return json.dumps([*columns])
 
 
 def _draw_rows(design: Design, codes: Array, words: Words, out: Array, further: Callable[[Array, int], Words]) -> Array:

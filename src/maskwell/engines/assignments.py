@@ -27,7 +27,7 @@ from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
 from maskwell.engines.arrow_arrays import column_errors
 from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
-from maskwell.engines.row_sources import MemoryTable, find_column, open_source
+from maskwell.engines.row_sources import MemoryTable, Source, find_column, in_parts
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
 SAMPLES_LIMIT = 10_000
@@ -382,18 +382,45 @@ def direct_design(path: str | MemoryTable, name: str) -> Uniform:
             "a directly asked column needs two passes over the rows", hint="give a file in place of standard input"
         )
     values: dict[Any, None] = {}
-    with open_source(path, coded=[name]) as source:
-        position = find_column(source.schema, name, path)
-        for batch in source.batches([position]):
-            _, dictionary = places_of(batch.column(0))
-            with column_errors(name):
-                values.update(dict.fromkeys(value for value in dictionary.to_pylist() if value is not None))
-            _check_few(values, name)
+    for part in in_parts(path, _Values(name, str(path)), coded={name: None}):
+        values.update(part.values)
+        _check_few(values, name)
     if len(values) < 2:
         raise DataFileError(
             f"column {name!r} has {len(values)} different values", hint="a table needs at least two", column=name
         )
     return Uniform.of(Fraction(1), Categories.of(sorted(values, key=_value_order)))
+
+
+@dataclass(frozen=True)
+class _ValuesPart:
+    """The different values of a column in one part of the rows."""
+
+    rows: int
+    values: dict[Any, None]
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Looks which values occur in a column; ``where`` is what messages call the table."""
+
+    column: str
+    where: str
+
+    def columns(self, schema: Any) -> list[str]:
+        find_column(schema, self.column, self.where)
+        return [self.column]
+
+    def __call__(self, source: Source, first_row: int | None, progress: Any) -> _ValuesPart:
+        values: dict[Any, None] = {}
+        rows = 0
+        for batch in source.batches([find_column(source.schema, self.column, self.where)]):
+            _, dictionary = places_of(batch.column(0))
+            with column_errors(self.column):
+                values.update(dict.fromkeys(value for value in dictionary.to_pylist() if value is not None))
+            _check_few(values, self.column)
+            rows += len(batch)
+        return _ValuesPart(rows, values)
 
 
 def _check_few(values: dict[Any, None], name: str) -> None:

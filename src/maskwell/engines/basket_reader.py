@@ -27,10 +27,19 @@ from maskwell.engines.arrow_arrays import (
     require,
 )
 from maskwell.engines.assignments import Assignment, expected_categories
-from maskwell.engines.column_codes import CategoryCoder, Problems, common_rows, integers_of, places_of, raise_first
+from maskwell.engines.column_codes import (
+    CategoryCoder,
+    Problems,
+    common_rows,
+    earlier_row,
+    include_problems,
+    integers_of,
+    places_of,
+    raise_first,
+)
 from maskwell.engines.report_counts import check_made_by
 from maskwell.engines.row_batches import PIECE_BYTES, Progress, RowPass
-from maskwell.engines.row_sources import MemoryTable, find_column, open_source
+from maskwell.engines.row_sources import MemoryTable, Source, find_column, in_parts, schema_of
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 
 UNKNOWN = -1
@@ -54,6 +63,14 @@ class BasketProblems(Problems):
         self.repeated_items.update(items)
         if self.first_repeated is None:
             self.first_repeated = first_row + int(rows[0])
+
+    def include(self, later: Problems, rows: int) -> None:
+        """Add the problems of a later part of the table, which ``rows`` others come before."""
+        super().include(later, rows)
+        assert isinstance(later, BasketProblems)
+        self.repeated += later.repeated
+        self.repeated_items.update(later.repeated_items)
+        self.first_repeated = earlier_row(self.first_repeated, later.first_repeated, rows)
 
     def error(self, rows: int) -> UnknownCategoryError | MissingValueError:
         """The one error for this column."""
@@ -222,8 +239,8 @@ def basket_columns(path: str | MemoryTable, bits: ItemBits) -> tuple[str, ...]:
             "standard input can be read once only, and the columns of the baskets are not named",
             hint="name the column with the baskets, or one for each item: --design items=DESIGN",
         )
-    with open_source(path) as source:
-        names, fields = list(source.schema.names), list(source.schema)
+    schema = schema_of(path)
+    names, fields = list(schema.names), list(schema)
     if bits.names and {*bits.names} <= {*names}:
         return bits.names
     made = [f.name for f in fields if (describe(f) or {}).get("design") == bits.design.fingerprint]
@@ -239,20 +256,56 @@ def read_baskets(
     path: str | MemoryTable, assignment: Assignment, *, missing: str = "error", progress: Progress | None = None
 ) -> BasketRows:
     """The reported baskets of a table as bits, all of them in memory: M / 8 bytes for each."""
-    reader = _reader(assignment, missing)
     coded = expected_categories([assignment], reports=True)
-    with open_source(path, coded=coded) as source:
-        positions = [find_column(source.schema, name, path, BASKETS) for name in assignment.columns]
+    work = _ReadingBaskets(assignment, _reader(assignment, missing), str(path))
+    parts = in_parts(path, work, coded=coded, progress=progress)
+    problems, rows = parts[0].problems, parts[0].rows
+    for part in parts[1:]:
+        include_problems(problems, part.problems, rows)
+        rows += part.rows
+    raise_first(problems, rows)
+    bits = np.concatenate([one for part in parts for one in part.bits])
+    return BasketRows(bits, rows, rows - len(bits))
+
+
+@dataclass(frozen=True, eq=False)
+class _BasketPart:
+    """The baskets of one part of the rows."""
+
+    rows: int
+    bits: list[Bits]
+    problems: Sequence[Problems]
+
+
+@dataclass(frozen=True)
+class _ReadingBaskets:
+    """Reads the baskets of a source; ``where`` is what messages call the table."""
+
+    assignment: Assignment
+    reader: _ListReader | _BitReader
+    where: str
+
+    def columns(self, schema: Any) -> list[str]:
+        self._positions(schema)
+        return [*self.assignment.columns]
+
+    def _positions(self, schema: Any) -> list[int]:
+        assignment = self.assignment
+        positions = [find_column(schema, name, self.where, BASKETS) for name in assignment.columns]
         for (leaf, _), name, position in zip(assignment.parts, assignment.columns, positions, strict=True):
-            check_made_by(leaf, source.schema.field(position), name)
+            check_made_by(leaf, schema.field(position), name)
+        return positions
+
+    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _BasketPart:
+        positions = self._positions(source.schema)
         only = sorted({*positions})
         places = [only.index(position) for position in positions]
-        at_once = max(64, PIECE_BYTES // max(8, len(assignment.leaves)))
-        rows = RowPass(source, path, only=only, rows_at_once=at_once, progress=progress)
-        read = [reader.read([batch.column(place) for place in places], rows.rows + 1) for batch in rows]
-        raise_first(reader.problems, rows.rows)
-    bits = np.concatenate([one for one in read if one is not None])
-    return BasketRows(bits, rows.rows, rows.rows - len(bits))
+        at_once = max(64, PIECE_BYTES // max(8, len(self.assignment.leaves)))
+        rows = RowPass(source, self.where, only=only, rows_at_once=at_once, progress=progress, first_row=first_row)
+        read = [self.reader.read([batch.column(place) for place in places], rows.before + 1) for batch in rows]
+        if first_row is None:
+            raise_first(self.reader.problems, rows.rows)
+        return _BasketPart(rows.rows, [one for one in read if one is not None], self.reader.problems)
 
 
 def _reader(assignment: Assignment, missing: str) -> _ListReader | _BitReader:

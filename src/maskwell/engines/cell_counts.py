@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,9 +89,41 @@ def count_tables(
     if not tables or not all(tables):
         what = "a table has no columns" if tables else "no tables"
         raise InputError(what, hint='give the columns of each table, for instance [["sex", "region"]]')
+    options: dict[str, Any] = {"weights": weights, "beside": beside, "declared": declared}
+    if isinstance(path, MemoryTable):
+        parts = path.in_parts(_CountingCells(tables, str(path), options), progress)
+        return [CellTable.total(one) for one in zip(*(part.tables for part in parts), strict=True)]
     with open_rows(path, _names_in(tables)) as source:
-        name = str(path)
-        return count_rows(source, name, tables, weights=weights, beside=beside, declared=declared, progress=progress)
+        return count_rows(source, path, tables, **options, progress=progress)
+
+
+@dataclass(frozen=True)
+class _CellPart:
+    """The cells of one part of the rows."""
+
+    rows: int
+    tables: list[CellTable]
+
+
+@dataclass(frozen=True)
+class _CountingCells:
+    """Counts the cells of several tables in a source; ``where`` is what messages call the rows."""
+
+    tables: Sequence[Sequence[str]]
+    where: str
+    options: dict[str, Any]
+
+    def columns(self, schema: Any) -> list[str]:
+        """The columns of the tables, and those beside them."""
+        beside, weights = self.options["beside"], self.options["weights"]
+        names = [*_names_in(self.tables), *([] if weights is None else [weights])]
+        for name in names:
+            find_column(schema, name, self.where)
+        return [*dict.fromkeys([*names, *([] if beside is None else beside.names)])]
+
+    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _CellPart:
+        tables = count_rows(source, self.where, self.tables, **self.options, progress=progress, first_row=first_row)
+        return _CellPart(tables[0].n, tables)
 
 
 def count_rows(
@@ -104,18 +136,20 @@ def count_rows(
     declared: bool = True,
     most: int | None = None,
     progress: Progress | None = None,
+    first_row: int | None = None,
 ) -> list[CellTable]:
     """The same for rows that are open already; ``name`` is what messages call them.
 
-    Of the labels of a column ``most`` are told apart, if given; else too many are an error.
+    Of the labels of a column ``most`` are told apart, if given; else too many are an error. ``first_row`` is how many
+    rows of the table came before, where these are a part of it.
     """
     coders = coders_of(source, _names_in(tables), declared=declared)
     for coder in coders.values():
         coder.most = most
     counter = _TableCounter(source, name, tables, coders, weights, beside)
-    rows = RowPass(source, name, only=counter.only, progress=progress)
+    rows = RowPass(source, name, only=counter.only, progress=progress, first_row=first_row)
     for batch in rows:
-        counter.add(batch, rows.rows)
+        counter.add(batch, rows.before)
     return counter.tables()
 
 

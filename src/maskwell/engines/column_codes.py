@@ -72,6 +72,15 @@ def integers_of(values: Any) -> Array:
     return numbers[values.offset : values.offset + len(values)]
 
 
+def ids_of(column: Any) -> Array:
+    """A column of ids, each as it is."""
+    arrow = require()
+    if arrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    ids: Array = column.to_numpy(zero_copy_only=False)
+    return ids
+
+
 # ---- categories that are known
 
 
@@ -148,6 +157,15 @@ class Problems:
             if value in self.offenders or len(self.offenders) < KEPT_OFFENDERS:
                 self.offenders[value] += count
 
+    def include(self, later: Problems, rows: int) -> None:
+        """Add the problems of a later part of the table, which ``rows`` others come before."""
+        for value, count in later.offenders.items():
+            if value in self.offenders or len(self.offenders) < KEPT_OFFENDERS:
+                self.offenders[value] += count
+        self.unknown, self.missing = self.unknown + later.unknown, self.missing + later.missing
+        self.first_unknown = earlier_row(self.first_unknown, later.first_unknown, rows)
+        self.first_missing = earlier_row(self.first_missing, later.first_missing, rows)
+
     def error(self, rows: int) -> UnknownCategoryError | MissingValueError:
         """The one error for this column."""
         if self.unknown:
@@ -198,6 +216,17 @@ class Problems:
 
 def _row(place: int, first_row: int, places: Array | None) -> int:
     return first_row + (place if places is None else int(places[place]))
+
+
+def earlier_row(first: int | None, later: int | None, rows: int) -> int | None:
+    """The first row of a kind, in a part of a table or in a later one that ``rows`` others come before."""
+    return first if first is not None or later is None else later + rows
+
+
+def include_problems(problems: Sequence[Problems], later: Sequence[Problems], rows: int) -> None:
+    """Add the problems of a later part of the table, column by column; ``rows`` others come before it."""
+    for one, more in zip(problems, later, strict=True):
+        one.include(more, rows)
 
 
 def raise_first(problems: Iterable[Problems], rows: int) -> None:

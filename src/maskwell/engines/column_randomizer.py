@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,13 +12,16 @@ from maskwell.core.arguments import Array, check_option
 from maskwell.core.atomic import atomic_file, check_output
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.exact import Parity, to_float, to_text
+from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.report_data import SETS, Reports, join_sets
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import product_of
+from maskwell.designs.sampler import sampler_of
 from maskwell.engines.arrow_arrays import (
     BASKETS,
+    VALUES,
     coming_schema,
     describe,
     described,
@@ -30,7 +33,16 @@ from maskwell.engines.arrow_arrays import (
 )
 from maskwell.engines.assignments import Assignment, check_assignments, expected_categories
 from maskwell.engines.basket_reader import BasketCoder
-from maskwell.engines.column_codes import CategoryCoder, Problems, common_rows, joint_codes, raise_first, separate_codes
+from maskwell.engines.column_codes import (
+    CategoryCoder,
+    Problems,
+    check_no_missing,
+    common_rows,
+    ids_of,
+    joint_codes,
+    raise_first,
+    separate_codes,
+)
 from maskwell.engines.column_tables import TableInMemory
 from maskwell.engines.file_parts import check_outside
 from maskwell.engines.row_batches import PIECE_BYTES, EvenRows, Progress, RowPass, in_background
@@ -45,7 +57,13 @@ from maskwell.engines.row_sources import (
     open_source,
     rows_of_cells,
 )
-from maskwell.errors import DataFileError, ParameterError
+from maskwell.errors import DataFileError, MissingValueError, ParameterError, WrongTypeError
+
+Draws: TypeAlias = RandomSource | KeyedRandom
+"""Where random words come from: one row after the other, or by person under a secret key."""
+
+MOST_ROWS_EACH = 100
+"""Rows of one person, on average over a batch, from which on a column is not taken to name persons."""
 
 MOST_CODED = 1 << 12
 """Labels of a dictionary that is handed to a sink: few enough that each piece of the rows may hold all of them."""
@@ -112,7 +130,8 @@ def randomize_file(
     output: str,
     assignments: Sequence[Assignment],
     *,
-    random: RandomSource | None = None,
+    random: Draws | None = None,
+    person: str | None = None,
     missing: str = "error",
     sets: str = "packed",
     force: bool = False,
@@ -130,6 +149,8 @@ def randomize_file(
         Which design for which column.
     random
         Where the draws come from; the operating system's generator by default.
+    person
+        The column that tells whose row it is, where draws are kept by a key.
     missing
         ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
     sets
@@ -146,29 +167,27 @@ def randomize_file(
     DataFileError, UnknownCategoryError, MissingValueError
         Then no output is left. Values that no design knows are counted over the whole file first.
     """
-    names = check_assignments(assignments)
-    for assignment in assignments:
-        _check_one_column_each(assignment)
+    check_columns(assignments, person)
     check_option("sets", sets, SETS)
     engine = engine_of(output)
     texts_only, coded_texts = sets == "texts" or not engine.holds_bytes, engine.takes_dictionaries
     files = input_files(path)
     check_output(output, force=force, inputs=[path, *files, *inputs])
     check_outside(output, path)
-    draws = SECURE if random is None else random
     same_kind = ending_of(path) == ending_of(output)
     expected = expected_categories(assignments, reports=False)
     with open_source(path, coded=expected, exact=same_kind, copied=coded_texts) as source:
-        columns: list[ColumnRandomizer | BasketRandomizer] = [
-            (ColumnRandomizer if a.baskets is None else BasketRandomizer)(
-                a, source.schema, path, draws, missing=missing, texts_only=texts_only, coded_texts=coded_texts
-            )
-            for a in assignments
-        ]
-        schema = without_traces(source.schema, names)
-        for column in columns:
-            schema = column.changed(schema)
-        at_once = min(rows_of_cells(len(schema)), *(column.rows_at_once for column in columns))
+        batches = BatchRandomizer(
+            assignments,
+            source.schema,
+            path,
+            random,
+            person,
+            missing=missing,
+            texts_only=texts_only,
+            coded_texts=coded_texts,
+        )
+        schema, at_once = batches.schema, batches.rows_at_once
         rows, written = RowPass(source, path, rows_at_once=at_once, progress=progress), 0
         with (
             atomic_file(output, force=force, inputs=[*files, *inputs], like=files) as file,
@@ -177,15 +196,14 @@ def randomize_file(
         ):
             target = EvenRows(behind, at_once) if engine.shows_cuts else behind
             for batch in rows:
-                changed = _randomize_batch(batch, columns, schema, rows.rows, coded_texts=coded_texts)
+                changed = batches.randomize(batch, rows.rows)
                 if changed is not None:
                     target.write(changed)
                     written += len(changed)
-            raise_first((problems for column in columns for problems in column.problems), rows.rows)
+            raise_first(batches.problems, rows.rows)
             target.finish()
         lost = lost_in(source.style, output)
-    summary = {n: s for c in columns for n, s in c.summary().items()}
-    return Randomized(written, rows.rows - written, summary, output, _parity_joint(assignments), lost)
+    return Randomized(written, rows.rows - written, batches.summary(), output, _parity_joint(assignments), lost)
 
 
 def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
@@ -194,28 +212,124 @@ def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
     return None if len(leaves) == 1 else product_of(leaf.parity_exact() for leaf in leaves)
 
 
-def _randomize_batch(
-    batch: Any,
-    columns: Sequence[ColumnRandomizer | BasketRandomizer],
-    schema: Any,
-    row: int,
-    *,
-    coded_texts: bool,
-) -> Any:
-    """The batch with reports in place of the truth; None once any column has met a value it cannot use."""
-    arrow = require()
-    encoded = [column.encode(batch, row) for column in columns]
-    if any(problems for column in columns for problems in column.problems):
-        return None
-    kept, codes = common_rows([one for group in encoded for one in group if one is not None], len(batch))
-    arrays = (batch if kept is None else batch.filter(arrow.array(kept))).columns
-    remaining = iter(codes)
-    for column in columns:
-        drawn = column.draw([next(remaining) for _ in column.positions])
-        for position, array in zip(column.positions, drawn, strict=True):
-            arrays[position] = array
-    changed = arrow.RecordBatch.from_arrays(arrays, schema.names)
-    return in_schema(changed, coming_schema(changed.schema, schema) if coded_texts else schema)
+class BatchRandomizer:
+    """All assigned columns at work: batches of true rows in, batches with reports out.
+
+    Attributes
+    ----------
+    schema
+        Of the batches with reports.
+    """
+
+    def __init__(
+        self,
+        assignments: Sequence[Assignment],
+        schema: Any,
+        path: str,
+        random: Draws | None,
+        person: str | None,
+        *,
+        missing: str,
+        texts_only: bool,
+        coded_texts: bool = False,
+    ) -> None:
+        self._coded_texts = coded_texts
+        draws = SECURE if random is None else random
+        self._columns: list[ColumnRandomizer | BasketRandomizer] = [
+            (ColumnRandomizer if a.baskets is None else BasketRandomizer)(
+                a, schema, path, draws, missing=missing, texts_only=texts_only, coded_texts=coded_texts
+            )
+            for a in assignments
+        ]
+        self._persons = None
+        if isinstance(random, KeyedRandom) and person is not None:
+            self._persons, self._person_place = Persons(random, person), find_column(schema, person, path)
+        self.schema = without_traces(schema, [name for a in assignments for name in a.columns])
+        for column in self._columns:
+            self.schema = column.changed(self.schema)
+
+    @property
+    def rows_at_once(self) -> int:
+        """So many that their values and reports take a few megabytes."""
+        return min(rows_of_cells(len(self.schema)), *(column.rows_at_once for column in self._columns))
+
+    @property
+    def problems(self) -> list[Problems]:
+        """Values that cannot be randomized."""
+        return [problems for column in self._columns for problems in column.problems]
+
+    def encode(self, batch: Any, row: int) -> list[Encoded]:
+        """Codes of all columns; values that cannot be used are noted among the problems."""
+        encoded = [one for column in self._columns for one in column.encode(batch, row)]
+        return [one for one in encoded if one is not None]
+
+    def randomize(self, batch: Any, row: int) -> Any:
+        """The batch with reports in place of the truth; None once any column has met a value it cannot use."""
+        arrow, encoded = require(), self.encode(batch, row)
+        if any(self.problems):
+            return None
+        kept, codes = common_rows(encoded, len(batch))
+        arrays = (batch if kept is None else batch.filter(arrow.array(kept))).columns
+        names = None if self._persons is None else self._persons.names(batch.column(self._person_place), row, kept)
+        remaining = iter(codes)
+        for column in self._columns:
+            drawn = column.draw([next(remaining) for _ in column.positions], names)
+            for position, array in zip(column.positions, drawn, strict=True):
+                arrays[position] = array
+        changed = arrow.RecordBatch.from_arrays(arrays, self.schema.names)
+        return in_schema(changed, coming_schema(changed.schema, self.schema) if self._coded_texts else self.schema)
+
+    def summary(self) -> dict[str, RandomizedColumn]:
+        """What happened to each column."""
+        return {name: told for column in self._columns for name, told in column.summary().items()}
+
+
+class Persons:
+    """Whose rows they are, as kept draws know it: the same name for the same person in every table and file."""
+
+    def __init__(self, keys: KeyedRandom, column: str) -> None:
+        self._keys, self._column, self._checked = keys, column, False
+
+    def names(self, values: Any, row: int, kept: Array | None = None) -> Array:
+        """A block of 16 bytes for each of the next rows, or the kept ones among them; ``row`` of them came before."""
+        check_no_missing(values, self._column, row, "say in every row whose it is: kept draws go by the person")
+        if not self._checked:
+            self._check_many(values)
+            self._checked = True
+        try:
+            names = self._keys.names(ids_of(values))
+        except (MissingValueError, WrongTypeError) as error:
+            place = row + int(error.objects.get("row", 0)) + 1  # type: ignore[call-overload]
+            raise WrongTypeError(
+                f"column {self._column!r}: the value in data row {place} names no person",
+                hint="persons are told by whole numbers or texts that are not empty",
+                values=error.values,
+                column=self._column,
+            ) from None
+        return names if kept is None else names[kept]
+
+    def _check_many(self, values: Any) -> None:
+        """Raise for a column with few different values, such as a region: all its rows of one value would be alike."""
+        different = len(values.unique())
+        if different * MOST_ROWS_EACH <= len(values):
+            raise ParameterError(
+                f"column {self._column!r} names no persons: {different:,} different values in {len(values):,} rows",
+                hint="name the column with the id of each person; rows of one person share their draws",
+                column=self._column,
+            )
+
+
+def check_columns(assignments: Sequence[Assignment], person: str | None = None) -> list[str]:
+    """The columns to be randomized; an error for those that cannot be, or that tell whose row it is."""
+    names = check_assignments(assignments)
+    for assignment in assignments:
+        _check_one_column_each(assignment)
+    if person in names:
+        raise ParameterError(
+            f"column {person!r} is randomized and tells whose row it is",
+            hint="name the column with the id of each person: it stays as it is",
+        )
+    return names
 
 
 def _check_one_column_each(assignment: Assignment) -> None:
@@ -236,7 +350,7 @@ class ColumnRandomizer:
         assignment: Assignment,
         schema: Any,
         path: str,
-        random: RandomSource,
+        random: Draws,
         *,
         missing: str = "error",
         texts_only: bool,
@@ -248,7 +362,7 @@ class ColumnRandomizer:
         self._fields = [schema.field(position) for position in self.positions]
         for name, field in zip(self._names, self._fields, strict=True):
             _check_true_values(name, field)
-        self._sampler = ProductSampler(assignment.design, random)
+        self._sampler = ProductSampler(assignment.design, random, self._names)
         self._coders = _true_coders(assignment, missing)
         self.problems = [coder.problems for coder in self._coders]
         # Where a missing value is a truth like others, their number is nobody's business.
@@ -276,9 +390,9 @@ class ColumnRandomizer:
                 self._n_missing[place] = count + column.n_missing
         return encoded
 
-    def draw(self, codes: list[Array]) -> list[Any]:
-        """Reports for the next rows, one array for each column."""
-        parts, arrow = self._sampler.sample(codes), require()
+    def draw(self, codes: list[Array], names: Array | None) -> list[Any]:
+        """Reports for the next rows, one array for each column; ``names`` of their persons where draws are kept."""
+        parts, arrow = self._sampler.sample(codes, names), require()
         if parts[0].encoding == "bits":
             return [_set_array(parts[0], texts_only=self._texts_only)]
         return [
@@ -333,18 +447,26 @@ class ProductSampler:
     own column.
     """
 
-    def __init__(self, design: Design, random: RandomSource | None) -> None:
+    def __init__(self, design: Design, random: Draws | None, columns: Sequence[str]) -> None:
         self._leaves = design.leaves
-        few = len(self._leaves) <= MOST_AXES
-        self._together = len(self._leaves) == 1 or (few and max(design.k, design.m) < 2**63)
-        self._samplers = [one.sampler(random) for one in ([design] if self._together else self._leaves)]
+        variables = self.variables(design, columns)
+        self._together = len(variables) < max(2, len(self._leaves))
+        self._samplers = [sampler_of(one, random, variable) for one, variable in variables]
         self.private = all(sampler.private for sampler in self._samplers)
 
-    def sample(self, codes: Sequence[Array]) -> list[Reports]:
+    @staticmethod
+    def variables(design: Design, columns: Sequence[str]) -> list[tuple[Design, Sequence[str]]]:
+        """What is drawn at once: the columns together from the product, or each from its own factor."""
+        leaves = design.leaves
+        if len(leaves) == 1 or (len(leaves) <= MOST_AXES and max(design.k, design.m) < 2**63):
+            return [(design, columns)]
+        return [(leaf, [name]) for leaf, name in zip(leaves, columns, strict=True)]
+
+    def sample(self, codes: Sequence[Array], names: Array | None = None) -> list[Reports]:
         """Reports of the next rows, from the codes of each column."""
         if not self._together:
-            return [sampler.sample(column) for sampler, column in zip(self._samplers, codes, strict=True)]
-        drawn = self._samplers[0].sample(joint_codes(codes, [leaf.k for leaf in self._leaves]))
+            return [sampler.sample_named(column, names) for sampler, column in zip(self._samplers, codes, strict=True)]
+        drawn = self._samplers[0].sample_named(joint_codes(codes, [leaf.k for leaf in self._leaves]), names)
         if len(self._leaves) == 1:
             return [drawn]
         columns = zip(self._leaves, separate_codes(drawn.data, [leaf.m for leaf in self._leaves]), strict=True)
@@ -359,7 +481,7 @@ class BasketRandomizer:
         assignment: Assignment,
         schema: Any,
         path: str,
-        random: RandomSource,
+        random: Draws,
         *,
         missing: str = "error",
         texts_only: bool,
@@ -369,7 +491,7 @@ class BasketRandomizer:
         self.positions = [find_column(schema, self._name, path, BASKETS)]
         self._field = schema.field(self.positions[0])
         _check_true_values(self._name, self._field)
-        self._sampler = self._items.sampler(random)
+        self._sampler = self._items.sampler(random, self._name)
         self._coder = BasketCoder(self._name, self._items.names, missing)
         self.problems, self._n_missing = [self._coder.problems], 0
 
@@ -392,9 +514,9 @@ class BasketRandomizer:
         self._n_missing += 0 if encoded is None else encoded.n_missing
         return [encoded]
 
-    def draw(self, bits: list[Array]) -> list[Any]:
-        """Reports for the next rows."""
-        return [_set_array(self._sampler.sample(bits[0]), texts_only=self._texts_only)]
+    def draw(self, bits: list[Array], names: Array | None) -> list[Any]:
+        """Reports for the next rows; ``names`` of their persons where draws are kept."""
+        return [_set_array(self._sampler.sample(bits[0], names), texts_only=self._texts_only)]
 
     def summary(self) -> dict[str, RandomizedColumn]:
         """What happened to the column; its parity is that of a whole basket."""
@@ -431,7 +553,8 @@ def randomize_table(
     data: Any,
     assignments: Sequence[Assignment],
     *,
-    random: RandomSource | None = None,
+    random: Draws | None = None,
+    person: str | None = None,
     missing: str = "error",
     sets: str = "packed",
 ) -> Any:
@@ -442,34 +565,35 @@ def randomize_table(
     data
         A DataFrame of pandas or polars, an Arrow table, or a dictionary of columns. Index, names and types are kept
         where they can hold the reports; set reports come as bytes unless ``sets`` asks for texts.
-    assignments, random, missing, sets
+    assignments, random, person, missing, sets
         As for :func:`randomize_file`.
     """
     check_option("sets", sets, SETS)
-    names = check_assignments(assignments)
-    for assignment in assignments:
-        _check_one_column_each(assignment)
+    columns = check_columns(assignments, person)
     table = TableInMemory(data)
-    table.check(names)
+    table.check(columns)
     if not table.rows:
         raise DataFileError("the table has no rows", hint="give a table with at least one row")
-    for name in names:
+    for name in columns:
         _check_true_values(name, table.field(name))
     kept, codes = _true_codes(table, assignments, missing)
+    names = None
+    if isinstance(random, KeyedRandom) and person is not None:
+        names = Persons(random, person).names(table.columns([person], VALUES)[person], 0, kept)
     reports, notes, remaining = {}, {}, iter(codes)
     for assignment in assignments:
-        drawn = _drawn(assignment, [next(remaining) for _ in assignment.columns], random)
+        drawn = _drawn(assignment, [next(remaining) for _ in assignment.columns], random, names)
         for name, (leaf, _), part in zip(assignment.columns, assignment.parts, drawn, strict=True):
             reports[name] = _labels_like(leaf, part, table.column(name), kept, sets)
             notes[name] = dict(part.describe())
     return table.with_columns(reports, kept, notes)
 
 
-def _drawn(assignment: Assignment, codes: list[Array], random: RandomSource | None) -> list[Reports]:
+def _drawn(assignment: Assignment, codes: list[Array], random: Draws | None, names: Array | None) -> list[Reports]:
     """Reports of each column, from the codes of its categories or the bits of its baskets."""
     if assignment.baskets is not None:
-        return [assignment.baskets.sampler(random).sample(codes[0])]
-    return ProductSampler(assignment.design, random).sample(codes)
+        return [assignment.baskets.sampler(random, assignment.columns[0]).sample(codes[0], names)]
+    return ProductSampler(assignment.design, random, assignment.columns).sample(codes, names)
 
 
 def _true_codes(

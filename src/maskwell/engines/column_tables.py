@@ -25,7 +25,16 @@ from maskwell.engines.arrow_arrays import (
 )
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_batches import RowPass
-from maskwell.engines.row_sources import Coded, MemoryTable, Source, engine_of, no_column, open_source
+from maskwell.engines.row_sources import (
+    Coded,
+    MemoryTable,
+    Source,
+    engine_of,
+    is_spark,
+    no_column,
+    not_on_spark,
+    open_source,
+)
 from maskwell.errors import MaskwellError, WrongTypeError
 
 
@@ -74,6 +83,8 @@ class TableInMemory(Table):
 
     def __init__(self, data: Any) -> None:
         self.data, self.labels = data, {}
+        if is_spark(data):
+            raise not_on_spark()
         if isinstance(data, Mapping):
             names, self.column = list(data), data.__getitem__
         elif hasattr(data, "column_names") and hasattr(data, "column"):

@@ -24,7 +24,7 @@ from maskwell.core.phrases import fault_of
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow_arrays import ANY, require, without_traces, without_views
 from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, open_rows
-from maskwell.engines.column_codes import MISSING, LevelCoder
+from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.row_batches import EvenRows, Progress, ShuffledRows, in_background, pieces
 from maskwell.engines.row_sources import BATCH_ROWS, MemoryTable, Source, find_column, lost_in, open_sink, rows_of_cells
@@ -392,7 +392,7 @@ class RowReleaser:
     def _ids(self, batch: Any) -> Array | None:
         if self._identity is None or self._naming is None:
             return None
-        return self._naming(_ids(batch.column(self._places[self._identity])))
+        return self._naming(ids_of(batch.column(self._places[self._identity])))
 
     def finish(self) -> None:
         """Check that all rows came."""
@@ -419,14 +419,6 @@ def _replaced(codes: Array, rows: Array, values: Array) -> Array:
     out = codes.copy()
     out[rows] = values
     return out
-
-
-def _ids(column: Any) -> Array:
-    arrow = require()
-    if arrow.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    ids: Array = column.to_numpy(zero_copy_only=False)
-    return ids
 
 
 def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:

@@ -7,7 +7,6 @@ Jointly (:func:`tally_file`) or each column alone (:func:`tally_columns`), by th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,11 +36,11 @@ from maskwell.engines.assignments import (
     expected_categories,
     variables_of,
 )
-from maskwell.engines.column_codes import Problems, raise_first
+from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.plan_columns import PlanColumns, PlanReader, whole_numbers
 from maskwell.engines.report_reader import SampleReader
 from maskwell.engines.row_batches import PIECE_BYTES, Progress, RowPass
-from maskwell.engines.row_sources import MemoryTable, Source, find_column, open_source
+from maskwell.engines.row_sources import MemoryTable, Source, find_column, in_parts
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
 ROWS_AT_ONCE = 1 << 18
@@ -113,7 +112,7 @@ def tally_file(
     """
     check_assignments(assignments)
     counter = _counter_of(assignments, missing)
-    rows = _count(path, [counter], counts, progress)
+    rows, (counter,) = _count(path, [counter], counts, progress)
     return Tally(counter.totals[0], counter.designs[0], rows, counter.dropped)
 
 
@@ -127,9 +126,9 @@ def tally_columns(
 ) -> dict[str, Counts]:
     """Count the reports of each assignment by itself, all in one pass, by the names of their columns."""
     check_assignments(assignments)
-    counters = {",".join(one.columns): _counter_of([one], missing) for one in assignments}
-    _count(path, [*counters.values()], counts, progress)
-    return {columns: counter.totals[0] for columns, counter in counters.items()}
+    counters = [_counter_of([one], missing) for one in assignments]
+    _, seen = _count(path, counters, counts, progress)
+    return {",".join(one.columns): counter.totals[0] for one, counter in zip(assignments, seen, strict=True)}
 
 
 def tally_groups(
@@ -143,7 +142,7 @@ def tally_groups(
     """Count the reports of each group of rows with the design it used."""
     samples = Samples(tuple(variables_of(assignments)))
     counter = _SampleCounter(samples, missing)
-    rows = _count(path, [counter], counts, progress)
+    rows, (counter,) = _count(path, [counter], counts, progress)
     samples.check_used([place for place, total in enumerate(counter.totals) if total.values.any()])
     return GroupTally(tuple(map(SampleTally, counter.totals, samples.designs, samples.labels)), rows, counter.dropped)
 
@@ -159,55 +158,83 @@ def tally_survey(
 ) -> SurveyTally:
     """Sum the weights of the reports by everything that the plan tells apart."""
     samples = Samples(tuple(variables_of(assignments)))
-    total: Cells | None = None
-    waiting: list[Cells] = []
-    ratios: Real | None = None
-    products: Real | None = None
-    with _survey_rows(path, samples, plan, missing, counts, progress) as rows:
-        for batch in rows:
-            ratios, products = _ratios(batch.plan, ratios), _products(batch.plan, products)
-            sample = Factor(batch.sample, np.arange(len(samples)))
-            report = batch.report.astype(np.int64, copy=False)
-            waiting.append(Cells.of(report, sample=sample, count=batch.count, **batch.plan))
-            if len(waiting) == WAITING_CELLS:
-                total, waiting = _together(total, waiting), []
-    cells = _together(total, waiting)
+    coded = {**dict.fromkeys(plan.labelled), **samples.looked_for()}
+    parts = in_parts(path, _Surveying(samples, plan, missing, counts, str(path)), coded=coded, progress=progress)
+    rows = parts[0]
+    for part in parts[1:]:
+        rows.include(part)
+    raise_first(rows.problems, rows.rows)
+    cells = _together(None, [part.cells for part in parts if part.cells is not None])
     if cells is None or cells.rows == 0:
         raise MissingValueError(f"{path} has no row with a report", hint="check the column and its missing values")
     seen = cells.n > 0
     samples.check_used(cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
     _check_strata(cells.stratum.take(np.flatnonzero(seen)), rows.strata_left_out, plan)
     empty = sorted(rows.domains_left_out - _occurring(cells.domain.take(np.flatnonzero(seen))), key=str)
-    read = (rows.rows, rows.dropped, ratios, products, tuple(empty))
+    read = (rows.rows, rows.dropped, rows.ratios, rows.products, tuple(empty))
     return SurveyTally(_sized(cells, plan), tuple(samples.designs), *read)
 
 
 # ---- counting
 
 
-def _count(
-    path: str | MemoryTable,
-    counters: Sequence[_SampleCounter | _SetCounter],
-    counts: str | None,
-    progress: Progress | None,
-) -> int:
-    """Let counters see all rows, in one pass; how many there were."""
-    expected = {name: held for counter in counters for name, held in counter.expected().items()}
-    with open_source(path, coded=expected) as source:
-        positions = {name: p for counter in counters for name, p in counter.positions(source.schema, path).items()}
-        if counts is not None:
-            positions[counts] = find_column(source.schema, counts, path)
+@dataclass(frozen=True)
+class _CountedPart:
+    """What counters saw in one part of the rows."""
+
+    rows: int
+    counters: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Lets counters see all rows of a source, in one pass; ``counts`` names the column that says how often each counts.
+
+    ``where`` is what messages call the table.
+    """
+
+    counters: Sequence[Any]
+    counts: str | None
+    where: str
+
+    def columns(self, schema: Any) -> list[str]:
+        return [*self._positions(schema)]
+
+    def _positions(self, schema: Any) -> dict[str, int]:
+        positions = {name: p for counter in self.counters for name, p in counter.positions(schema, self.where).items()}
+        if self.counts is not None:
+            positions[self.counts] = find_column(schema, self.counts, self.where)
+        return positions
+
+    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _CountedPart:
+        positions = self._positions(source.schema)
         only = sorted({*positions.values()})
         places = {name: only.index(position) for name, position in positions.items()}
-        at_once = min(counter.rows_at_once for counter in counters)
-        rows = RowPass(source, path, only=only, rows_at_once=at_once, progress=progress)
+        at_once = min(counter.rows_at_once for counter in self.counters)
+        rows = RowPass(source, self.where, only=only, rows_at_once=at_once, progress=progress, first_row=first_row)
         for batch in rows:
             columns = {name: batch.column(place) for name, place in places.items()}
-            weights = None if counts is None else whole_numbers(columns[counts], counts, rows.rows)
-            for counter in counters:
-                counter.add(columns, len(batch), rows.rows, weights)
-        raise_first((problems for counter in counters for problems in counter.problems), rows.rows)
-    return rows.rows
+            weights = None if self.counts is None else whole_numbers(columns[self.counts], self.counts, rows.before)
+            for counter in self.counters:
+                counter.add(columns, len(batch), rows.before, weights)
+        if first_row is None:
+            raise_first((problems for counter in self.counters for problems in counter.problems), rows.rows)
+        return _CountedPart(rows.rows, self.counters)
+
+
+def _count(
+    path: str | MemoryTable, counters: Sequence[Any], counts: str | None, progress: Progress | None
+) -> tuple[int, list[Any]]:
+    """Let counters see all rows, in one pass; how many there were, and the counters with what they saw."""
+    expected = {name: held for counter in counters for name, held in counter.expected().items()}
+    parts = in_parts(path, _Counting(counters, counts, str(path)), coded=expected, progress=progress)
+    rows, seen = parts[0].rows, [*parts[0].counters]
+    for part in parts[1:]:
+        for counter, later in zip(seen, part.counters, strict=True):
+            counter.include(later, rows)
+        rows += part.rows
+    raise_first((problems for counter in seen for problems in counter.problems), rows)
+    return rows, seen
 
 
 def _counter_of(assignments: Sequence[Assignment], missing: str) -> _SampleCounter | _SetCounter:
@@ -269,6 +296,13 @@ class _SampleCounter:
         for place in np.unique(sample):
             chosen = sample == place
             _add_reports(self._values[place], report[chosen], None if weight is None else weight[chosen])
+
+    def include(self, later: _SampleCounter, rows: int) -> None:
+        """Add what was counted in a later part of the table, which ``rows`` others come before."""
+        for values, more in zip(self._values, later._values, strict=True):
+            values += more
+        self._private, self.dropped = self._private and later._private, self.dropped + later.dropped
+        include_problems(self.problems, later.problems, rows)
 
 
 def _add_reports(values: Array, report: Array, weights: Array | None) -> None:
@@ -348,6 +382,12 @@ class _SetCounter:
             counts = Counts(weights @ held.astype(np.int64), int(weights.sum()), counts.fingerprint)
         self.totals = [self.totals[0] + counts]
 
+    def include(self, later: _SetCounter, rows: int) -> None:
+        """Add what was counted in a later part of the table, which ``rows`` others come before."""
+        self.totals = [self.totals[0] + later.totals[0]]
+        self.dropped += later.dropped
+        include_problems(self.problems, later.problems, rows)
+
 
 # ---- what a survey estimate needs
 
@@ -362,28 +402,89 @@ class _SurveyBatch:
     plan: dict[str, Any]
 
 
+@dataclass
+class _SurveyPart:
+    """What a survey estimate needs of one part of the rows."""
+
+    cells: Cells | None
+    ratios: Real | None
+    products: Real | None
+    rows: int
+    dropped: int
+    problems: list[Problems]
+    strata_left_out: set[Any]
+    domains_left_out: set[Any]
+
+    def include(self, later: _SurveyPart) -> None:
+        """Add all of a later part but its cells, which are put together in one step."""
+        include_problems(self.problems, later.problems, self.rows)
+        both = [ratios for ratios in (self.ratios, later.ratios) if ratios is not None]
+        self.ratios = _extremes(both) if both else None
+        sums = [products for products in (self.products, later.products) if products is not None]
+        self.products = np.sum(sums, axis=0) if sums else None
+        self.rows, self.dropped = self.rows + later.rows, self.dropped + later.dropped
+        self.strata_left_out |= later.strata_left_out
+        self.domains_left_out |= later.domains_left_out
+
+
+@dataclass(frozen=True)
+class _Surveying:
+    """Sums the weights of the reports of a source by everything that the plan tells apart."""
+
+    samples: Samples
+    plan: PlanColumns
+    missing: str
+    counts: str | None
+    where: str
+
+    def columns(self, schema: Any) -> list[str]:
+        return [*self._positions(schema)]
+
+    def _positions(self, schema: Any) -> dict[str, int]:
+        positions = _sample_positions(self.samples, schema, self.where)
+        for name in [*self.plan.names(schema, self.where), *([self.counts] if self.counts else [])]:
+            positions.setdefault(name, find_column(schema, name, self.where))
+        return positions
+
+    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _SurveyPart:
+        rows = _SurveyRows(self, source, self._positions(source.schema), first_row, progress)
+        total: Cells | None = None
+        waiting: list[Cells] = []
+        ratios: Real | None = None
+        products: Real | None = None
+        for batch in rows:
+            ratios, products = _ratios(batch.plan, ratios), _products(batch.plan, products)
+            sample = Factor(batch.sample, np.arange(len(self.samples)))
+            report = batch.report.astype(np.int64, copy=False)
+            waiting.append(Cells.of(report, sample=sample, count=batch.count, **batch.plan))
+            if len(waiting) == WAITING_CELLS:
+                total, waiting = _together(total, waiting), []
+        if first_row is None:
+            raise_first(rows.problems, rows.rows)
+        left_out = rows.strata_left_out, rows.domains_left_out
+        sums = _together(total, waiting), ratios, products
+        return _SurveyPart(*sums, rows.rows, rows.dropped, rows.problems, *left_out)
+
+
 class _SurveyRows:
     """The usable rows of a survey, batch after batch; says afterwards how many there were."""
 
     def __init__(
         self,
+        survey: _Surveying,
         source: Source,
-        path: str | MemoryTable,
-        samples: Samples,
-        plan: PlanColumns,
-        missing: str,
-        counts: str | None,
+        positions: Mapping[str, int],
+        first_row: int | None,
         progress: Progress | None,
     ) -> None:
-        schema = source.schema
-        self._counts, self._missing = counts, missing
-        self._reader, self._plan = SampleReader(samples, missing), PlanReader(plan, schema, path)
-        positions = _sample_positions(samples, schema, path)
-        for name in [*plan.names(schema, path), *([counts] if counts else [])]:
-            positions.setdefault(name, find_column(schema, name, path))
+        self._counts, self._missing = survey.counts, survey.missing
+        self._reader = SampleReader(survey.samples, survey.missing)
+        self._plan = PlanReader(survey.plan, source.schema, survey.where)
         only = sorted(positions.values())
         self._places = {name: only.index(position) for name, position in positions.items()}
-        self._pass = RowPass(source, path, only=only, rows_at_once=ROWS_AT_ONCE, progress=progress)
+        self._pass = RowPass(
+            source, survey.where, only=only, rows_at_once=ROWS_AT_ONCE, progress=progress, first_row=first_row
+        )
         self.dropped = 0
         self.strata_left_out: set[Any] = set()
         self.domains_left_out: set[Any] = set()
@@ -393,46 +494,37 @@ class _SurveyRows:
         """How many were read before the batch at hand; in the end, all."""
         return self._pass.rows
 
+    @property
+    def problems(self) -> list[Problems]:
+        """Values that cannot be counted."""
+        return self._reader.problems
+
     def __iter__(self) -> Iterator[_SurveyBatch]:
         for batch in self._pass:
             columns = {name: batch.column(place) for name, place in self._places.items()}
-            usable = self._usable(columns, len(batch))
+            usable = self._usable(columns, len(batch), self._pass.before)
             if usable is not None:
                 self.dropped += len(batch) - len(usable.report)
                 yield usable
-        raise_first(self._reader.problems, self.rows)
 
-    def _usable(self, columns: Mapping[str, Any], rows: int) -> _SurveyBatch | None:
-        kept, sample, report = self._reader.read(columns, rows, self.rows + 1)
+    def _usable(self, columns: Mapping[str, Any], rows: int, before: int) -> _SurveyBatch | None:
+        kept, sample, report = self._reader.read(columns, rows, before + 1)
         if any(self._reader.problems):
             return None
         if self._missing == "drop":
             told = self._plan.with_domain(columns, rows)
             sample, report, kept = sample[told[kept]], report[told[kept]], kept & told
-            self._note_left_out(columns, ~kept)
-        count = None if self._counts is None else whole_numbers(columns[self._counts], self._counts, self.rows)
+            self._note_left_out(columns, ~kept, before)
+        count = None if self._counts is None else whole_numbers(columns[self._counts], self._counts, before)
         return _SurveyBatch(
-            sample, report, None if count is None else count[kept], self._plan.read(columns, self.rows, kept)
+            sample, report, None if count is None else count[kept], self._plan.read(columns, before, kept)
         )
 
-    def _note_left_out(self, columns: Mapping[str, Any], rows: Array) -> None:
+    def _note_left_out(self, columns: Mapping[str, Any], rows: Array, before: int) -> None:
         if rows.any():
-            strata, domains = self._plan.told_by(columns, self.rows, rows)
+            strata, domains = self._plan.told_by(columns, before, rows)
             self.strata_left_out |= strata
             self.domains_left_out |= domains
-
-
-@contextmanager
-def _survey_rows(
-    path: str | MemoryTable,
-    samples: Samples,
-    plan: PlanColumns,
-    missing: str,
-    counts: str | None,
-    progress: Progress | None,
-) -> Iterator[_SurveyRows]:
-    with open_source(path, coded={**dict.fromkeys(plan.labelled), **samples.looked_for()}) as source:
-        yield _SurveyRows(source, path, samples, plan, missing, counts, progress)
 
 
 def _occurring(factor: Factor) -> set[Any]:
@@ -459,7 +551,12 @@ def _ratios(plan: dict[str, Any], before: Real | None) -> Real | None:
     ratio = np.divide(replicates, weight, out=np.full(replicates.shape, np.nan), where=(replicates > 0) & (weight > 0))
     low, high = np.where(np.isnan(ratio), np.inf, ratio), np.where(np.isnan(ratio), -np.inf, ratio)
     now = np.stack([low.min(axis=0, initial=np.inf), high.max(axis=0, initial=-np.inf)])
-    return now if before is None else np.stack([np.minimum(now[0], before[0]), np.maximum(now[1], before[1])])
+    return now if before is None else _extremes([now, before])
+
+
+def _extremes(ratios: Sequence[Real]) -> Real:
+    """The smallest and the largest of several ranges of ratios."""
+    return np.stack([np.min([low for low, _ in ratios], axis=0), np.max([high for _, high in ratios], axis=0)])
 
 
 def _products(plan: dict[str, Any], before: Real | None) -> Real | None:

@@ -33,10 +33,12 @@ TEXTS = ("string", "large_string", "binary", "large_binary")
 class RowPass:
     """One pass over the rows of a source, in batches of at most so many rows; a source without rows is refused.
 
+    ``first_row`` is how many rows of the table came before, where the source is one of its parts, which may be empty.
+
     Attributes
     ----------
     rows
-        How many came before the batch at hand; in the end, all.
+        How many rows of the source came before the batch at hand; in the end, all.
     """
 
     def __init__(
@@ -47,10 +49,16 @@ class RowPass:
         only: Sequence[int] | None = None,
         rows_at_once: int | None = None,
         progress: Progress | None = None,
+        first_row: int | None = None,
     ) -> None:
         self._source, self._path, self._only = source, path, only
-        self._rows_at_once, self._progress = rows_at_once, progress
+        self._rows_at_once, self._progress, self._first_row = rows_at_once, progress, first_row
         self.rows = 0
+
+    @property
+    def before(self) -> int:
+        """How many rows of the whole table came before the batch at hand."""
+        return self.rows + (self._first_row or 0)
 
     def __iter__(self) -> Iterator[Any]:
         batches = self._source.batches(self._only)
@@ -59,7 +67,7 @@ class RowPass:
             self.rows += len(batch)
             if self._progress is not None:
                 self._progress(self.rows, self._source.done())
-        if self.rows == 0:
+        if self.rows == 0 and self._first_row is None:
             raise DataFileError(f"{self._path} has no rows", hint="give a file with at least one row", path=self._path)
 
 

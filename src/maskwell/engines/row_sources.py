@@ -16,13 +16,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, fault_of, listed
 from maskwell.engines.arrow_arrays import VALUES, arrow_values, check_column_type, reason_of, require, validated_values
 from maskwell.engines.file_parts import PartRows, parts_of
-from maskwell.errors import DataFileError, WrongTypeError
+from maskwell.errors import DataFileError, ParameterError, WrongTypeError
 
 Coded: TypeAlias = Mapping[str, Categories | None]
 """Columns that hold categories, with the categories that are looked for in them."""
@@ -307,6 +307,54 @@ def _check_part(file: str, ending: str, path: str) -> None:
         raise DataFileError(f"{file} is empty", hint="give a file with at least one row", path=file)
 
 
+class Part(Protocol):
+    """What some work made of one part of the rows of a table."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows the part has."""
+
+
+PartT_co = TypeVar("PartT_co", bound=Part, covariant=True)
+PartT = TypeVar("PartT", bound=Part)
+
+
+class Work(Protocol[PartT_co]):
+    """Work on the rows of a table that can be done on parts of it, each by itself, and put together afterwards."""
+
+    def columns(self, schema: Any) -> list[str]:
+        """The columns that it needs, after a look whether they can be used."""
+
+    def __call__(self, source: Source, first_row: int | None, progress: Callable[..., None] | None) -> PartT_co:
+        """What the rows of a part give; ``first_row`` of the table came before.
+
+        None says that there is one part only: then values that cannot be used are an error here, while the file is
+        open; of several parts they are put together first.
+        """
+
+
+def in_parts(
+    path: str | MemoryTable,
+    work: Work[PartT],
+    *,
+    coded: Coded | None = None,
+    progress: Callable[..., None] | None = None,
+) -> list[PartT]:
+    """Do some work on the rows of a table wherever they are: one part for a file or a table in memory."""
+    if isinstance(path, MemoryTable):
+        return path.in_parts(work, progress)
+    with open_source(path, coded=coded or {}) as source:
+        return [work(source, None, progress)]
+
+
+def schema_of(path: str | MemoryTable) -> Any:
+    """The columns of a table, wherever it is."""
+    if isinstance(path, MemoryTable):
+        return path.schema
+    with open_source(path) as source:
+        return source.schema
+
+
 def _no_file(path: str) -> DataFileError:
     place, hint = Path(path), "give the path of a data file"
     if place.exists():
@@ -369,6 +417,26 @@ def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
 
 # ---- tables in memory
 
+SPARK_VERBS = "randomize, tally, estimate (no receipt), tabulate, mine and risk"
+"""Verbs that take a table of Spark."""
+
+
+def is_spark(data: Any) -> bool:
+    """Whether something is a table of Spark; nothing is imported for that.
+
+    >>> is_spark({"answer": ["yes"]})
+    False
+    """
+    return type(data).__module__.startswith("pyspark.") and hasattr(data, "mapInArrow")
+
+
+def not_on_spark() -> ParameterError:
+    """The error for what is not done where the rows of Spark are."""
+    return ParameterError(
+        f"tables of Spark go through {SPARK_VERBS} only",
+        hint="give frame.toArrow() if it fits into memory, or write it to Parquet and give that",
+    )
+
 
 class MemoryTable:
     """A table in memory where the path of a file could stand; messages call it "the table"."""
@@ -385,6 +453,15 @@ class MemoryTable:
     def rows(self) -> MemoryRows:
         """Its rows, which can be read again and again."""
         return MemoryRows(self.data)
+
+    @property
+    def schema(self) -> Any:
+        """Names and types of its columns."""
+        return self.rows.schema
+
+    def in_parts(self, work: Work[PartT], progress: Callable[..., None] | None) -> list[PartT]:
+        """Do some work on its rows."""
+        return [work(self.rows, None, progress)]
 
 
 class MemoryRows:
@@ -425,6 +502,8 @@ class MemoryRows:
 
 
 def _arrow(data: Any) -> Any:
+    if is_spark(data):
+        raise not_on_spark()
     arrow = require()
     try:
         if isinstance(data, arrow.Table):

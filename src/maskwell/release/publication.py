@@ -20,7 +20,7 @@ from maskwell.core.arguments import Array, Flag, check_kind
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.design import Design
-from maskwell.designs.sampler import KeyedSampler, Sampler
+from maskwell.designs.sampler import KeyedSampler, Sampler, variable_name
 from maskwell.designs.sparse import Sparse
 from maskwell.engines.cell_counts import merged, write_cell_values
 from maskwell.engines.formula import read_formula
@@ -409,8 +409,7 @@ def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Dra
     if key is None:
         return _Sampled(stage.design.sampler(random))
     first, then = (stage.design, None) if stage.steps is None else stage.steps
-    name = json.dumps(stage.variables)  # unlike for any other columns
-    kept = _Keyed(KeyedSampler(first, key, name, stage.fingerprint))
+    kept = _Keyed(KeyedSampler(first, key, variable_name(stage.variables), stage.fingerprint))
     return kept if then is None else _Twice(kept, _Sampled(then.sampler(random)))
 
 

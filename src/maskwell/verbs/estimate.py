@@ -333,7 +333,7 @@ def estimate(
     Parameters
     ----------
     data
-        A table of pandas, polars or Arrow, a dictionary of columns, or the path of a file; or counts of reports:
+        A table of pandas, polars, Arrow or Spark, a dictionary of columns, or the path of a file; or counts of reports:
         ``Counts``, or a dictionary of numbers by report.
     designs
         The design, or its file, of each randomized column: ``{"answer": design}``. Several make the table of these

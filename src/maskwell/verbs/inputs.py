@@ -150,10 +150,13 @@ def rows_of(data: Any) -> str | MemoryTable:
     >>> rows_of("survey.parquet"), str(rows_of({"answer": ["yes"]}))
     ('survey.parquet', 'the table')
     """
-    from maskwell.engines.row_sources import MemoryTable
+    from maskwell.engines.row_sources import MemoryTable, is_spark
+    from maskwell.engines.spark_frames import SparkTable
 
     if isinstance(data, MemoryTable):
         return data
+    if is_spark(data):
+        return SparkTable(data)
     return os.fspath(data) if isinstance(data, str | os.PathLike) else MemoryTable(data)
 
 

@@ -156,9 +156,9 @@ def mine(
     Parameters
     ----------
     data
-        A table of pandas, polars or Arrow, a dictionary of columns, or the path of a file, with a column of 1 and 0 for
-        each item or one column of baskets; or a list of baskets. A basket in one column is a list of items, a text with
-        blanks between items, or a report as ``randomize`` makes it.
+        A table of pandas, polars, Arrow or Spark, a dictionary of columns, or the path of a file, with a column of 1 or
+        0 for each item or one column of baskets; or a list of baskets. A basket in one column is a list of items, a
+        text with blanks between items, or a report as ``randomize`` makes it.
     design
         The design for baskets (``make_design("bits", ...)``), or its file. The columns are those that are called as its
         items, or the column "items"; others are named: ``{"bought": design}``, ``{"first,second": design}``.

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import check_option
+from maskwell.core.arguments import check_kind, check_option
+from maskwell.core.keyed import KeyedRandom
 from maskwell.core.phrases import option
 from maskwell.core.randomness import RandomSource
 from maskwell.errors import ParameterError
@@ -24,6 +25,8 @@ def randomize(
     missing: str = "error",
     sets: str = "packed",
     random: RandomSource | None = None,
+    key: KeyedRandom | None = None,
+    person: str | None = None,
     force: bool = False,
     inputs: Sequence[str | os.PathLike[str]] = (),
     progress: Progress | None = None,
@@ -33,13 +36,15 @@ def randomize(
     Parameters
     ----------
     data
-        A DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or the path of a file (``-`` is CSV on
-        standard input), a folder or a pattern (``"part-*.csv"``). Files are read in one pass, whatever their size.
+        A DataFrame of pandas, polars or Spark, an Arrow table, a dictionary of columns, or the path of a file (``-`` is
+        CSV on standard input), a folder or a pattern (``"part-*.csv"``). Files are read in one pass, whatever their
+        size.
     designs
         For each column its design, or the path of a design file: ``{"answer": design}``. A product of designs is
         named by its columns: ``{"first,second": design}``.
     output
-        Where the randomized file goes, for a file; ``-`` is CSV on standard output.
+        Where the randomized file goes, for a file; ``-`` is CSV on standard output. For a table of Spark a folder of
+        Parquet files, written once; needed there unless ``key`` and ``person`` are given.
     missing
         ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
     sets
@@ -48,6 +53,10 @@ def randomize(
     random
         Where the draws come from: by default the operating system's generator, which nobody can repeat. Draws of
         ``SeededRandom(1)`` can be repeated, for tests and simulation, and are not private.
+    key, person
+        Keep the draws by a secret key: the column ``person`` tells whose row it is, and the same person, value and
+        design get the same report again, in any table or file and on any machine. Two rows of one person with the same
+        value get one report. A report that changed tells that the value, or the design, changed.
     force
         Whether the output may replace a file.
     inputs
@@ -71,26 +80,47 @@ def randomize(
     [1, 2, 3, 4]
     """
     from maskwell.engines.column_randomizer import randomize_file, randomize_table
+    from maskwell.engines.spark_frames import SparkTable, randomize_spark
 
     check_progress(progress)
     check_option("missing", missing, ("error", "drop", "category"))
+    _check_draws(random, key, person)
     rows, assignments = rows_of(data), assignments_of(designs)
+    draws: dict[str, Any] = {"random": random if key is None else key, "person": person}
+    if isinstance(rows, SparkTable):
+        folder = None if output is None else os.fspath(output)
+        return randomize_spark(rows, assignments, folder, **draws, missing=missing, sets=sets, force=force)
     if not isinstance(rows, str):
         _check_no_output(output)
-        return randomize_table(rows.data, assignments, random=random, missing=missing, sets=sets)
+        return randomize_table(rows.data, assignments, **draws, missing=missing, sets=sets)
     if output is None:
         raise ParameterError(f"{rows} is a file, and no output is named", hint='name one: output="reports.csv"')
     return randomize_file(
         rows,
         os.fspath(output),
         assignments,
-        random=random,
+        **draws,
         missing=missing,
         sets=sets,
         force=force,
         inputs=[*(os.fspath(file) for file in inputs), *_design_files(designs)],
         progress=progress,
     )
+
+
+def _check_draws(random: object, key: object, person: object) -> None:
+    check_kind(KeyedRandom | None, key=key)
+    check_kind(str | None, person=person)
+    if random is not None and key is not None:
+        raise ParameterError(
+            f"{option('random')} and {option('key')}: draws come from one of them", hint="leave one of them out"
+        )
+    if (key is None) != (person is None):
+        there, lacks = ("person", "key") if key is None else ("key", "person")
+        raise ParameterError(
+            f"{option(there)} without {option(lacks)}",
+            hint="kept draws need both: a secret key, and the column that tells whose row it is",
+        )
 
 
 def _check_no_output(output: object) -> None:

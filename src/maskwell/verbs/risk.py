@@ -13,7 +13,7 @@ from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.phrases import option
 from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_values
-from maskwell.engines.row_sources import MemoryTable
+from maskwell.engines.row_sources import MemoryTable, schema_of
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release.folder.receipt import Receipt, stages_of
 from maskwell.release.risk.file_risk import VariableContribution, assess_risk, variable_contributions
@@ -178,7 +178,7 @@ def risk(
     Parameters
     ----------
     data
-        The original file: its path, or a table of pandas, polars or Arrow, or a mapping from names to columns.
+        The original file: its path, or a table of pandas, polars, Arrow or Spark, or a mapping from names to columns.
     keys
         Columns that an intruder may know of a person: a list, or a text with commas between them.
     released
@@ -263,8 +263,7 @@ def _counted(
     if released is None:
         return table, None
     drawn = rows_of(released)
-    with open_rows(drawn, []) as source:
-        there = {*source.schema.names}
+    there = {*schema_of(drawn).names}
     seen = [name for name in unchanged_columns(stages, keys) if name in there]
     return table, count_tables(drawn, [[*keys, *seen]], progress=progress)[0]
 

@@ -26,8 +26,8 @@ def tally(
     Parameters
     ----------
     data
-        A DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or the path of a file, a folder or a
-        pattern (``"part-*.csv"``).
+        A DataFrame of pandas, polars or Spark, an Arrow table, a dictionary of columns, or the path of a file, a folder
+        or a pattern (``"part-*.csv"``).
     designs
         For each column the design that made its reports, or the path of a design file: ``{"answer": design}``. The
         columns of a product of designs are counted jointly: ``{"first,second": design}``.

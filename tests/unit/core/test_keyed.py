@@ -284,3 +284,22 @@ def test_a_commitment_tells_keys_and_data_sets_apart() -> None:
     assert len({KEYED.commitment(), *(other.commitment() for other in others)}) == 3
     hashes = [hashlib.new(name, KEY).hexdigest() for name in ("sha256", "sha512", "sha1")]
     assert KEYED.commitment() not in hashes
+
+
+def test_derived_keys_make_the_same_words_and_no_others() -> None:
+    sent = pickle.loads(pickle.dumps(KEYED.derived([("sex", DESIGN)])))
+    ids = [7, "seven", 2**70]
+    assert (sent.names(ids) == KEYED.names(ids)).all()
+    here, there = KEYED.stream("sex", DESIGN), sent.stream("sex", DESIGN)
+    assert (here.words(KEYED.names(ids), [0, 1, 2], 6) == there.words(sent.names(ids), [0, 1, 2], 6)).all()
+    assert here.spill(KEYED.names(ids)[0], 1, 3) == there.spill(sent.names(ids)[0], 1, 3)
+    for ask in (lambda: sent.stream("sex", "other"), lambda: sent.stream("age", DESIGN), sent.commitment):
+        with pytest.raises(ParameterError, match="was not sent along"):
+            ask()
+
+
+def test_derived_keys_do_not_hold_the_key() -> None:
+    sent = KEYED.derived([("sex", DESIGN)])
+    for text in (repr(sent).encode(), pickle.dumps(sent), repr(vars(sent)).encode()):
+        assert KEY not in text and KEY.hex().encode() not in text
+    assert sent.subkey("names").hex() not in repr(sent)

@@ -12,6 +12,7 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
+import maskwell as mw  # noqa: E402
 from maskwell.core import (  # noqa: E402
     Categories,
     SeededRandom,
@@ -22,7 +23,13 @@ from maskwell.designs import (  # noqa: E402
     Uniform,
     save_design,
 )
-from maskwell.errors import DataFileError, MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
+from maskwell.errors import (  # noqa: E402
+    DataFileError,
+    MissingValueError,
+    ParameterError,
+    UnknownCategoryError,
+    WrongTypeError,
+)
 from maskwell.verbs.randomize import randomize  # noqa: E402
 from maskwell.verbs.tally import tally  # noqa: E402
 
@@ -167,3 +174,67 @@ def test_a_file_needs_an_output_and_a_table_takes_none(file: str) -> None:
         randomize(file, {"sex": SEX})
     with pytest.raises(ParameterError, match="output is for files"):
         randomize(ROWS, {"sex": SEX}, "out.csv")
+
+
+# ---- draws kept by a key
+
+KEY = mw.KeyedRandom.of(bytes(range(32)), "kept")
+PEOPLE = {"id": [f"p{i}" for i in range(60)], "a": ["yes", "no", "no"] * 20, "b": ["no", "yes"] * 30}
+
+
+def kept(data: Any, designs: Any, **options: Any) -> Any:
+    return mw.randomize(data, designs, key=KEY, person="id", **options)
+
+
+def test_kept_draws_follow_the_person_the_value_and_the_design() -> None:
+    coin = mw.make_design("warner", p="0.7")
+    first = kept(PEOPLE, {"a": coin, "b": coin})
+    backwards = {name: column[::-1] for name, column in PEOPLE.items()}
+    assert [column[::-1] for column in kept(backwards, {"a": coin, "b": coin}).values()] == [*first.values()]
+    assert kept({"id": PEOPLE["id"], "a": PEOPLE["a"]}, {"a": coin})["a"] == first["a"], "whatever else is there"
+    some = kept({"id": PEOPLE["id"][5:9], "a": PEOPLE["a"][5:9]}, {"a": coin})["a"]
+    assert some == first["a"][5:9], "whoever else is there"
+    assert kept({"id": PEOPLE["id"], "b": PEOPLE["a"]}, {"b": coin})["b"] != first["a"], "another column"
+    others = {**PEOPLE, "id": [f"q{i}" for i in range(60)]}
+    assert kept(others, {"a": coin})["a"] != first["a"], "other people"
+    assert kept(PEOPLE, {"a": mw.make_design("warner", p="0.71")})["a"] != first["a"], "another design"
+    lost = {**PEOPLE, "a": [None, *PEOPLE["a"][1:]]}
+    assert kept(lost, {"a": coin}, missing="drop")["a"] == first["a"][1:], "rows that are left out"
+
+
+def test_kept_draws_are_those_of_the_keyed_sampler() -> None:
+    """Of one column, of a product, and of every item of a basket."""
+    from maskwell.designs import KeyedSampler
+
+    coin = mw.make_design("warner", p="0.7")
+    codes = [coin.inputs.encode(PEOPLE[name]).codes for name in "ab"]
+    product = Kronecker.of([coin, coin])
+    joint = KeyedSampler(product, KEY, '["a", "b"]').sample(codes[0] * 2 + codes[1], PEOPLE["id"]).data
+    drawn = kept(PEOPLE, {"a,b": product})
+    assert [coin.outputs.encode(drawn[name]).codes.tolist() for name in "ab"] == [[*(joint // 2)], [*(joint % 2)]]
+    bits = mw.make_design("bits", items=["bread", "milk"], p="0.8")
+    baskets = {"id": PEOPLE["id"], "items": [["bread"], ["milk"], []] * 20}
+    texts = kept(baskets, {"items": bits}, sets="texts")["items"]
+    for place, item in enumerate(["bread", "milk"]):
+        leaf = bits.leaves[place]
+        truth = leaf.inputs.encode([int(item in basket) for basket in baskets["items"]]).codes
+        reports = KeyedSampler(leaf, KEY, f'["items", "{item}"]').sample(truth, PEOPLE["id"]).data
+        assert [int(text[place]) for text in texts] == leaf.outputs.decode(reports).tolist()
+
+
+def test_persons_that_are_none_are_refused(tmp_path) -> None:
+    coin = {"a": mw.make_design("warner", p="0.7")}
+    for options, message in (
+        ({"key": KEY}, "key without person"),
+        ({"person": "id"}, "person without key"),
+        ({"key": KEY, "person": "a"}, "'a' is randomized and tells whose row it is"),
+        ({"key": KEY, "person": "id", "random": mw.SeededRandom(1)}, "draws come from one of them"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            mw.randomize(PEOPLE, coin, **options)
+    with pytest.raises(WrongTypeError, match="the value in data row 2 names no person"):
+        kept({"id": ["p", ""], "a": ["yes", "no"]}, coin)
+    with pytest.raises(MissingValueError, match="1 value is missing, in data row 2"):
+        kept({"id": ["p", None], "a": ["yes", "no"]}, coin)
+    with pytest.raises(ParameterError, match="'region' names no persons: 1 different values in 200 rows"):
+        mw.randomize({"region": ["north"] * 200, "a": ["yes"] * 200}, coin, key=KEY, person="region")

@@ -1,0 +1,81 @@
+"""What can be told of Spark without it: what is missing, what is refused, and that it is not imported."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import maskwell as mw
+from maskwell.engines import spark_session
+from maskwell.engines.spark_frames import PartitionRows
+from maskwell.errors import DataFileError, MissingExtraError, ParameterError, WrongTypeError
+
+PLAN = {"release": {"demonstration": True}, "protect": [{"variables": ["answer"], "method": "method1", "theta": "1/2"}]}
+DESIGN = mw.make_design("warner", p="0.8")
+
+
+class Frame:
+    """Looks like a table of Spark."""
+
+    __module__ = "pyspark.sql.classic.dataframe"
+    columns = ("id", "answer")
+
+    def mapInArrow(self) -> None:  # noqa: N802 (as Spark has it)
+        """Never called."""
+
+
+def test_without_pyspark_one_line_says_what_to_install(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(MissingExtraError, match="need PySpark, which is not installed") as told:
+        spark_session()
+    assert told.value.hint == "pip install 'maskwell[spark]'"
+
+
+def test_without_java_one_line_says_what_to_install(monkeypatch, tmp_path) -> None:
+    pyspark: Any = ModuleType("pyspark")
+    pyspark.sql = ModuleType("pyspark.sql")
+    pyspark.sql.SparkSession = None
+    monkeypatch.setitem(sys.modules, "pyspark", pyspark)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", pyspark.sql)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(MissingExtraError, match="runs on Java, which is not on the path") as told:
+        spark_session()
+    assert "install Java 17" in told.value.hint and len(told.value.hint) <= 100
+
+
+@pytest.mark.parametrize("strange", [{"master": 2}, {"settings": "fast"}, {"settings": {"spark.ui.enabled": False}}])
+def test_strange_arguments_start_nothing(strange: dict[str, Any]) -> None:
+    with pytest.raises(WrongTypeError, match=f"{next(iter(strange))} must be"):
+        spark_session(**strange)
+
+
+def test_what_is_not_done_on_spark_is_refused_before_anything_is_computed(tmp_path) -> None:
+    before = "pyspark" in sys.modules
+    calls = [
+        lambda frame: mw.regress(frame, "answer ~ 1", {"answer": DESIGN}),
+        lambda frame: mw.publish(frame, PLAN),
+        lambda frame: mw.publish(frame, PLAN, tmp_path / "release"),
+        lambda frame: mw.randomize(frame, {"answer": DESIGN}),
+        lambda frame: mw.randomize(frame, {"answer": DESIGN}, random=mw.SeededRandom(1)),
+    ]
+    for call in calls:
+        with pytest.raises(ParameterError, match="Spark") as told:
+            call(Frame())
+        assert all(len(line) <= 106 for line in str(told.value).splitlines())
+    assert ("pyspark" in sys.modules) == before
+
+
+def test_the_rows_of_a_partition_have_one_schema() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    expected = arrow.schema([arrow.field("n", arrow.int64(), metadata={"maskwell": "{}"})])
+    pieces = [arrow.RecordBatch.from_pydict({"n": column}) for column in ([1, 2], [3], ["four"])]
+    rows = PartitionRows(iter(pieces[:2]), expected)
+    assert rows.schema.field("n").metadata == {b"maskwell": b"{}"}
+    assert [batch.to_pydict() for batch in rows.batches([0])] == [{"n": [1, 2]}, {"n": [3]}]
+    with pytest.raises(DataFileError, match="some rows have columns of other types"):
+        [*PartitionRows(iter(pieces), expected).batches()]
+    assert PartitionRows(iter([]), expected).empty
