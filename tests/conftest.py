@@ -13,11 +13,20 @@ settings.register_profile("house", deadline=None, derandomize=True, max_examples
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("house")
 
-LONGEST = ("test_documents.py", "test_collection_", "test_device_sheets.py", "test_wrong_arguments.py")
+LONGEST = (
+    "test_every_engine.py",
+    "test_documents.py",
+    "test_collection_",
+    "test_device_sheets.py",
+    "test_wrong_arguments.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests first, with those that wait for a browser, so that no process is left with them at the end."""
+    """The longest tests first, with those that wait for a browser, so that no process is left with them at the end.
+
+    So those of Spark, which share a cluster, also run in one process: others take over tests from the end only.
+    """
     items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
 
 
