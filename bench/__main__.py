@@ -21,6 +21,7 @@ from bench import (
     release_risk,
     report_columns,
     sampling,
+    spark,
     speed,
     tables,
 )
@@ -43,6 +44,7 @@ SECTIONS = {
     "Risk of a release": release_risk,
     "Optimal matrices": release_matrices,
     "Collecting (two cores)": collection,
+    "Spark (two cores)": spark,
 }
 
 
