@@ -392,7 +392,7 @@ def _written_once(frame: Any, output: str, inputs: Sequence[str], *, force: bool
             folder.clear(quietly=True)
             raise
         folder.finish()
-        return session.read.parquet(output)
+        return session.read.schema(frame.schema).parquet(output)  # known, so that no job looks for it
 
 
 class _Folder:
