@@ -252,8 +252,8 @@ def test_the_lock_holds_every_dependency_with_hashes(root: Path) -> None:
         for line in [*project["dependencies"], *extras, *tools]
         if (name := re.split(r"[><=~!\s#;\[]", line.strip(), maxsplit=1)[0].replace("_", "-"))
     }
-    lock = (root / "requirements/dev.txt").read_text(encoding="utf-8")
-    pinned = dict(re.findall(r"^([a-z0-9-]+)==\S+ \\\n    (--hash=sha256:)", lock, re.MULTILINE))
+    lock = "".join((root / "requirements" / name).read_text(encoding="utf-8") for name in ("dev.txt", "spark.txt"))
+    pinned = dict(re.findall(r"^([a-z0-9-]+)==\S+ (?:\\\n    )?(--hash=sha256:)", lock, re.MULTILINE))
     assert sorted(wanted - pinned.keys()) == []
     assert len(pinned) == len(re.findall(r"^\S+==", lock, re.MULTILINE)), "a pin without hashes"
 
