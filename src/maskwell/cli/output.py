@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -158,26 +159,47 @@ def fitted(text: str, words: Iterable[str], width: int) -> str:
     return text
 
 
+LOG_SECONDS = 10.0
+"""How often a log hears how far the work is."""
+
+
 class Progress:
-    """Rows so far, on stderr, only on a terminal and only when the work takes longer than a second."""
+    """Rows so far, on stderr: on a terminal in one line that changes, elsewhere, as in a log, a line every ten seconds.
+
+    Nothing is said of work that takes less than a second on a terminal, or less than ten in a log. The lines of a log
+    come from a thread, so that they also come while nothing is read, as when matrices are worked out.
+    """
 
     def __init__(self) -> None:
-        self._shown = sys.stderr is not None and sys.stderr.isatty()
+        self._there = sys.stderr is not None
+        self._terminal = self._there and sys.stderr.isatty()
         self._start = self._last = time.monotonic()
         self._printed = False
+        self._state = self._logged = ""
+        self._ended = threading.Event()
 
     def __call__(self, rows: int, share: float | None) -> None:
         """Say how far it is."""
+        percent = "" if share is None else f"  {Printed(100 * share):3.0f} %"
+        self._state = f"{rows:,} rows{percent}"
         now = time.monotonic()
-        if not self._shown or now - self._start < 1 or now - self._last < 0.2:
+        if not self._terminal or now - self._start < 1 or now - self._last < 0.2:
             return
         self._last, self._printed = now, True
-        percent = "" if share is None else f"  {Printed(100 * share):3.0f} %"
-        _write(f"\r  {rows:,} rows{percent}", err=True, end="")
+        _write(f"\r  {self._state}", err=True, end="")
 
     def __enter__(self) -> Progress:
+        if self._there and not self._terminal:
+            threading.Thread(target=self._log, name="maskwell-progress", daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._ended.set()
         if self._printed:
             _write("\r" + " " * 40 + "\r", err=True, end="")
+
+    def _log(self) -> None:
+        while not self._ended.wait(LOG_SECONDS):
+            state, before, self._logged = self._state, self._logged, self._state
+            parts = [state, "working" if state == before else ""]
+            _write(f"  {', '.join(filter(None, parts))}  ({Printed(time.monotonic() - self._start):.0f} s)", err=True)

@@ -31,7 +31,7 @@ from maskwell.core.arguments import (
     list_of,
     numbers_of_rows,
 )
-from maskwell.core.groups import Factor, Groups
+from maskwell.core.groups import LARGEST_KEY, Factor, Groups, number_cells, possible_cells, renumber
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import listed
 from maskwell.errors import (
@@ -152,19 +152,21 @@ class CellTable:
         places = [self.place(name) for name in list_of(str, columns, "columns")]
         if not places:
             raise ParameterError("no columns", hint="name at least one column of the table")
-        codes = self.codes[:, places]
-        order = np.lexsort(codes.T[::-1])
-        codes = codes[order]
-        first = np.concatenate([[True], (codes[1:] != codes[:-1]).any(axis=1)])[: len(codes)]
-        starts = np.flatnonzero(first)
+        if tuple(columns) == self.columns:
+            return self
+        sizes = [self.sizes[place] for place in places]
+        (cell,), distinct = renumber(*_keys(sizes, self.codes, places))
+        codes = np.zeros((distinct, len(places)), dtype=self.codes.dtype)
+        codes[cell] = self.codes[:, places]
 
-        def summed(values: Array) -> Array:
-            return np.add.reduceat(values[order], starts) if len(starts) else values[:0]
+        def summed(values: Array | None) -> Any:
+            if values is None:
+                return None
+            return np.bincount(cell, values, minlength=distinct).astype(values.dtype, copy=False)
 
-        weights = None if self.weights is None else summed(self.weights)
-        squares = None if self.squares is None else summed(self.squares)
         levels = tuple(self.levels[i] for i in places)
-        return CellTable(tuple(columns), levels, codes[starts], summed(self.counts), weights, squares)
+        sums = (summed(values) for values in (self.counts, self.weights, self.squares))
+        return CellTable(tuple(columns), levels, codes, *sums)
 
     def place(self, column: str) -> int:
         """The position of a column."""
@@ -195,6 +197,12 @@ class CellTable:
     def mass(self) -> Real:
         """Weights where there are any, else counts, as floats: what a release keeps on average."""
         return np.asarray(self.counts if self.weights is None else self.weights, dtype=np.float64)
+
+
+def _keys(sizes: Sequence[int], codes: Array, places: Sequence[int]) -> tuple[int, Array]:
+    """How many numbers there may be, and one for each cell that rises with the combination of some of its columns."""
+    (keys,) = number_cells(sizes, codes[:, places])
+    return min(possible_cells(sizes), LARGEST_KEY), keys
 
 
 def _recoded(codes: Array, levels: Sequence[Hashable], places: Mapping[Hashable, int]) -> Array:

@@ -52,6 +52,9 @@ MOST_LISTED = 20_000
 
 KEPT_PIECES = 1 << 21
 
+MOST_OPTIONAL = 1 << 20
+"""Cells of a table up to which it is counted where smaller ones can take its place."""
+
 
 def count_tables(
     path: str | MemoryTable,
@@ -60,6 +63,7 @@ def count_tables(
     weights: str | None = None,
     beside: DependenceCounter | None = None,
     declared: bool = True,
+    instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] | None = None,
     progress: Progress | None = None,
 ) -> list[CellTable]:
     """Count the cells of several tables.
@@ -76,6 +80,8 @@ def count_tables(
         What follows other columns through the same rows, if anything.
     declared
         Whether codes that an SPSS file declares missing count as missing values; else they are labels like others.
+    instead
+        Tables that are given up where they have very many cells, each with those that are counted in its place.
     progress
         Told how far it is.
     """
@@ -89,7 +95,7 @@ def count_tables(
     if not tables or not all(tables):
         what = "a table has no columns" if tables else "no tables"
         raise InputError(what, hint='give the columns of each table, for instance [["sex", "region"]]')
-    options: dict[str, Any] = {"weights": weights, "beside": beside, "declared": declared}
+    options: dict[str, Any] = {"weights": weights, "beside": beside, "declared": declared, "instead": instead}
     if isinstance(path, MemoryTable):
         parts = path.in_parts(_CountingCells(tables, str(path), options), progress)
         return [CellTable.total(one) for one in zip(*(part.tables for part in parts), strict=True)]
@@ -134,6 +140,7 @@ def count_rows(
     weights: str | None = None,
     beside: DependenceCounter | None = None,
     declared: bool = True,
+    instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] | None = None,
     most: int | None = None,
     progress: Progress | None = None,
     first_row: int | None = None,
@@ -146,7 +153,7 @@ def count_rows(
     coders = coders_of(source, _names_in(tables), declared=declared)
     for coder in coders.values():
         coder.most = most
-    counter = _TableCounter(source, name, tables, coders, weights, beside)
+    counter = _TableCounter(source, name, tables, coders, weights, beside, instead or {})
     rows = RowPass(source, name, only=counter.only, progress=progress, first_row=first_row)
     for batch in rows:
         counter.add(batch, rows.before)
@@ -238,6 +245,7 @@ class _TableCounter:
         coders: Mapping[str, LevelCoder],
         weights: str | None,
         beside: DependenceCounter | None,
+        instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]],
     ) -> None:
         followed = () if beside is None else beside.names
         positions = {name: find_column(source.schema, name, path, ANY) for name in followed}
@@ -246,7 +254,8 @@ class _TableCounter:
             positions[weights] = find_column(source.schema, weights, path)
         self.only = sorted(set(positions.values()))
         self._places = {name: self.only.index(position) for name, position in positions.items()}
-        self._tables, self._coders, self._weights, self._beside = tables, coders, weights, beside
+        self._tables = [tuple(table) for table in tables]
+        self._coders, self._weights, self._beside, self._instead = coders, weights, beside, instead
         self._counters: list[CellCounter] | None = None
 
     def add(self, batch: Any, row: int) -> None:
@@ -267,15 +276,25 @@ class _TableCounter:
             joined, weighted = merged(self._tables, sizes), self._weights is not None
             self._counters = [CellCounter([self._coders[name] for name in table], weighted) for table in joined]
         else:
+            self._give_up([counter for counter in self._counters if counter.listed > MOST_OPTIONAL])
             self._counters = [part for counter in self._counters for part in self._parts(counter, sizes)]
         return self._counters
+
+    def _give_up(self, large: Sequence[CellCounter]) -> None:
+        """Take smaller tables in place of those that have too many cells and can be done without."""
+        for counter in large:
+            for table in [one for one in self._instead if one in self._tables and {*one} <= {*counter.columns}]:
+                others = [one for one in self._tables if one != table]
+                self._tables = [*dict.fromkeys([*others, *self._instead[table]])]
 
     def _parts(self, counter: CellCounter, sizes: Mapping[str, int]) -> list[CellCounter]:
         """A counter, or several where later rows have shown too many labels to count its tables together."""
         if math.prod(sizes[name] + 1 for name in counter.columns) <= MERGED_CELLS:
             return [counter]
-        apart = merged([table for table in self._tables if {*table} <= {*counter.columns}], sizes)
-        return [counter] if len(apart) == 1 else [counter.part(table) for table in apart]
+        inside = [table for table in self._tables if {*table} <= {*counter.columns}]
+        apart = merged(inside, sizes)
+        alone = len(apart) == 1 and {*apart[0]} == {*counter.columns}
+        return [counter] if alone else [counter.part(table) for table in apart]
 
     def tables(self) -> list[CellTable]:
         """All tables so far."""
@@ -317,6 +336,11 @@ class CellCounter:
     @property
     def _possible(self) -> int:
         return possible_cells(self._sizes)
+
+    @property
+    def listed(self) -> int:
+        """Cells that were known when they were last put together, where they are listed one by one; else 0."""
+        return len(self._pieces[0][0]) if self._pieces else 0
 
     def add(self, codes: dict[str, Array], rows: int, weights: Real | None) -> None:
         """Count the next rows, given as codes of all columns."""

@@ -405,8 +405,14 @@ def _ending(path: str) -> str:
 
 def released_tables(release: Release, done: RowsReleased) -> Tables:
     """The tables of the released file: counted where a column was randomized, else those of the true one."""
-    moved, needed = {*release.plan.randomized}, tables_of(release.plan)
-    return {c: part_of(c, done.tables) if moved & {*c} else release.tables[c] for c in needed}
+    moved = {*release.plan.randomized}
+    return {c: part_of(c, done.tables) if moved & {*c} else release.tables[c] for c in counted_tables(release)}
+
+
+def counted_tables(release: Release) -> list[Columns]:
+    """The tables of its plan that were counted, or those in their place."""
+    possible = {*tables_of(release.plan), *(one for pairs in _instead(release.plan).values() for one in pairs)}
+    return [columns for columns in release.tables if columns in possible]
 
 
 def judged(release: Release) -> Release:
@@ -435,7 +441,8 @@ def _risk(release: Release) -> RiskReport | None:
 
 
 def _utility(release: Release) -> UtilityReport:
-    compared = compared_tables(release.plan)
+    asked = {*compared_tables(release.plan), *(one for pairs in _instead(release.plan).values() for one in pairs)}
+    compared = [columns for columns in release.tables if columns in asked]
     before = [release.tables[table] for table in compared]
     after = None if release.released_tables is None else [release.released_tables[table] for table in compared]
     changed = {name: count / release.rows for name, count in release.changed.items()}
@@ -459,8 +466,12 @@ def tables_of(plan: ReleasePlan) -> list[Columns]:
 
     They are for its matrices, its risk and its utility.
     """
-    risk = [risk_columns(plan)] if plan.keys else []
-    return [*dict.fromkeys([*wanted_tables(plan), *_met_tables(plan), *risk, *compared_tables(plan)])]
+    return [*dict.fromkeys([*_required(plan), *compared_tables(plan)])]
+
+
+def _required(plan: ReleasePlan) -> list[Columns]:
+    """Tables without which there are no matrices and no risk."""
+    return [*wanted_tables(plan), *_met_tables(plan), *([risk_columns(plan)] if plan.keys else [])]
 
 
 def _met_tables(plan: ReleasePlan) -> list[Columns]:
@@ -479,11 +490,27 @@ def compared_tables(plan: ReleasePlan) -> list[Columns]:
 
     A pair comes with the columns that tell how it is randomized, so that its association can be foretold.
     """
-    moved = {*plan.randomized}
+    names = _compared_columns(plan)
+    return [*dict.fromkeys([*((name,) for name in names), *(closure(plan, pair) for pair in _pairs(plan, names))])]
+
+
+def _compared_columns(plan: ReleasePlan) -> list[str]:
     names = [*dict.fromkeys([*plan.keys, *plan.randomized, *plan.sensitive])]
-    names += [name for p in plan.protections for name in p.within if name not in names]
-    pairs = [pair for pair in combinations(names, 2) if moved & {*pair}][:MOST_PAIRS]
-    return [*dict.fromkeys([*((name,) for name in names), *(closure(plan, pair) for pair in pairs)])]
+    return names + [name for name in dict.fromkeys(n for p in plan.protections for n in p.within) if name not in names]
+
+
+def _pairs(plan: ReleasePlan, names: Sequence[str]) -> Sequence[Columns]:
+    moved = {*plan.randomized}
+    return [pair for pair in combinations(names, 2) if moved & {*pair}][:MOST_PAIRS]
+
+
+def _instead(plan: ReleasePlan) -> dict[Columns, list[Columns]]:
+    """Tables that only foretell associations, each with the pairs that are compared where it has too many cells."""
+    needed, instead = {*_required(plan)}, dict[Columns, list[Columns]]()
+    for pair in _pairs(plan, _compared_columns(plan)):
+        if (table := closure(plan, pair)) not in needed and len(table) > len(pair):
+            instead.setdefault(table, []).append(pair)
+    return instead
 
 
 def risk_columns(plan: ReleasePlan) -> Columns:
@@ -531,8 +558,16 @@ def count_records(
 ) -> Tables:
     """Count the records of a file or of a table as a plan counts them, in one pass."""
     declared = plan.missing != "category"
-    counted = count_tables(records, tables, weights=plan.weights, beside=beside, declared=declared, progress=progress)
-    return dict(zip(tables, counted, strict=True))
+    counted = count_tables(
+        records,
+        tables,
+        weights=plan.weights,
+        beside=beside,
+        declared=declared,
+        instead=_instead(plan),
+        progress=progress,
+    )
+    return {table.columns: table for table in counted}
 
 
 def count_external(plan: ReleasePlan) -> dict[str, CellTable]:

@@ -40,9 +40,9 @@ from maskwell.release.assessment import (
     Release,
     ReleasedColumn,
     assess,
+    counted_tables,
     judged,
     released_tables,
-    tables_of,
 )
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict, stages_of
@@ -371,7 +371,7 @@ class _Swapped:
 def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
     """The stages of a release with where their draws come from, ready for the rows."""
     plan = release.plan
-    tables = [table for table in tables_of(plan) if set(table) & set(plan.randomized)]
+    tables = [table for table in counted_tables(release) if set(table) & set(plan.randomized)]
     needed = {name for stage in release.stages for name in (*stage.columns, *stage.moved)}
     needed |= {name for table in tables for name in table}
     levels = {name: _all_levels(release, name) for name in sorted(needed)}

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwell.core import labels as rules
-from maskwell.core.arguments import Real
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.documents import json_form, version_text
 from maskwell.core.phrases import in_json
@@ -165,6 +166,10 @@ def public_receipt(release: Release) -> dict[str, Any]:
 
 def internal_receipt(release: Release) -> dict[str, Any]:
     """Everything: the plan, every matrix, the counts they came from, risk and utility. Never to be published."""
+    return _internal(release, stage_to_dict)
+
+
+def _internal(release: Release, stage_form: Callable[[Stage], dict[str, Any]]) -> dict[str, Any]:
     return {
         **_head(release, "internal"),
         "source": release.source_name,
@@ -177,7 +182,7 @@ def internal_receipt(release: Release) -> dict[str, Any]:
         },
         "missing_values": dict(release.missing),
         "changed": dict(release.changed),
-        "groups": [_internal_group(release, stage) for stage in release.stages],
+        "groups": [_internal_group(release, stage, stage_form(stage)) for stage in release.stages],
         "risk": release.risk_dict(),
         "side_channels": [one.to_dict() for one in release.side_channels],
         "utility": None if release.utility is None else release.utility.to_dict(),
@@ -199,6 +204,49 @@ def draws_told(release: Release) -> list[dict[str, Any]]:
         }
         for stage, parities in stage_parities
     ]
+
+
+def internal_text(release: Release) -> Iterator[str]:
+    """The text of the internal receipt, piece by piece: its matrices may have millions of entries."""
+    marks = _Marks()
+    whole = dumps(_internal(release, lambda stage: _stage_content(stage, marks.list, marks.design)))
+    for mark, pieces in marks.texts.items():
+        before, _, whole = whole.partition(json.dumps(mark))
+        yield before
+        yield from map(in_json, pieces)
+    yield whole
+
+
+class _Marks:
+    """Marks that stand in a document for long parts, in their order, and the texts of these in pieces."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, Iterable[str]] = {}
+
+    def list(self, values: Sequence[Any], form: Callable[[Any], Any]) -> str:
+        """A mark for a list of values."""
+        return self._mark(_list_text(values, form))
+
+    def design(self, design: CodedDesign) -> Any:
+        """A mark for a design that is long."""
+        design = numbered(design)
+        return self._mark(design.text_in_pieces()) if isinstance(design, Sparse) else design.to_dict()
+
+    def _mark(self, pieces: Iterable[str]) -> str:
+        mark = f"long part {token_hex(16)}"
+        self.texts[mark] = pieces
+        return mark
+
+
+STRETCH = 1 << 14
+
+
+def _list_text(values: Sequence[Any], form: Callable[[Any], Any]) -> Iterator[str]:
+    yield "["
+    for first in range(0, len(values), STRETCH):
+        part = json.dumps(form(values[first : first + STRETCH]), ensure_ascii=False, allow_nan=False)
+        yield ", " * (first > 0) + part[1:-1]
+    yield "]"
 
 
 def dumps(receipt: Mapping[str, Any]) -> str:
@@ -259,14 +307,14 @@ def _public_matrix(stage: Stage) -> dict[str, Any]:
     return {"states": labels_json(stage.states), "outputs": labels_json(stage.outputs), "design": design}
 
 
-def _internal_group(release: Release, stage: Stage) -> dict[str, Any]:
+def _internal_group(release: Release, stage: Stage, content: dict[str, Any]) -> dict[str, Any]:
     return {
         **_about(release, stage),
         "matrix": INCLUDED if release.plan.publishes(stage) else WITHHELD,
         "changed_exactly": stage.expected_changed(),
         "clearance": release.plan.protection_of(stage).clearance,
         "fingerprint": _fingerprint(stage),
-        "stage": stage_to_dict(stage),
+        "stage": content,
     }
 
 
@@ -340,22 +388,33 @@ def stage_to_dict(stage: Stage) -> dict[str, Any]:
     >>> stage_from_dict(stage_to_dict(stage)).counts.tolist()   # what went in comes back
     [30, 10]
     """
+    return _stage_content(stage, lambda values, form: form(values), lambda design: numbered(design).to_dict())
+
+
+def _stage_content(
+    stage: Stage, listed: Callable[[Any, Callable[[Any], Any]], Any], matrix: Callable[[CodedDesign], Any]
+) -> dict[str, Any]:
+    """What is told of a stage, with lists and matrices in the form that is asked for."""
+
+    def numbers(values: Array | None, kind: type) -> Any:
+        return None if values is None else listed(np.asarray(values, dtype=kind), np.ndarray.tolist)
+
     return {
         "variables": list(stage.variables),
         "within": list(stage.within),
         "linked": {name: _pairs(table) for name, table in stage.linked.items()},
-        "states": labels_json(stage.states),
-        "outputs": labels_json(stage.outputs),
-        "design": numbered(stage.design).to_dict(),
-        "counts": stage.counts.tolist(),
-        "weights": _numbers(stage.weights),
-        "squares": _numbers(stage.squares),
-        "cells": stage.cells.tolist(),
+        "states": listed(stage.states, labels_json),
+        "outputs": listed(stage.outputs, labels_json),
+        "design": matrix(stage.design),
+        "counts": numbers(stage.counts, np.int64),
+        "weights": numbers(stage.weights, np.float64),
+        "squares": numbers(stage.squares, np.float64),
+        "cells": numbers(stage.cells, np.int64),
         "method": stage.method,
         "invariance": stage.invariance,
         "derived": stage.derived,
         "notes": list(stage.notes),
-        **({} if stage.steps is None else {"steps": [numbered(step).to_dict() for step in stage.steps]}),
+        **({} if stage.steps is None else {"steps": [matrix(step) for step in stage.steps]}),
     }
 
 
@@ -382,10 +441,6 @@ def label_json(label: Hashable) -> Any:
 
 def _pairs(table: Mapping[State, Hashable]) -> list[list[Any]]:
     return [[[label_json(part) for part in key], label_json(label)] for key, label in table.items()]
-
-
-def _numbers(values: Real | None) -> list[float] | None:
-    return None if values is None else np.asarray(values, dtype=np.float64).tolist()
 
 
 def schema() -> dict[str, Any]:

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import Real
 from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 from maskwell.core.documents import json_form
 from maskwell.core.labels import texts
-from maskwell.core.phrases import Printed, in_json, in_markdown, shorten, start_of_line, visible
+from maskwell.core.phrases import in_json, in_markdown, shorten, start_of_line, visible
 from maskwell.engines.arrow_arrays import describe
 from maskwell.engines.column_codes import numbered_column
 from maskwell.engines.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
@@ -37,7 +38,7 @@ from maskwell.release.folder.receipt_contents import (
     advice_of,
     dumps,
     in_words,
-    internal_receipt,
+    internal_text,
     kept_of,
     numbered,
     public_receipt,
@@ -221,21 +222,30 @@ def write_risks(report: RiskReport, path: Path) -> None:
     """Write the combinations that occur in the original file, how many records have each, and the risks of these."""
     table, names = report.table, list(report.per_cell)
     header = [*table.columns, "records", *(f"{PREFIX}{name}" for name in names)]
-    values = zip(*(report.per_cell[name].tolist() for name in names), strict=True)
+    labels = [np.array(["" if one is None else texts(one)[-1] for one in level], object) for level in table.levels]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
-        for cell, count, risks in zip(table.labels(), table.counts.tolist(), values, strict=True):
-            writer.writerow([*("" if part is None else texts(part)[-1] for part in cell), count, *map(_number, risks)])
+        for first in range(0, len(table), WRITTEN_AT_ONCE):
+            rows = slice(first, first + WRITTEN_AT_ONCE)
+            cells = [level[table.codes[rows, place]] for place, level in enumerate(labels)]
+            chances = [_numbers(report.per_cell[name][rows]) for name in names]
+            writer.writerows(zip(*cells, table.counts[rows].tolist(), *chances, strict=True))
 
 
-def _number(value: float) -> str:
-    """Seven digits are plenty for a chance.
+WRITTEN_AT_ONCE = 1 << 14
+"""Cells whose texts are in memory at once."""
 
-    >>> _number(1 / 3), _number(1.0)
-    ('0.3333333', '1')
+_UP = 1e-12
+
+
+def _numbers(values: Real) -> list[str]:
+    """Seven digits are plenty for a chance; what lies half way is rounded up, whatever its last bits.
+
+    >>> _numbers(np.array([1 / 3, 1.0, 0.12345675]))
+    ['0.3333333', '1', '0.1234568']
     """
-    return f"{Printed(value):.7g}"
+    return [f"{value:.7g}" for value in (values * (1 + _UP)).tolist()]
 
 
 RECEIPT = "receipt.json"
@@ -270,7 +280,8 @@ def write_public(release: Release, folder: Path) -> list[Path]:
 def write_internal(release: Release, folder: Path) -> list[Path]:
     """Write what stays with the data holder; returns the files."""
     path = folder / RECEIPT
-    path.write_text(dumps(internal_receipt(release)), encoding="utf-8", newline="\n")
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(internal_text(release))
     if release.risk is None:
         return [path]
     write_risks(release.risk, folder / RISKS)

@@ -7,7 +7,7 @@ one on the left [Adeshiyan2011, Theorem 4.2]. Components multiply.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -16,7 +16,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.core.groups import LARGEST_KEY, number_cells, possible_cells, renumber
+from maskwell.core.groups import LARGEST_KEY, find_keys, number_cells, possible_cells, renumber
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.binomial_sums import (
@@ -119,32 +119,38 @@ def arrivals_of(
 
 def _with_released(table: CellTable, released: CellTable) -> CellTable:
     """The cells of a table, and without a record those of the key that occur only in the released file."""
-    known = {*table.project(released.columns).labels()}
-    new = [label for label in released.labels() if label not in known]
-    if not new:
+    levels, codes = _in_codes_of(table, released)
+    at = [table.place(name) for name in released.columns]
+    known, there = number_cells([len(levels[place]) for place in at], table.codes[:, at], codes)
+    new = np.flatnonzero(find_keys(np.unique(known), there) < 0)
+    if not len(new):
         return table
-    levels = [list(own) for own in table.levels]
-    codes = np.zeros((len(new), len(table.columns)), dtype=table.codes.dtype)
-    for at, name in enumerate(released.columns):
-        own = levels[table.place(name)]
-        places = {label: code for code, label in enumerate(own)}
-        codes[:, table.place(name)] = [places.setdefault(label[at], len(places)) for label in new]
-        own.extend([*places][len(own) :])
+    added = np.zeros((len(new), len(table.columns)), dtype=table.codes.dtype)
+    added[:, at] = codes[new]
     none = np.zeros(len(new), dtype=table.counts.dtype)
-    return CellTable(
-        table.columns, tuple(map(tuple, levels)), np.concatenate([table.codes, codes]), np.append(table.counts, none)
-    )
+    return CellTable(table.columns, levels, np.concatenate([table.codes, added]), np.append(table.counts, none))
+
+
+def _in_codes_of(table: CellTable, released: CellTable) -> tuple[tuple[tuple[Hashable, ...], ...], Array]:
+    """The labels of a table with those that only the released file has, and the cells of the latter in their codes."""
+    levels = list(table.levels)
+    codes = np.zeros(released.codes.shape, dtype=table.codes.dtype)
+    for column, name in enumerate(released.columns):
+        place = table.place(name)
+        places = {label: code for code, label in enumerate(levels[place])}
+        translated = [places.setdefault(label, len(places)) for label in released.levels[column]]
+        codes[:, column] = np.array(translated, dtype=codes.dtype)[released.codes[:, column]]
+        levels[place] = tuple(places)
+    return tuple(levels), codes
 
 
 def _seen(listed: SparseArrivals, table: CellTable, released: CellTable, cells: int) -> SparseArrivals:
     """The arrivals with the records that were released as each cell of the key; the cells after the first are empty."""
     at = [table.place(name) for name in released.columns]
-    rows = {
-        tuple(table.levels[c][code] for c, code in zip(at, codes, strict=True)): row
-        for codes, row in zip(table.codes[:, at].tolist(), listed.own.tolist(), strict=True)
-    }
+    _, codes = _in_codes_of(table, released)
+    known, there = number_cells([table.sizes[place] for place in at], table.codes[:, at], codes)
     seen = np.zeros(listed.rows, dtype=np.int64)
-    np.add.at(seen, [rows[label] for label in released.labels()], released.counts)
+    np.add.at(seen, listed.own[find_keys(known, there)], released.counts)
     return replace(listed, counts=listed.counts[:cells], own=listed.own[:cells], seen=seen)
 
 

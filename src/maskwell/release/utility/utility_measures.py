@@ -271,11 +271,7 @@ def inflation_of(stage: Stage, variable: str) -> Inflation | None:
 
 def _categories(stage: Stage, variable: str) -> tuple[Array, Array, list[Hashable]]:
     """The category of one variable in each true and in each released state, and the labels."""
-    place = stage.columns.index(variable)
-    places: dict[Hashable, int] = {}
-    true = np.array([places.setdefault(state[place], len(places)) for state in stage.states], dtype=np.int64)
-    released = np.array([places.setdefault(output[place], len(places)) for output in stage.outputs], dtype=np.int64)
-    return true, released, [*places]
+    return stage.state_codes[variable], stage.output_codes[variable], stage.levels[variable]
 
 
 def _released(stage: Stage, true: Array, released: Array, k: int, s: Real) -> tuple[Real, Real]:

@@ -16,7 +16,7 @@ from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.stages.stage import Stage, acting, needed_columns
-from maskwell.release.stages.table_flow import expected_table
+from maskwell.release.stages.table_flow import expected_table, is_kept
 from maskwell.release.utility.utility_measures import (
     WEAKENED,
     Association,
@@ -297,13 +297,16 @@ def _pair(
     released: Sequence[CellTable] | None,
     stages: Sequence[Stage],
 ) -> Association:
-    own = _covering(tables, pair)
-    whole = _covering(tables, needed_columns(stages, pair))
-    expected = None if whole is None else _association(expected_table(stages, whole, pair))
-    after = None if released is None else _covering(released, pair)
+    own, after = _covering(tables, pair), None if released is None else _covering(released, pair)
+    before = None if own is None else _association(own.project(pair))
+    if is_kept(stages, pair) and not any(stage.invariance == "weights" for stage in stages):
+        expected = before  # what is expected of the counts is the counts themselves
+    else:
+        whole = _covering(tables, needed_columns(stages, pair))
+        expected = None if whole is None else _association(expected_table(stages, whole, pair))
     return Association(
         pair,
-        None if own is None else _association(own.project(pair)),
+        before,
         expected,
         None if after is None else _association(after.project(pair)),
     )
@@ -391,8 +394,12 @@ def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns
     table = min(fits, key=len, default=None)
     if table is None:
         return None
-    if not acting(stages, columns):
+    moving = acting(stages, columns)
+    if not moving:
         return 0.0
+    if len(moving) == 1 and {*columns} <= {*moving[0].variables} and len(columns) in (1, len(moving[0].variables)):
+        share = moving[0].expected_changed(columns[0] if len(columns) == 1 else None)
+        return share * float(moving[0].counts.sum()) / table.n
     try:
         arrivals = arrivals_of(stages, table, columns)
     except TooLargeError:
