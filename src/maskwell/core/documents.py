@@ -294,10 +294,25 @@ def fingerprint_of_text(pieces: Iterable[str]) -> str:
     >>> fingerprint_of_text(['{"a":', '1}']) == fingerprint_of({"a": 1})
     True
     """
-    digest = hashlib.sha256()
+    running = RunningFingerprint()
     for piece in pieces:
-        digest.update(piece.encode("ascii"))
-    return "sha256:" + digest.hexdigest()
+        running.add(piece)
+    return running.text()
+
+
+class RunningFingerprint:
+    """The same for a text that somebody else reads or writes on the way."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def add(self, piece: str) -> None:
+        """The next piece of the text."""
+        self._digest.update(piece.encode("ascii"))
+
+    def text(self) -> str:
+        """The fingerprint of all pieces."""
+        return "sha256:" + self._digest.hexdigest()
 
 
 def joint_fingerprint(names: Sequence[str]) -> str:

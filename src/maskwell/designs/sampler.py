@@ -45,7 +45,7 @@ class Sampler:
             raise ParameterError(f"threads = {threads}", hint="give 1 or more", threads=threads)
         self.design = design
         self.private = random.private
-        self._threads = _processors() if threads is None else threads
+        self._threads = processors() if threads is None else threads
         self._stream = random.stream()
         self._row = 0
         self._lock = threading.Lock()
@@ -216,7 +216,7 @@ def _refills(expected: float) -> int:
     return min(SPILL_BLOCKS, 4 + math.ceil(2 * expected / 4))
 
 
-def _processors() -> int:
+def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, as_list, as_whole_numbers, check_kind, list_of
 from maskwell.core.categories import Categories
-from maskwell.core.documents import canonical_text, fingerprint_of_text, json_form
+from maskwell.core.documents import RunningFingerprint, canonical_text, fingerprint_of_text, json_form
 from maskwell.core.exact import all_from_digits, all_to_digits, to_digits
 from maskwell.designs.column_arrays import narrowed, read_columns, read_mappings
 from maskwell.designs.dense import check_label_counts
@@ -154,11 +154,12 @@ class Sparse(ByColumns):
 
     def text_in_pieces(self) -> Iterator[str]:
         """The text of :meth:`to_dict` as JSON, a stretch of the entries at a time."""
-        last = ""
+        last, name = "", RunningFingerprint()
         for piece in self._identity_text():
             yield last
+            name.add(piece)
             last = piece
-        more = {"provenance": dict(self.provenance), "fingerprint": self.fingerprint}
+        more = {"provenance": dict(self.provenance), "fingerprint": name.text()}
         yield f"{last[:-1]},{canonical_text(json_form(more))[1:]}"
 
     def _listed_text(self, name: str) -> Iterator[str]:

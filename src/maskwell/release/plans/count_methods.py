@@ -24,6 +24,7 @@ from maskwell.release.matrices.closed_forms import (
 from maskwell.release.matrices.match_caps import lower_until, method1_for_match
 from maskwell.release.matrices.matrix_algebra import places_by_cell
 from maskwell.release.matrices.matrix_patterns import BlockThetas, blocks_for_xi, blocks_of_cells, thetas_for_blocks
+from maskwell.release.matrices.mixing import rates_for_match
 from maskwell.release.matrices.optimal_flows import optimal_matrix
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.given_methods import (
@@ -195,6 +196,30 @@ def _alike(mean: Array) -> Array:
     return group
 
 
+@dataclass(frozen=True, kw_only=True)
+class Mixing(CountMethod):
+    """Records of small cells leave them, each size at its own rate, and are dealt again among all that left."""
+
+    name: ClassVar[str] = "mixing"
+    summary: ClassVar[str] = (
+        "records of cells smaller than 1/match leave them and are dealt again among all that left; larger cells stay"
+    )
+    bounds: ClassVar[tuple[str, ...]] = ("match",)
+    match: ClassVar[bool] = True
+    needs_match: ClassVar[bool] = True
+    by_counts: ClassVar[bool] = True
+    at_once: ClassVar[bool] = True
+
+    block_size: int | None = option(read.whole)
+
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """Blocks of small cells, whose rates follow from the bound."""
+        cells = states.cells.tolist()
+        rates = rates_for_match(states.codes, states.counts, states.match, within=cells, size=self.block_size)
+        rates.check_reached(states.counts, cells, states.where)
+        return rates.design(states.counts)
+
+
 # ---- linear programs
 
 
@@ -269,7 +294,9 @@ def _check_program_size(states: OpenStates) -> None:
 
 # ---- exchanges
 
-COUNT_METHODS: tuple[type[CountMethod], ...] = (Method1, Method2, Sequential, InverseFrequency, Optimal, Lowered)
+COUNT_METHODS: tuple[type[CountMethod], ...] = (
+    *(Method1, Method2, Sequential, InverseFrequency, Mixing, Optimal, Lowered),
+)
 BASES = {method.name: method for method in COUNT_METHODS}
 """Methods whose flows a swap can carry out."""
 

@@ -337,11 +337,12 @@ class SparseArrivals:
 
     def summands(self, rows: Array) -> BinomialSums:
         """The terms of some rows."""
+        first, last = np.searchsorted(self.row, [rows.min(initial=0), rows.max(initial=-1) + 1])
         place = np.full(self.rows, -1)
         place[rows] = np.arange(len(rows))
-        used = place[self.row] >= 0
-        n = self.counts[self.cell[used]]
-        return sums_of_terms(place[self.row[used]], n, self.p[used], len(rows))
+        at = place[self.row[first:last]]
+        used = first + np.flatnonzero(at >= 0)
+        return sums_of_terms(at[at >= 0], self.counts[self.cell[used]], self.p[used], len(rows))
 
     def terms(self, row: int) -> tuple[Array, Real]:
         """Records and probabilities of one row."""

@@ -23,8 +23,8 @@ Source: derived; the window and the two real arrays of [Adeshiyan2011, section 4
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -50,7 +50,7 @@ _FADED = 20.8  # -log(1e-18) / 2: beyond, the characteristic function is nothing
 
 _NEARLY_ALL = 0.9
 
-_WORK = 1 << 22
+_WORK = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +84,17 @@ class BinomialSums:
     log_none: Real
     odds: Real
     highest: Real
+
+    def ends(self) -> BinomialSums:
+        """What is known of the least and the most arrivals, and of none and one, without what costs more memory."""
+        nothing = np.zeros((len(self.shift), 0))
+        none, chance = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return replace(self, ups=nothing, downs=nothing, row=none, n=none, p=chance)
+
+    @classmethod
+    def joined(cls, parts: Sequence[BinomialSums]) -> BinomialSums:
+        """The rows of several ones of which only the ends are known, one below the other."""
+        return cls(**{one.name: np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)})
 
     @property
     def mean(self) -> Real:

@@ -7,6 +7,7 @@ sampling weights, where the file is a sample and a target may or may not be in i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +15,21 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Flag, Real, as_list, as_whole_numbers, check_counts, check_kind, check_level
 from maskwell.designs.dense import design_of
+from maskwell.designs.sampler import processors
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals
 from maskwell.release.risk.binomial_sums import BinomialSums, highest_of, row_sums
-from maskwell.release.risk.match_chances import strict_bound, strict_risks, strict_when_highest, target_risks
+from maskwell.release.risk.match_chances import (
+    TargetRisks,
+    strict_bound,
+    strict_risks,
+    strict_when_highest,
+    target_risks,
+)
 from maskwell.release.stages.stage import Stage, acting
+
+STRETCH = 1 << 15
+"""Released cells whose distributions are in memory at once, on each processor."""
 
 SEARCHED = 2000
 """Cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`."""
@@ -105,9 +116,9 @@ def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, ever
     check_level(level)
     asked = _asked(arrivals.counts, cells)
     rows, place = np.unique(arrivals.own[asked], return_inverse=True)
-    terms, p = arrivals.summands(rows), arrivals.kept[asked]
+    p = arrivals.kept[asked]
     alike = row_sums(arrivals.own, arrivals.counts, int(arrivals.own.max()) + 1)[arrivals.own[asked]]
-    risks = target_risks(terms, place, p, level=level)
+    risks, terms = _in_stretches(arrivals, rows, place, p, level)
     strict = _strict(arrivals, terms, rows, place, p, arrivals.counts[asked], risks.in_range)
     return CellRisks(
         cells=asked,
@@ -123,6 +134,25 @@ def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, ever
         p_unique=terms.chance_of_one[place],
         true_unique=_true_unique(terms, place, p, alike),
     )
+
+
+def _in_stretches(
+    arrivals: Arrivals, rows: Array, place: Array, p: Real, level: float
+) -> tuple[TargetRisks, BinomialSums]:
+    """Risks of targets in some rows, and the ends of their terms; a stretch of rows at a time, on all processors."""
+    order = np.argsort(place, kind="stable")
+    firsts = np.arange(0, len(rows), STRETCH)
+    bounds = np.searchsorted(place[order], np.append(firsts, len(rows)))
+    risks = TargetRisks.empty(len(place))
+
+    def work(number: int) -> BinomialSums:
+        first, own = int(firsts[number]), order[bounds[number] : bounds[number + 1]]
+        terms = arrivals.summands(rows[first : first + STRETCH])
+        risks.put(own, target_risks(terms, place[own] - first, p[own], level=level))
+        return terms.ends()
+
+    with ThreadPoolExecutor(processors()) as pool:
+        return risks, BinomialSums.joined([*pool.map(work, range(len(firsts)))])
 
 
 def _asked(counts: Array, cells: Any) -> Array:

@@ -241,11 +241,20 @@ class TargetRisks:
     t_low: Array
     t_high: Array
 
+    @classmethod
+    def empty(cls, count: int) -> TargetRisks:
+        """Room for the risks of so many targets."""
+        return cls(np.zeros(count), np.zeros(count), np.zeros(count, np.int64), np.zeros(count, np.int64))
+
+    def put(self, targets: Array, risks: TargetRisks) -> None:
+        """Fill in the risks of some targets."""
+        for name, values in vars(risks).items():
+            getattr(self, name)[targets] = values
+
 
 def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95) -> TargetRisks:
     """Risks of targets that each arrive in a row with probability p."""
-    count = len(row)
-    out = TargetRisks(np.zeros(count), np.zeros(count), np.zeros(count, np.int64), np.zeros(count, np.int64))
+    out = TargetRisks.empty(len(row))
     for window in count_distributions(rows, row, p):
         _fill(out, window, p[window.targets], level)
     return out

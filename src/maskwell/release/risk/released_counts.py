@@ -10,17 +10,17 @@ where ``F(z) = prod_j (sum_i p_ij z_i)^N_j`` and ``[z^m]`` takes a coefficient. 
 records are worked on one by one. Small ones by multiplying the polynomials out, where nothing is subtracted. No record
 of a cell of N is found with more than ``1 / N``, so blocks of large cells need no work.
 
-Blocks in which a record either stays or is dealt out evenly need an integral, whatever their size. A record of cell x
-leaves with rate ``a_x`` and is then dealt to any of the r released values, its own among them, with the same chance:
-``p_xx = 1 - a_x + a_x / r``, ``p_ix = a_x / r``. Method 1 and the inverse-frequency method are of this kind. With s
-records of a cell that did not leave and ``d = m - s`` that were dealt to it, ``L = sum (N - s) = sum d``, the weight of
-all s is ``L! prod C(N, s) (1 - a)^s a^(N - s) r^-d / d!``. With ``L! = int_0^inf u^L e^-u du`` it is a product over
-cells under an integral of one variable:
+Blocks in which a record either stays or is dealt out need an integral, whatever their size. A record of cell x leaves
+with rate ``a_x`` and is then dealt to released value i, its own among them, with chance ``w_i``, wherever it came from:
+``p_xx = 1 - a_x + a_x w_x``, ``p_ix = a_x w_i``. Mixing is of this kind, and with equal w Method 1 and the
+inverse-frequency method are. With s records of a cell that did not leave and ``d = m - s`` that were dealt to it,
+``L = sum (N - s) = sum d``, the weight of all s is ``L! prod C(N, s) (1 - a)^s a^(N - s) w^d / d!``. With
+``L! = int_0^inf u^L e^-u du`` it is a product over cells under an integral of one variable:
 
     Pr(correct | m), looking at x:         E_u[ E(s_x) + E(l_x d_x) / u ] / (m_x N_x)
                      looking at i != x:    E_u[ E(l_x) E(d_i) / u ] / (m_i N_x)
 
-where l = N - s records left, inner means are over the weights ``C(N, s) (1 - a)^s a^(N - s) (u / r)^d / d!`` of a cell,
+where l = N - s records left, inner means are over the weights ``C(N, s) (1 - a)^s a^(N - s) (u w)^d / d!`` of a cell,
 and u has the density that is proportional to e^-u times the product of their sums.
 
 Source: derived; [Adeshiyan2011, eq. (4.24)] conditions on one of the counts alone.
@@ -29,13 +29,16 @@ Source: derived; [Adeshiyan2011, eq. (4.24)] conditions on one of the counts alo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.release.risk.binomial_sums import highest_of, row_sums
+from maskwell.designs.sampler import processors
+from maskwell.release.risk.binomial_sums import row_sums
 
 if TYPE_CHECKING:
     from maskwell.release.risk.arrivals import SparseArrivals
@@ -144,22 +147,46 @@ class _Blocks:
         return np.flatnonzero((self.cells[self.of_cell] == 1) & (self._listed.counts > 0))
 
     def dealt(self) -> Array:
-        """Which blocks deal records out evenly: all entries are there, and equal in each column but for the own one."""
+        """Which blocks deal records out: all entries are there, and in proportion in all columns but for the own ones.
+
+        What they are dealt with is kept: :attr:`_rates` of the cells, and :attr:`_shares` of the released values.
+        """
         listed = self._listed
-        entries = np.bincount(self.of_cell[listed.cell], minlength=self.count)
-        own = listed.row == listed.own[listed.cell]
-        away, cells = listed.cell[~own], len(listed.counts)
-        most = highest_of(away, listed.p[~own], cells)
-        least = -highest_of(away, -listed.p[~own] + 1, cells) + 1
         there = listed.counts > 0
-        fits = (most - least <= _EQUAL * most) & (listed.kept >= most * (1 - _EQUAL))
-        wrong = np.bincount(self.of_cell[there & ~fits], minlength=self.count) > 0
+        entries = np.bincount(self.of_cell[listed.cell], minlength=self.count)
         owned = np.bincount(self.of_row[np.unique(listed.own[there])], minlength=self.count)
-        full = (entries == self.cells * self.rows) & (owned == self.cells)
-        return np.asarray(full & ~wrong & (self.cells > 1))
+        full = (entries == self.cells * self.rows) & (owned == self.cells) & (self.cells > 1)
+        self._rates, self._shares = np.zeros(len(listed.counts)), np.zeros(listed.rows)
+        shapes, of_shape = np.unique(np.stack([self.rows[full], self.cells[full]]), axis=1, return_inverse=True)
+        numbers = np.flatnonzero(full)
+        for shape, (r, c) in enumerate(shapes.T.tolist()):
+            some = numbers[of_shape.ravel() == shape]
+            full[some] = self._split(some, r, c)
+        return np.asarray(full)
+
+    def _split(self, numbers: Array, r: int, c: int) -> Array:
+        """Rates and shares of blocks of r released values and c cells; whether they give the matrix back."""
+        listed = self._listed
+        place = np.full(self.count, -1)
+        place[numbers] = np.arange(len(numbers))
+        entries = np.flatnonzero(place[self.of_row[listed.row]] >= 0)  # by row, and in each row by cell
+        entries = entries[np.argsort(place[self.of_row[listed.row[entries]]], kind="stable")]
+        P = listed.p[entries].reshape(-1, r, c)
+        rows = listed.row[entries].reshape(-1, r, c)[:, :, 0]
+        cells = listed.cell[entries].reshape(-1, r, c)[:, 0, :]
+        own = (rows[:, :, None] == listed.own[cells][:, None, :]).argmax(axis=1)
+        shares = _dealt_shares(P, own)
+        block = np.arange(len(P))[:, None]
+        kept = P[block, own, np.arange(c)]
+        rates = (1 - kept) / (1 - shares[block, own])
+        away = shares[:, :, None] * rates[:, None, :]
+        away[block, own, np.arange(c)] += 1 - rates
+        fits = (np.abs(away - P) <= _EQUAL * P).all(axis=(1, 2)) & (rates <= 1 + _EQUAL).all(axis=1)
+        self._rates[cells], self._shares[rows] = np.minimum(rates, 1.0), shares
+        return np.asarray(fits)
 
     def grouped(self, chosen: Array) -> list[Dealt]:
-        """Chosen blocks that deal evenly, those of one size together."""
+        """Chosen blocks that deal records out, those of one size together."""
         return [self._dealt(np.flatnonzero(chosen & (self.rows == size))) for size in np.unique(self.rows[chosen])]
 
     def _dealt(self, numbers: Array) -> Dealt:
@@ -173,12 +200,12 @@ class _Blocks:
         there = np.flatnonzero(listed.counts > 0)
         cell[listed.own[there]] = there
         cells = cell[rows].reshape(-1, size)
-        leave = np.where(cells >= 0, (1 - listed.kept[cells]) * size / (size - 1), 0.0)
         assert listed.seen is not None
         return Dealt(
             cells=cells,
             counts=np.where(cells >= 0, listed.counts[cells], 0),
-            leave=np.minimum(leave, 1.0),
+            leave=np.where(cells >= 0, self._rates[cells], 0.0),
+            shares=self._shares[rows].reshape(-1, size),
             released=listed.seen[rows].reshape(-1, size).astype(np.int64),
         )
 
@@ -276,12 +303,29 @@ class _Block:
         return out
 
 
-# ---- blocks that deal records out evenly
+# ---- blocks that deal records out
+
+
+def _dealt_shares(P: Real, own: Array) -> Real:
+    """Shares with which records are dealt, from matrices of shape (blocks, r, c) and the own row of each column.
+
+    A column is in proportion to the shares but for its own row, which another column tells.
+    """
+    block, r = np.arange(len(P)), P.shape[1]
+    first, second = own[:, 0], own[:, 1]
+    if r == 2:  # any would do: one with which both cells have the same rate
+        shares = np.empty(P.shape[:2])
+        shares[block, first], shares[block, second] = P[block, first, 1], P[block, second, 0]
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    shares = P[:, :, 0].copy()
+    third = np.argmax((np.arange(r) != first[:, None]) & (np.arange(r) != second[:, None]), axis=1)
+    shares[block, first] = shares[block, third] * P[block, first, 1] / P[block, third, 1]
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """Blocks of r released values each that deal records out evenly.
+    """Blocks of r released values each that deal records out.
 
     Attributes
     ----------
@@ -289,6 +333,8 @@ class Dealt:
         Shape (blocks, r): the true cell whose own key each released value is, -1 where no record has it.
     counts, leave
         Shape (blocks, r): records N and rates a of that cell, 0 where there is none.
+    shares
+        Shape (blocks, r): the share w of those that leave which is dealt to each value.
     released
         Shape (blocks, r): records m that were released with each value.
     """
@@ -296,17 +342,19 @@ class Dealt:
     cells: Array
     counts: Array
     leave: Real
+    shares: Real
     released: Array
 
     def part(self, rows: slice | Array) -> Dealt:
         """Some of the blocks."""
-        return Dealt(self.cells[rows], self.counts[rows], self.leave[rows], self.released[rows])
+        return Dealt(*(values[rows] for values in (self.cells, self.counts, self.leave, self.shares, self.released)))
 
 
 def dealt_risks(blocks: Dealt) -> Real:
     """The chance of a correct match of every cell, looking where it is easiest; 0 where there is no cell.
 
-    >>> block = Dealt(np.array([[0, 1]]), np.array([[1, 1]]), np.array([[0.5, 0.5]]), np.array([[1, 1]]))
+    >>> half = np.array([[0.5, 0.5]])
+    >>> block = Dealt(np.array([[0, 1]]), np.array([[1, 1]]), half, half, np.array([[1, 1]]))
     >>> dealt_risks(block).round(3).tolist()   # both records stayed, or both changed: 9 to 1
     [[0.9, 0.9]]
     """
@@ -316,15 +364,21 @@ def dealt_risks(blocks: Dealt) -> Real:
     leavers = (blocks.counts * blocks.leave).sum(axis=1)
     more = 0.0
     for few, nodes in NODES.items():
-        u, w = roots_laguerre(nodes)
+        rule = roots_laguerre(nodes)
         step = max(1, _ROOM // (nodes * blocks.counts.shape[1] * 20))
-        for rows in _pieces(np.flatnonzero((leavers >= more) & (leavers < few)), step):
-            out[rows] = _risks(blocks.part(rows), u, np.log(w))
+        parts = [*_pieces(np.flatnonzero((leavers >= more) & (leavers < few)), step)]
+        with ThreadPoolExecutor(processors()) as pool:
+            for rows, risks in zip(parts, pool.map(partial(_by_rule, blocks, rule), parts), strict=True):
+                out[rows] = risks
         more = few
     for row in np.flatnonzero(leavers >= more).tolist():
         one = blocks.part(slice(row, row + 1))
         out[row] = _risks(one, *_nodes(one, float(leavers[row])))[0]
     return out
+
+
+def _by_rule(blocks: Dealt, rule: tuple[Real, Real], rows: Array) -> Real:
+    return _risks(blocks.part(rows), rule[0], np.log(rule[1]))
 
 
 def _pieces(rows: Array, step: int) -> Iterator[Array]:
@@ -375,6 +429,7 @@ class _Means:
         from scipy.special import gammaln, xlog1py, xlogy
 
         n, m, a = blocks.counts[..., None], blocks.released[..., None], blocks.leave[..., None]
+        w = blocks.shares[..., None]
         most = int(np.minimum(n, m).max(initial=0)) + 1
         place = np.arange(min(terms, most))
         left = np.maximum(n - m, 0) + place
@@ -382,7 +437,7 @@ class _Means:
         stayed = n - left
         with np.errstate(invalid="ignore"):
             fixed = gammaln(n + 1) - gammaln(left + 1) - gammaln(np.maximum(stayed, 0) + 1) - gammaln(dealt + 1)
-            fixed = fixed + xlogy(left, a) + xlog1py(np.maximum(stayed, 0), -a) - dealt * np.log(n.shape[1])
+            fixed = fixed + xlogy(left, a) + xlog1py(np.maximum(stayed, 0), -a) + dealt * np.log(w)
         fixed = np.where(stayed >= 0, fixed, -np.inf)
         logs = fixed[:, None] + dealt[:, None] * np.log(u)[:, None, None]
         highest = logs.max(axis=3, keepdims=True)

@@ -200,7 +200,8 @@ class _States:
     @cached_property
     def labels(self) -> list[tuple[Hashable, ...]]:
         """Of the columns of each state."""
-        return [self.table.label(int(row)) for row in self.rows]
+        every = self.table.labels()
+        return every if len(self.rows) == len(every) else [every[row] for row in self.rows.tolist()]
 
     @cached_property
     def cells(self) -> Array:
