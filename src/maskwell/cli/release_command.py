@@ -46,6 +46,11 @@ KEPT = (
     "-o", "--output", type=FilePath(), metavar="DIR", help="The new folder of the release; with --init the plan file."
 )
 @click.option("--init", is_flag=True, help="Write a commented plan to start from, made from FILE.")
+@click.option(
+    "--match",
+    metavar="M",
+    help="With --init: the largest chance of a correct match, from which all of the plan follows (0.5).",
+)
 @click.option("--dry-run", is_flag=True, help="Show risk and utility for several bounds; write nothing.")
 @click.option("--records", is_flag=True, help="Write the risk of every record into DIR/internal, too.")
 @click.option(
@@ -74,6 +79,7 @@ def release(
     plan_file: str | None,
     output: str | None,
     init: bool,
+    match: str | None,
     dry_run: bool,
     records: bool,
     key: str | None,
@@ -90,7 +96,7 @@ def release(
     stays with you: the matrices and the report for the disclosure board.
     """
     if new_key is not None:
-        if new_key == "-" or any((file, plan_file, output, init, dry_run, records, key, matrices, plot)):
+        if new_key == "-" or any((file, plan_file, output, init, match, dry_run, records, key, matrices, plot)):
             raise ParameterError(
                 "--new-key makes a key file and does nothing else",
                 hint="first maskwell release --new-key secret.key, then the release with --key secret.key",
@@ -100,8 +106,12 @@ def release(
     if file is None:
         raise ParameterError("no FILE was given", hint="name the file to release: maskwell release people.csv --init")
     if init:
-        _start(file, output, force=force, as_json=as_json)
+        _start(file, output, match, force=force, as_json=as_json)
         return
+    if match is not None:
+        raise ParameterError(
+            "--match is for --init; a plan has a line for it", hint=f"change it there: [release] match = {match}"
+        )
     plan = _plan(plan_file, file)
     if dry_run:
         _try_out(file, plan, str(plan_file), plot, key, matrices, force=force, as_json=as_json)
@@ -134,15 +144,16 @@ def _make_key(path: str, *, as_json: bool) -> None:
         print_lines(Report(made, [Paragraph(KEPT)], next_step=following))
 
 
-def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None:
+def _start(file: str, output: str | None, match: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.core.atomic import atomic_file, check_output
+    from maskwell.release.plans.plan_drafts import MATCH
     from maskwell.verbs.publish import first_plan
 
     output = None if output == "-" else output  # where the plan goes anyway
     if output is not None:
         check_output(output, force=force, inputs=[file])
     with Progress() as progress:
-        text = first_plan(file, plan=output or "plan.toml", progress=progress)
+        text = first_plan(file, plan=output or "plan.toml", match=match or MATCH, progress=progress)
     if output is not None:
         with atomic_file(output, force=force, inputs=[file], like=file) as written:
             written.write(text.encode())

@@ -142,7 +142,7 @@ def check_drawn(release: Release) -> None:
     if risk.after.max_risk_released_counts is None:
         raise InfeasibleError(
             "this file is too large to tell what comparing all released counts adds",
-            hint='use method = "inverse-frequency", or ask for the limit against intruder = "any-look"',
+            hint='use method = "mixing", or ask for the limit against intruder = "any-look"',
         )
     if risk.after.records_above:
         raise InfeasibleError(
@@ -401,9 +401,9 @@ def _match_hint(release: Release) -> str:
     if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):
         return "name all other keys in within of the swap: only then is it known what an exchange hides"
     if _milder_is_kept(release):
-        return 'use method = "inverse-frequency", or say whom the limit is for: intruder = "own-key"'
+        return 'use method = "mixing", or say whom the limit is for: intruder = "own-key"'
     if len(plan.protections) > 1 or open_:
-        return 'randomize all keys jointly with method = "inverse-frequency", or allow a larger match'
+        return 'randomize all keys jointly with method = "mixing", or allow a larger match'
     return "use larger blocks or fewer columns in within, drop a key, or allow a larger match"
 
 

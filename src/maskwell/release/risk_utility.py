@@ -96,7 +96,15 @@ def _best_against(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint]) -
     return min(better, key=lambda i: (points[i].risk, points[i].changed)) if better else None
 
 
-MATCHES = (Fraction(3, 4), Fraction(3, 5), Fraction(1, 2), Fraction(2, 5), Fraction(7, 20))
+MATCHES = (
+    Fraction(3, 4),
+    Fraction(3, 5),
+    Fraction(1, 2),
+    Fraction(2, 5),
+    Fraction(7, 20),
+    Fraction(1, 5),
+    Fraction(1, 10),
+)
 STRENGTHS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -11,6 +12,8 @@ from threading import Thread
 from typing import Any, overload
 
 from maskwell.core.arguments import check_kind, check_path
+from maskwell.core.cells import CellTable
+from maskwell.core.exact import Number, check_probability
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow_arrays import require
@@ -18,14 +21,16 @@ from maskwell.engines.cell_counts import count_columns
 from maskwell.engines.release_pass import file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
-from maskwell.errors import DataFileError, MissingExtraError, ParameterError
+from maskwell.errors import DataFileError, InfeasibleError, MissingExtraError, ParameterError
 from maskwell.release.assessment import Release, assess_file, count_file
 from maskwell.release.folder.receipt import Receipt
-from maskwell.release.plans.plan_drafts import starting_plan
+from maskwell.release.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
+from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan, load_plan, read_plan
 from maskwell.release.publication import ReleasedTable, check_key, earlier_stages, open_release, release_table
 from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
 from maskwell.release.side_channels import dependence_counter, following_columns, side_channels
+from maskwell.release.stages.stage_building import build_stages
 from maskwell.reports.pages.release_page import release_page
 
 LIBRARIES = ("jinja2", "matplotlib")
@@ -216,29 +221,60 @@ def dry_run(
     return DryRun(release, points)
 
 
-def first_plan(path: str, *, plan: str = "plan.toml", progress: Progress | None = None) -> str:
-    """The text of a plan for a file that works as it is: columns that would undo it are not published."""
+def first_plan(path: str, *, plan: str = "plan.toml", match: Number = MATCH, progress: Progress | None = None) -> str:
+    """The text of a plan for a file that works as it is: columns that would undo it are not published.
+
+    ``match`` is the largest chance of a correct match. Of the methods that reach it that is taken which changes the
+    fewest records.
+    """
+    check_probability(match, "match", open_=True)
     tables = count_columns(path, progress=progress)
     names = [table.columns[0] for table in tables]
     others = [column.name for column in file_columns(path) if column.name not in names]
     telling: dict[str, str] = {}
     unique: list[str] = []
     drop: tuple[str, ...] | None = ()  # what names suggest is measured, too
+    method = MIXING
     while True:
-        text = starting_plan(tables, path=path, plan=plan, telling=telling, unique=unique, others=others)
+        text = starting_plan(
+            tables, path=path, plan=plan, telling=telling, unique=unique, others=others, match=match, method=method
+        )
         asked = read_plan(text)
         looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
         beside = dependence_counter(looked_at, names)
-        count_file(path, asked, progress, beside)
+        counted = count_file(path, asked, progress, beside)
         facts = beside.facts()
         channels = side_channels(asked, facts)
         following = following_columns(asked, channels)
         refused = [one for one in channels if one.refused or one.column in following]
         if not refused and drop is None:
-            return text
+            better = _method_of_fewest_changes(asked, counted)
+            if better == method:
+                return text
+            method = better
+            continue
         unique += [
             one.column for one in facts if one.share_below(2) == 1 and (one.rows == tables[0].n or not one.exact)
         ]
         for one in refused:
             telling[one.column] = f"{telling[one.column]}; {one.words}" if one.column in telling else one.words
         drop = None
+
+
+def _method_of_fewest_changes(plan: ReleasePlan, tables: Mapping[tuple[str, ...], CellTable]) -> str:
+    """The method with which the fewest records change under the bound of a plan; the first one where none reaches it.
+
+    All protections of the plan take it.
+    """
+    changes = {method: _expected_changes(plan, method, tables) for method in (MIXING, INVERSE_FREQUENCY)}
+    return min(changes, key=lambda method: changes[method])
+
+
+def _expected_changes(plan: ReleasePlan, method: str, tables: Mapping[tuple[str, ...], CellTable]) -> float:
+    """Share of the records that a method changes, infinite where it does not reach the bound of the plan."""
+    protections = tuple(Protection.of(one.variables, method, within=one.within) for one in plan.protections)
+    try:
+        stages = build_stages(replace(plan, protections=protections), tables)
+    except InfeasibleError:
+        return math.inf
+    return sum(stage.expected_changed() for stage in stages)

@@ -162,19 +162,19 @@ class BlockRates:
         return np.flatnonzero(~self.reached[self.blocks])
 
     def check_reached(self, counts: Array, within: Sequence[Hashable], where: str = "") -> None:
-        """Raise unless the bound is kept everywhere: which groups have too few records, and how many."""
+        """Raise unless the bound is kept everywhere: how many groups have too few records, and how few."""
         cells = self.open_cells()
         if not len(cells):
             return
         groups = block_numbers(within, len(counts))
         sizes = np.bincount(groups, counts).astype(np.int64)
-        short = np.unique(groups[cells])
-        needed = math.ceil(1 / self.xi)
+        short, needed = np.unique(groups[cells]), math.ceil(1 / self.xi)
         raise InfeasibleError(
-            f"{where}{': ' if where else ''}{len(short):,} of {len(sizes):,} cells of within have too few records"
+            f"{where}{': ' if where else ''}{len(short):,} of {len(sizes):,} cells have too few records"
             f" ({int(sizes[short].min()):,}; match = {to_decimal(self.xi)} needs {needed:,})",
-            hint=f"take a column out of within, or group its labels until each cell has {needed:,} records",
+            hint=f"group labels until each cell of within has {needed:,} records",
             cells=cells,
+            needed=needed,
             nearest=float(self.risk.max()),
         )
 

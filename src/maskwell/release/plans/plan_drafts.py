@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from shlex import quote
 from textwrap import wrap
@@ -24,7 +25,7 @@ from typing import Any
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
-from maskwell.core.exact import Number
+from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.phrases import one_line, shorten
 from maskwell.designs.dense import Dense
 from maskwell.engines.cell_counts import MOST_LISTED
@@ -144,6 +145,7 @@ def _number(label: Hashable) -> float:
 
 
 MATCH = "0.5"
+MIXING, INVERSE_FREQUENCY = "mixing", "inverse-frequency"
 _MOST_KEYS = 6
 _FEWEST_KEYS = 3
 _RECORDS_PER_CELL = 4
@@ -159,12 +161,15 @@ def starting_plan(
     telling: Mapping[str, str] | None = None,
     unique: Collection[str] = (),
     others: Collection[str] = (),
+    match: Number = MATCH,
+    method: str = MIXING,
 ) -> str:
     """The text of a plan for a file.
 
     The keys are the columns of few categories whose names are those of things that people know about each other, as
     long as there are some four records for each combination; they are randomized together, so that no record can be
-    matched with a chance above one half. Everything that was guessed is said in a comment.
+    matched with a chance above ``match``. Everything that was guessed is said in a comment. All of the plan follows
+    from that bound: to change it, change its one line.
 
     Parameters
     ----------
@@ -179,20 +184,24 @@ def starting_plan(
         Columns that are known to be different for every record; tables of very long columns do not tell.
     others
         Columns that hold neither texts nor numbers nor dates, such as lists. They are not published.
+    match
+        The largest chance of a correct match.
+    method
+        The method that reaches it.
 
     >>> sex = CellTable.of(["sex"], {("f",): 50, ("m",): 50})
     >>> region = CellTable.of(["region"], {("north",): 70, ("south",): 30})
     >>> print(starting_plan([sex, region], path="people.csv").split("[[protect]]")[1])
     <BLANKLINE>
     variables = ["sex", "region"]
-    method = "inverse-frequency"  # rare combinations are mixed with others of their kind
-    xi = 0.5                      # no record is matched correctly with a chance above this
+    method = "mixing"  # rare combinations are mixed with each other, as much as match asks for
     <BLANKLINE>
     """
     tables = list_of(CellTable, tables, "tables")
     check_kind(str, path=path, plan=plan)
     check_kind(Mapping | None, telling=telling)
     unique, others = list_of(str, unique, "unique"), list_of(str, others, "others")
+    bound = check_probability(match, "match", open_=True)
     counted = [*tables]
     guesses = guess_columns(counted, unique)
     keys = choose_keys(guesses)
@@ -205,8 +214,10 @@ def starting_plan(
     lacking = any(table.columns[0] in keys and None in table.levels[0] for table in counted)
     left_out = telling or {}
     guesses = [replace(g, role="drop") if g.name in left_out and g.role in _PUBLISHED else g for g in guesses]
-    release = _release(guesses, keys, [name for name in sensitive if name not in left_out], others, missing=lacking)
-    parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others), _protect(keys)]
+    release = _release(
+        guesses, keys, [name for name in sensitive if name not in left_out], others, bound, missing=lacking
+    )
+    parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others), _protect(keys, method)]
     parts += [_example(sensitive[0])] if sensitive else []
     return "\n".join(parts)
 
@@ -238,7 +249,13 @@ def _head(path: str, plan: str) -> str:
 
 
 def _release(
-    guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[str], others: Sequence[str], *, missing: bool
+    guesses: Sequence[Guess],
+    keys: Sequence[str],
+    sensitive: Sequence[str],
+    others: Sequence[str],
+    match: Fraction,
+    *,
+    missing: bool,
 ) -> str:
     def named(role: str) -> list[str]:
         return [guess.name for guess in guesses if guess.role == role]
@@ -255,7 +272,8 @@ def _release(
     policy = "category" if missing else "unchanged"
     lines += [("missing", policy, _MISSING[policy])]
     written_lines = [_commented(write_entry(key, value), comment) for key, value, comment in lines]
-    written_lines.append(_commented(f"match = {MATCH}", "no record may be matched correctly with a chance above this"))
+    bound = write_entry("match", to_decimal(match))
+    written_lines.append(_commented(bound, "no record may be matched correctly with a chance above this"))
     return "\n".join(["[release]", *written_lines]) + "\n"
 
 
@@ -330,14 +348,15 @@ def _example(sensitive: str) -> str:
     )
 
 
-def _protect(keys: Sequence[str]) -> str:
-    method = _aligned('method = "inverse-frequency"', "rare combinations are mixed with others of their kind")
-    xi = _aligned(f"xi = {MATCH}", "no record is matched correctly with a chance above this")
-    return "\n".join(["[[protect]]", write_entry("variables", [*keys]), method, xi]) + "\n"
+def _protect(keys: Sequence[str], method: str) -> str:
+    how = f'method = "{method}"  # rare combinations are mixed with {_MIXED[method]}'
+    return "\n".join(["[[protect]]", write_entry("variables", [*keys]), how]) + "\n"
 
 
-def _aligned(entry: str, comment: str) -> str:
-    return f"{entry:<28}  # {comment}"
+_MIXED = {
+    MIXING: "each other, as much as match asks for",
+    INVERSE_FREQUENCY: "others of their kind, as much as match asks for",
+}
 
 
 PD, ALPHA = "0.8", "0.5"

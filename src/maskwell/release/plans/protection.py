@@ -101,7 +101,7 @@ class Protection:
         if isinstance(given, Protection):
             return given
         table = read.Entries(given, where)
-        hint = 'start with method = "inverse-frequency"; the other methods are on the page about plans'
+        hint = 'start with method = "mixing"; the other methods are on the page about plans'
         method = _find_method(table.need("method", read.text, hint), where)
         maker = method.maker_of(table)
         values = _values(table, method, maker)

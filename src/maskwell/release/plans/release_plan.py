@@ -408,7 +408,7 @@ def _check_numbers(plan: ReleasePlan) -> None:
             )
         if method.needs_match and plan.match_of(protection) is None:
             raise PlanError(
-                f"[[protect]] number {i}: method lowered has no match to reach",
+                f"[[protect]] number {i}: method {method.name} has no match to reach",
                 hint='give match = 0.5 here or in [release]; for other bounds use method = "optimal"',
             )
 

@@ -194,7 +194,7 @@ def check_few_entries(count: int) -> None:
     if count > ENTRIES:
         raise TooLargeError(
             f"{count:,} probabilities of the key are too many to keep; at most {ENTRIES:,} are",
-            hint="protect the keys in blocks (inverse-frequency, optimal), or ask for fewer keys",
+            hint="protect the keys in blocks (mixing, inverse-frequency), or ask for fewer keys",
         )
 
 

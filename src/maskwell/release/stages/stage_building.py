@@ -18,7 +18,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import ParameterError, PlanError
+from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.matrix_algebra import mixed, repeated
 from maskwell.release.matrices.matrix_checks import is_invariant
@@ -233,7 +233,10 @@ def _derived_stage(
     open_ = _open_states(protection, states, where)
     counts = states.of(table.counts)
     asked = _asked_of(plan, protection, states, open_, counts if external is None else states.mass, where)
-    design = matrix_from_counts(method, asked)
+    try:
+        design = matrix_from_counts(method, asked)
+    except InfeasibleError as error:
+        raise _with_remedy(error, table, within) from error
     _check_kept(design, protection, states, open_, where)
     notes = [*design.provenance.get("notes", ())]
     if protection.strength != 1:
@@ -255,6 +258,37 @@ def _derived_stage(
         derived=protection.derived,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ...]) -> InfeasibleError:
+    """The error of cells with too few records, with what would help; other errors as they are.
+
+    That column of within is named without which the smallest cell has most records, with its labels in small cells.
+    """
+    needed = error.objects.get("needed")
+    if not isinstance(needed, int):
+        return error
+    if not within:
+        hint = "allow a larger match: no more records are there to hide one among"
+        return InfeasibleError(error.message, hint=hint, **error.objects)
+    cells = table.project(within)
+    left = {name: _smallest(cells, [other for other in within if other != name]) for name in within}
+    name = max(left, key=lambda column: left[column])
+    rare = np.unique(cells.codes[cells.counts < needed, cells.place(name)])
+    records = cells.project([name])
+    told = [f"{records.label(int(code))[0]} ({int(records.counts[code]):,} records)" for code in rare]
+    return InfeasibleError(
+        error.message,
+        hint=f"without {shorten(name, 16)!r} in within each has {left[name]:,} or more; or group {len(rare):,} of its"
+        " labels",
+        values=f"{name}: {', '.join(told)}",
+        **error.objects,
+    )
+
+
+def _smallest(cells: CellTable, columns: Sequence[str]) -> int:
+    """Records of the smallest cell of some columns; of the whole file where there are none."""
+    return int(cells.project(columns).counts.min()) if columns else cells.n
 
 
 def _check_kept(design: Sparse, protection: Protection, states: _States, open_: Array, where: str) -> None:
