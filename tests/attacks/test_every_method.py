@@ -88,6 +88,11 @@ METHODS: dict[str, list[Case]] = {
         Case([{**JOINT, "method": "inverse-frequency", "xi": "0.4"}]),
         Case([{**JOINT, "method": "inverse-frequency", "theta": "0.9"}]),
     ],
+    "mixing": [
+        Case([{**JOINT, "method": "mixing"}], more=HALF),
+        Case([{**JOINT, "method": "mixing", "match": "0.3"}]),
+        Case([{**WITHIN, "method": "mixing", "match": "0.4", "block_size": 2}]),
+    ],
     "optimal": [
         Case([{**JOINT, "method": "optimal", "posterior": "0.6"}]),
         Case([{**JOINT, "method": "optimal", "posterior_own": "0.5"}]),

@@ -59,7 +59,7 @@ def looks_that_exceed(release: Release, stated: float) -> tuple[int, float]:
     return int((np.array(exceeding) < FALSE_ALARM / tests).sum()), most
 
 
-@pytest.mark.parametrize("method", ["lowered", "optimal", "inverse-frequency"])
+@pytest.mark.parametrize("method", ["lowered", "optimal", "inverse-frequency", "mixing"])
 @pytest.mark.parametrize("match", ["0.2", "0.3"])
 def test_no_look_finds_more_than_the_headline_says(method: str, match: str) -> None:
     release = released(match, method=method)

@@ -274,9 +274,12 @@ def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ..
     cells = table.project(within)
     left = {name: _smallest(cells, [other for other in within if other != name]) for name in within}
     name = max(left, key=lambda column: left[column])
-    rare = np.unique(cells.codes[cells.counts < needed, cells.place(name)])
-    records = cells.project([name])
-    told = [f"{records.label(int(code))[0]} ({int(records.counts[code]):,} records)" for code in rare]
+    rare, records = {*cells.codes[cells.counts < needed, cells.place(name)].tolist()}, cells.project([name])
+    told = [
+        f"{records.label(place)[0]} ({int(records.counts[place]):,} records)"
+        for place, code in enumerate(records.codes[:, 0].tolist())
+        if code in rare
+    ]
     return InfeasibleError(
         error.message,
         hint=f"without {shorten(name, 16)!r} in within each has {left[name]:,} or more; or group {len(rare):,} of its"

@@ -16,13 +16,15 @@ from hypothesis import strategies as st
 from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
 
 from maskwell.core import Categories
-from maskwell.designs import Dense, Sparse, Uniform
+from maskwell.designs import Dense, Sparse, Uniform, sparse
 from maskwell.errors import DataFileError, ParameterError, PublishError
 from maskwell.release import load_receipt
+from maskwell.release.folder import receipt_contents
 from maskwell.release.folder.receipt import receipt_from_dict, stage_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import (
     dumps,
     internal_receipt,
+    internal_text,
     public_receipt,
     rounded_down,
     rounded_share,
@@ -61,6 +63,19 @@ def every_key(content: Any) -> set[str]:
 
 def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
+
+
+def test_a_receipt_in_pieces_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long lists and matrices are written a stretch at a time, and nothing else differs."""
+    monkeypatch.setattr(receipt_contents, "STRETCH", 2)
+    monkeypatch.setattr(sparse, "_STRETCH", 2)
+    stages = [roof(), sex()]
+    release = release_of(stages, plan_of(stages))
+    text = "".join(internal_text(release))
+    assert json.loads(text) == json.loads(dumps(internal_receipt(release)))
+    assert text.endswith("}\n")
+    read = stages_of(receipt_from_dict(json.loads(text)))
+    assert [stage.design.fingerprint for stage in read] == [stage.design.fingerprint for stage in stages]
 
 
 @pytest.mark.parametrize("make", [public_receipt, internal_receipt])

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from maskwell.errors import PlanError
-from maskwell.release.plans.release_plan import read_plan
+from maskwell.errors import InfeasibleError, ParameterError, PlanError
+from maskwell.release.assessment import assess_file
+from maskwell.release.kept_bounds import check_kept
+from maskwell.release.plans.release_plan import ReleasePlan, read_plan
+from maskwell.verbs import publish as publish_module
 from maskwell.verbs.publish import first_plan
 
 pa = pytest.importorskip("pyarrow")
@@ -33,3 +36,45 @@ def test_columns_of_which_nothing_can_be_said_are_not_published(tmp_path: Path) 
 def test_a_file_of_such_columns_alone_has_nothing_to_randomize(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="has between 2 and"):
         first_plan(written({"tags": pa.array([["a", "b"]] * 40)}, tmp_path))
+
+
+def test_one_line_of_a_first_plan_sets_its_bound(tmp_path: Path) -> None:
+    people = {"sex": ["f", "m"] * 39 + ["f", "x"], "region": ["n", "n", "s", "s"] * 19 + ["e", "n", "e", "s"]}
+    path = written(people, tmp_path)
+    text = first_plan(path, match="0.2")
+    for bound in ("0.2", "0.1", "0.35"):
+        plan = read_plan(text.replace("match = 0.2 ", f"match = {bound} "))
+        assert (plan.protections[0].method, float(plan.match or 0)) == ("mixing", float(bound))
+        release = assess_file(path, plan)
+        check_kept(release)
+        assert release.risk is not None
+        assert release.risk.before.max_risk == 1
+    with pytest.raises(ParameterError, match="match = 20 is not a probability"):
+        first_plan(path, match=20)
+
+
+def test_the_method_that_changes_fewer_records_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written({"sex": ["f", "m"] * 40, "region": ["n", "n", "s", "s"] * 20}, tmp_path)
+    changes = {"mixing": 0.2, "inverse-frequency": 0.1}
+    monkeypatch.setattr(publish_module, "_expected_changes", lambda _, method, __: changes[method])
+    assert read_plan(first_plan(path)).protections[0].method == "inverse-frequency"
+
+
+def test_what_would_help_is_told_where_cells_have_too_few_records(tmp_path: Path) -> None:
+    people = {
+        "sex": [*"fmfmfmfmfm"] * 4,
+        "region": ["n"] * 20 + ["s"] * 20,
+        "town": ["a"] * 18 + ["b", "c"] + ["a"] * 20,
+    }
+    protect = {"variables": ["sex"], "within": ["region", "town"], "method": "mixing"}
+    plan = ReleasePlan.of([protect], keys=["sex", "region", "town"], match="0.2")
+    with pytest.raises(
+        InfeasibleError, match=r"2 of 4 cells have too few records \(1; match = 0.2 needs 5\)"
+    ) as raised:
+        assess_file(written(people, tmp_path), plan)
+    assert raised.value.hint == "without 'town' in within each has 20 or more; or group 2 of its labels"
+    assert raised.value.values == "town: b (1 records), c (1 records)"
+    alone = ReleasePlan.of([{**protect, "variables": ["region"], "within": []}], keys=["region"], match="0.02")
+    with pytest.raises(InfeasibleError, match="1 of 1 cells") as raised:
+        assess_file(written(people, tmp_path), alone)
+    assert raised.value.hint.startswith("allow a larger match")
