@@ -21,6 +21,7 @@ from maskwell.core.arguments import Array, as_list, as_whole_numbers, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.documents import RunningFingerprint, canonical_text, fingerprint_of_text, json_form
 from maskwell.core.exact import all_from_digits, all_to_digits, to_digits
+from maskwell.core.labels import to_json
 from maskwell.designs.column_arrays import narrowed, read_columns, read_mappings
 from maskwell.designs.dense import check_label_counts
 from maskwell.designs.matrix_reading import exact_columns
@@ -146,11 +147,14 @@ class Sparse(ByColumns):
         return fingerprint_of_text(self._identity_text())
 
     def _identity_text(self) -> Iterator[str]:
-        rest = canonical_text({"maskwell": "design", "version": 1, "kind": self.kind, **self.labels_json()})
         for i, name in enumerate(_FORM):
             yield f'{"," if i else _OPENING}"{name}":'
             yield from self._listed_text(name)
-        yield "}," + rest[1:]
+        yield '},"inputs":'
+        yield from _labels_text(self.inputs)
+        yield f',"kind":"{self.kind}","maskwell":"design","outputs":'
+        yield from _labels_text(self.outputs)
+        yield ',"version":1}'
 
     def text_in_pieces(self) -> Iterator[str]:
         """The text of :meth:`to_dict` as JSON, a stretch of the entries at a time."""
@@ -189,6 +193,18 @@ class Sparse(ByColumns):
             outputs = inputs if self.m == self.k else self.reports
         check_label_counts(self.k, self.m, inputs, outputs)
         return replace(self, truths=inputs, reports=outputs)
+
+
+def _labels_text(categories: Categories) -> Iterator[str]:
+    """The canonical text of :meth:`Categories.to_json`, a stretch at a time."""
+    labels = categories.labels
+    if isinstance(labels, range):
+        yield canonical_text(categories.to_json())
+        return
+    for first in range(0, len(labels), _STRETCH):
+        text = canonical_text([to_json(label) for label in labels[first : first + _STRETCH]])
+        yield ("," if first else "[") + text[1:-1]
+    yield "]"
 
 
 def _assembled(parts: Sequence[Sparse], places: Sequence[Any]) -> tuple[Array, Array, Array]:

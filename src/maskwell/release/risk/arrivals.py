@@ -7,7 +7,7 @@ one on the left [Adeshiyan2011, Theorem 4.2]. Components multiply.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -18,6 +18,7 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import LARGEST_KEY, find_keys, number_cells, possible_cells, renumber
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
+from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.binomial_sums import (
     ENTRIES,
@@ -115,6 +116,98 @@ def arrivals_of(
                 raise
     listed = _listed(table, parts, fixed, space)
     return listed if released is None else _seen(listed, table, released, len(true))
+
+
+PART = 1 << 16
+"""Cells of a file whose arrivals are in memory at once, where they fall into parts."""
+
+
+def arrival_parts(
+    stages: Sequence[Stage], table: CellTable, keys: Sequence[str], *, released: CellTable | None = None
+) -> Iterator[tuple[Array, Arrivals]]:
+    """The same in parts that exchange no records, each with the cells of the table that it is about.
+
+    Where one stage randomizes all columns of the table together its blocks are such parts, some together; else there is
+    one part.
+    """
+    table = table.project(needed_columns(stages, keys))
+    blocks = _Blocks.of(stages, table, keys, released)
+    if blocks is None:
+        yield np.arange(len(table)), arrivals_of(stages, table, keys, released=released)
+        return
+    for cells in blocks.parts():
+        yield cells, blocks.arrivals(cells)
+
+
+@dataclass(frozen=True, eq=False)
+class _Blocks:
+    """Cells of a table each of which is one state of a stage.
+
+    Attributes
+    ----------
+    counts, state
+        Shape (cells,): records and state of each cell.
+    design, own
+        The matrix of the stage, and the report that is the same as each state.
+    seen
+        Shape (reports,): records that were released with each report, where the file is drawn.
+    """
+
+    counts: Array
+    state: Array
+    design: Sparse
+    own: Array
+    seen: Array | None
+
+    @classmethod
+    def of(
+        cls, stages: Sequence[Stage], table: CellTable, keys: Sequence[str], released: CellTable | None
+    ) -> _Blocks | None:
+        """None where cells are not states, or the table is small enough to be looked at whole."""
+        moving = acting(stages, keys)
+        if len(table) <= PART or len(moving) != 1:
+            return None
+        stage = moving[0]
+        if not {*table.columns} == {*stage.columns} == {*keys}:
+            return None
+        state = _states_of(stage, table)
+        if not isinstance(stage.design, Sparse) or (state < 0).any() or (stage.own < 0).any() or stage.linked:
+            return None
+        seen = None
+        if released is not None:
+            at = _states_of(stage, released)
+            if (at < 0).any() or not np.isin(at, state).all():
+                return None
+            seen = np.zeros(len(stage.outputs), dtype=np.int64)
+            seen[stage.own[at]] = released.counts
+        return cls(table.counts, state, stage.design, stage.own, seen)
+
+    def parts(self) -> Iterator[Array]:
+        """Cells of whole blocks, about so many at a time."""
+        block = self.design.components()[self.state]
+        order = np.argsort(block, kind="stable")
+        ends = np.flatnonzero(np.diff(block[order], append=-1)) + 1  # of the blocks
+        last = ends[np.searchsorted(ends, np.arange(PART, len(order), PART))]
+        yield from (np.sort(part) for part in np.split(order, np.unique(last)) if len(part))
+
+    def arrivals(self, cells: Array) -> SparseArrivals:
+        """Of some cells, which are whole blocks."""
+        state = self.state[cells]
+        cell, entry = expanded(self.design.starts, state)
+        reports = self.design.rows[entry].astype(np.int64)
+        (row, own), rows = renumber(self.design.m, reports, self.own[state])
+        listed = SparseArrivals.of(self.counts[cells], own, rows, row, cell, self.design.values[entry])
+        if self.seen is None:
+            return listed
+        seen = np.zeros(rows, dtype=np.int64)
+        seen[row] = self.seen[reports]
+        return replace(listed, seen=seen)
+
+
+def _states_of(stage: Stage, table: CellTable) -> Array:
+    places = {name: table.place(name) for name in stage.columns}
+    labels = {name: table.levels[place] for name, place in places.items()}
+    return stage.find(labels, {name: table.codes[:, place] for name, place in places.items()})
 
 
 def _with_released(table: CellTable, released: CellTable) -> CellTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from maskwell.core.cells import CellTable
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.phrases import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
-from maskwell.release.risk.arrivals import Arrivals, SparseArrivals, arrivals_of
+from maskwell.release.risk.arrivals import Arrivals, SparseArrivals, arrival_parts
 from maskwell.release.risk.binomial_sums import row_sums
 from maskwell.release.risk.identity_disclosure import (
     CellRisks,
@@ -131,16 +131,16 @@ def assess_risk(
     before, after = _before(own, per_cell, table, threshold), None
     if stages:
         drawn = None if released is None else released.project(keys)
-        arrivals = arrivals_of(stages, table, keys, released=drawn)
-        risks, uniques = _risks(arrivals, stages, keys, level)
+        whole = _Measured.of(stages, table, keys, level, drawn)
+        risks = whole.risks
         measured = {name: getattr(risks, name) for name in _KEPT}
-        if drawn is not None and (realised := _realised(arrivals, risks, stages, keys)) is not None:
-            measured["released_counts"] = realised
+        if whole.realised is not None:
+            measured["released_counts"] = whole.realised
         if len(known) > len(keys):
             inside = _counted_inside(finer, known, stages, level, released)
             measured = _larger(measured, inside, _shares(finer, keys, known), cells_in(finer, table))
         per_cell |= {"after": risk_against(intruder, measured)} | measured
-        after = _after(own, drawn, risks, _guess(arrivals, own.n), uniques, threshold, per_cell)
+        after = _after(own, drawn, risks, whole.right / own.n, whole.uniques, threshold, per_cell)
         if weights:
             after = replace(after, expected_reidentifications=_reidentified(risks, per_cell))
     return RiskReport(
@@ -198,6 +198,51 @@ def _before(own: CellTable, per_cell: Mapping[str, Real], table: CellTable, thre
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """What is measured of the cells of a file, part by part.
+
+    Attributes
+    ----------
+    risks
+        Of all cells.
+    uniques, right
+        Expected released uniques, and records whose true cell is the best guess from the released one,
+        ``sum_x max_j p_xj N_j``.
+    realised
+        Risks in the file as it came out, for somebody who compares all counts; None where not known.
+    """
+
+    risks: CellRisks
+    uniques: float
+    right: float
+    realised: Real | None
+
+    @classmethod
+    def of(
+        cls, stages: Sequence[Stage], table: CellTable, keys: Sequence[str], level: float, drawn: CellTable | None
+    ) -> _Measured:
+        """Of a table whose cells all have records."""
+        order, parts = list[Array](), list[_Measured]()
+        for cells, arrivals in arrival_parts(stages, table, keys, released=drawn):
+            risks, uniques = _risks(arrivals, stages, keys, level)
+            realised = None if drawn is None else _realised(arrivals, risks, stages, keys)
+            order.append(cells)
+            parts.append(cls(risks, uniques, float(arrivals.best_guesses().sum()), realised))
+        if len(parts) == 1:
+            return parts[0]
+        place = np.argsort(np.concatenate(order), kind="stable")
+
+        def joined(values: Sequence[Real]) -> Real:
+            return np.asarray(np.concatenate(values)[place])
+
+        names = [one.name for one in fields(CellRisks) if one.name != "cells"]
+        risks = CellRisks(np.arange(len(place)), *(joined([getattr(p.risks, name) for p in parts]) for name in names))
+        known = [part.realised for part in parts if part.realised is not None]
+        every = joined(known) if len(known) == len(parts) else None
+        return cls(risks, sum(part.uniques for part in parts), sum(part.right for part in parts), every)
+
+
 _KEPT = ("unconditional", "in_range", "strict", "any_release", "kept")
 
 
@@ -230,11 +275,9 @@ def _counted_inside(
 ) -> dict[str, Real]:
     """Risks of the cells of a table for somebody who knows the key and the columns that are seen."""
     drawn = released.project(known) if released is not None and {*known} <= {*released.columns} else None
-    arrivals = arrivals_of(stages, finer, known, released=drawn)
-    risks, _ = _risks(arrivals, stages, known, level)
-    inside = {name: getattr(risks, name) for name in _INSIDE}
-    realised = None if drawn is None else _realised(arrivals, risks, stages, known)
-    return inside if realised is None else inside | {"released_counts": realised}
+    measured = _Measured.of(stages, finer, known, level, drawn)
+    inside = {name: getattr(measured.risks, name) for name in _INSIDE}
+    return inside if measured.realised is None else inside | {"released_counts": measured.realised}
 
 
 def _shares(finer: CellTable, keys: Sequence[str], known: Sequence[str]) -> Real:
@@ -283,11 +326,6 @@ def _after(
         percentile_95=percentile(per_cell["after"], risks.counts, 0.95),
         records_above=count_above(per_cell["after"], risks.counts, threshold),
     )
-
-
-def _guess(arrivals: Arrivals, n: int) -> float:
-    """``sum_x max_j p_xj N_j / n``: the best guess of the true from the released cell."""
-    return float(arrivals.best_guesses().sum() / n)
 
 
 def _reidentified(risks: CellRisks, per_cell: Mapping[str, Real]) -> float:

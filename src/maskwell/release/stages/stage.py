@@ -43,7 +43,8 @@ def state_categories(labels: Sequence[State]) -> Categories:
     """
     taken = {part for label in labels for part in label}
     word = next(word for word in ("missing", "(missing)", "((missing))") if word not in taken)
-    named = [tuple(word if part is None else part for part in label) for label in labels]
+    lost = None in taken
+    named = [tuple(word if part is None else part for part in label) for label in labels] if lost else labels
     return Categories.of([label[0] if len(label) == 1 else label for label in named])
 
 
@@ -254,6 +255,11 @@ class Stage(RandomizedColumns):
     def transitions(self) -> Transitions:
         """All transitions that can happen: released state, true state, probability; refused where they are too many."""
         return self.design.transitions()
+
+    @property
+    def entries(self) -> Transitions:
+        """The same, which is not kept twice where it is listed anyway."""
+        return self.transitions if isinstance(self.design, Sparse) else super().entries
 
     @cached_property
     def own(self) -> Array:
