@@ -159,7 +159,7 @@ def released(**protect: object) -> Release:
     file = CellTable.of(
         [*keys, "income"], Counter(tuple(row[1:6]) for row in survey["people"](np.random.default_rng(2026)))
     )
-    protect = {"variables": keys, "method": "inverse-frequency", "xi": "0.5", **protect}
+    protect = {"variables": keys, "method": "mixing", **protect}
     plan = ReleasePlan.of([protect], keys=keys, sensitive=["income"], match="0.5")
     return assess_tables({columns: file.project(columns) for columns in tables_of(plan)}, plan)
 

@@ -12,7 +12,7 @@ import pytest
 from maskwell.release import ReleasePlan
 from maskwell.release.assessment import assess_file
 from maskwell.release.kept_bounds import check_kept
-from maskwell.release.matrices.mixing import GRID, mixed_risk, mixing, mixing_rate
+from maskwell.release.matrices.mixing import GRID, mixed_risk, mixing_matrix, mixing_rate
 
 
 def test_worked_out_matrices(mixing_vectors: list[dict[str, Any]]) -> None:
@@ -22,7 +22,7 @@ def test_worked_out_matrices(mixing_vectors: list[dict[str, Any]]) -> None:
         rates = mixing_rate(counts, Fraction(str(case["input"]["xi"])))
         assert rates.tolist() == pytest.approx(expected["rates"], abs=case["tol"]), case["id"]
         raised = np.minimum(rates * case["input"]["factor"], 1.0)
-        made = mixing(counts, [Fraction(rate).limit_denominator(10**9) for rate in raised.tolist()]).matrix()
+        made = mixing_matrix(counts, [Fraction(rate).limit_denominator(10**9) for rate in raised.tolist()]).matrix()
         assert np.abs(made - np.array(expected["P"])).max() <= 1.5 / GRID, case["id"]
         assert mixed_risk(counts, raised) >= expected["strict_risk"] - case["tol"], case["id"]
 

@@ -245,7 +245,8 @@ def _numbers(values: Real) -> list[str]:
     >>> _numbers(np.array([1 / 3, 1.0, 0.12345675]))
     ['0.3333333', '1', '0.1234568']
     """
-    return [f"{value:.7g}" for value in (values * (1 + _UP)).tolist()]
+    texts_of_values: list[str] = np.char.mod("%.7g", values * (1 + _UP)).tolist()
+    return texts_of_values
 
 
 RECEIPT = "receipt.json"

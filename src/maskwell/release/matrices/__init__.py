@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from maskwell.release.matrices.matrix_patterns import blocks_of_cells as blocks_of_cells
     from maskwell.release.matrices.matrix_patterns import theta_for_block as theta_for_block
     from maskwell.release.matrices.matrix_patterns import thetas_for_blocks as thetas_for_blocks
+    from maskwell.release.matrices.mixing import BlockRates as BlockRates
+    from maskwell.release.matrices.mixing import mixing_matrix as mixing_matrix
+    from maskwell.release.matrices.mixing import mixing_rate as mixing_rate
+    from maskwell.release.matrices.mixing import rates_for_match as rates_for_match
     from maskwell.release.matrices.optimal_flows import OptimalMatrix as OptimalMatrix
     from maskwell.release.matrices.optimal_flows import optimal_matrix as optimal_matrix
     from maskwell.release.matrices.swap_flows import IntegerFlows as IntegerFlows
@@ -77,6 +81,7 @@ else:
                 "theta_for_block",
                 "thetas_for_blocks",
             ],
+            "mixing": ["BlockRates", "mixing_matrix", "mixing_rate", "rates_for_match"],
             "optimal_flows": ["OptimalMatrix", "optimal_matrix"],
             "swap_flows": ["IntegerFlows", "SwapSampler", "whole_flows"],
         },

@@ -77,7 +77,7 @@ def mixing_rate(n: Any, xi: Number) -> Real:
     return np.asarray(np.divide(root, 2 * product, out=np.zeros_like(product), where=product > 0))
 
 
-def mixing(counts: Any, rates: Any, *, blocks: Any = None, categories: Categories | None = None) -> Sparse:
+def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Categories | None = None) -> Sparse:
     """The matrix that mixes cells with these rates: exact, and invariant for the counts whatever the rates are.
 
     Parameters
@@ -89,7 +89,7 @@ def mixing(counts: Any, rates: Any, *, blocks: Any = None, categories: Categorie
     blocks
         A label for each cell: records are dealt within a block. One block for all where there are none.
 
-    >>> design = mixing([1, 1, 2], [1, 1, "1/2"])
+    >>> design = mixing_matrix([1, 1, 2], [1, 1, "1/2"])
     >>> design.columns_exact(2)   # half of the two leave, and a third of those comes back
     {0: Fraction(1, 6), 1: Fraction(1, 6), 2: Fraction(2, 3)}
     """

@@ -13,7 +13,7 @@ import pytest
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices.matrix_checks import is_invariant
-from maskwell.release.matrices.mixing import GRID, BlockRates, mixed_risk, mixing, mixing_rate, rates_for_match
+from maskwell.release.matrices.mixing import GRID, BlockRates, mixed_risk, mixing_matrix, mixing_rate, rates_for_match
 from maskwell.release.risk import cell_risks
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.released_counts import realised_risks
@@ -46,7 +46,7 @@ def random_case(number: int) -> tuple[list[int], list[Fraction], list[int]]:
 @pytest.mark.parametrize("number", range(40))
 def test_the_matrix_is_that_of_the_formula_and_keeps_counts(number: int) -> None:
     counts, rates, blocks = random_case(number)
-    design = mixing(counts, rates, blocks=blocks)
+    design = mixing_matrix(counts, rates, blocks=blocks)
     assert design.exact_matrix() == written_out(counts, rates, blocks)
     assert is_invariant(design, np.array(counts))
     columns = zip(*design.exact_matrix(), strict=True)
@@ -54,12 +54,12 @@ def test_the_matrix_is_that_of_the_formula_and_keeps_counts(number: int) -> None
 
 
 def test_rates_are_rounded_up() -> None:
-    design = mixing([1, 1], ["1/3", "1/3"])
+    design = mixing_matrix([1, 1], ["1/3", "1/3"])
     assert design.columns_exact(0)[0] == 1 - Fraction(-(-GRID // 3), GRID) / 2 <= Fraction(5, 6)
 
 
 def test_empty_cells_and_rates_of_zero_stay() -> None:
-    design = mixing([2, 0, 3, 1], [1, 1, 0, 1])
+    design = mixing_matrix([2, 0, 3, 1], [1, 1, 0, 1])
     assert [design.columns_exact(j) for j in (1, 2)] == [{1: 1}, {2: 1}]
     assert design.columns_exact(0) == {0: Fraction(2, 3), 3: Fraction(1, 3)}
 
@@ -140,9 +140,9 @@ def test_bad_input() -> None:
     with pytest.raises(ParameterError, match="is below"):
         rates_for_match(np.arange(2)[:, None], [1, 1], "0.0001")
     with pytest.raises(CountsError, match="1 rates for 2 counts"):
-        mixing([1, 1], ["1/2"])
+        mixing_matrix([1, 1], ["1/2"])
     with pytest.raises(ParameterError, match="rates = 3/2 is not a probability"):
-        mixing([1, 1], ["1/2", "3/2"])
+        mixing_matrix([1, 1], ["1/2", "3/2"])
 
 
 # ---- the very file that is released
