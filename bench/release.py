@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from bench import release_cells
 from bench.measure import MASKWELL, best_seconds, on_all_cores, python, seconds_and_peak
 from bench.speed import Line
 from maskwell.release.matrices import method1
@@ -75,6 +76,7 @@ def measured(command: list[str], folder: Path) -> tuple[float, float]:
 def lines() -> Iterator[Line]:
     """Ten million rows."""
     yield from measured_lines(10**7, rounds=3)
+    yield from release_cells.measured_lines(10**7)
 
 
 def measured_lines(rows: int, rounds: int) -> Iterator[Line]:

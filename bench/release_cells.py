@@ -96,11 +96,6 @@ def measured_lines(rows: int, method: str = "inverse-frequency", match: str = "0
     )
 
 
-def lines() -> Iterator[Line]:
-    """Ten million rows."""
-    yield from measured_lines(10**7)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=10**7)

@@ -50,6 +50,10 @@ FOR_THREADS = 80 << 20
 """Bytes of addresses, not of memory, that a thread takes for its stack and its part of the heap."""
 
 
+QUIET = 1e6
+"""Seconds between two lines of a log: what a command prints must not depend on how busy the machine is."""
+
+
 def serve(number: int) -> dict[str, Any]:
     """Answer requests on the socket with this number until its other end is closed; return in each child.
 
@@ -65,6 +69,7 @@ def serve(number: int) -> dict[str, Any]:
             importlib.import_module(name)
         except ImportError:  # an extra that is not installed: commands say so
             continue
+    maskwell.cli.output.LOG_SECONDS = QUIET  # type: ignore[attr-defined]
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=number) as control:

@@ -177,6 +177,7 @@ class Progress:
         self._printed = False
         self._state = self._logged = ""
         self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def __call__(self, rows: int, share: float | None) -> None:
         """Say how far it is."""
@@ -190,11 +191,14 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._there and not self._terminal:
-            threading.Thread(target=self._log, name="maskwell-progress", daemon=True).start()
+            self._thread = threading.Thread(target=self._log, name="maskwell-progress", daemon=True)
+            self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
+        if self._thread is not None:
+            self._thread.join(1)  # not longer, where nobody reads what it prints
         if self._printed:
             _write("\r" + " " * 40 + "\r", err=True, end="")
 
