@@ -60,7 +60,7 @@ def test_short_work_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_terminal_has_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     stream, clock = Terminal(), iter([0.0, 2.0, 4.0])
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(output.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr("maskwell.cli.output.time.monotonic", lambda: next(clock))
     with Progress() as progress:
         progress(10, 0.5)
         progress(20, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 
-def written(columns: dict[str, object], folder: Path) -> str:
+def written(columns: Mapping[str, object], folder: Path) -> str:
     path = folder / "people.parquet"
     parquet.write_table(pa.table(columns), path)
     return str(path)
