@@ -50,7 +50,7 @@ MERGED_CELLS = 1 << 17
 MOST_LISTED = 20_000
 """Labels of a column that are told apart where all columns of a file are looked at."""
 
-KEPT_PIECES = 1 << 21
+KEPT_PIECES = 1 << 20
 
 MOST_OPTIONAL = 1 << 20
 """Cells of a table up to which it is counted where smaller ones can take its place."""

@@ -26,7 +26,7 @@ from maskwell.engines.arrow_arrays import ANY, require, without_traces, without_
 from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, open_rows
 from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.row_batches import EvenRows, Progress, ShuffledRows, in_background, pieces
+from maskwell.engines.row_batches import TEXTS, EvenRows, Progress, ShuffledRows, in_background, pieces
 from maskwell.engines.row_sources import BATCH_ROWS, MemoryTable, Source, find_column, lost_in, open_sink, rows_of_cells
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, TooLargeError, WrongTypeError
 
@@ -136,7 +136,7 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             in_background(sink) as behind,
         ):
             even = EvenRows(behind, min(BATCH_ROWS, rows_of_cells(len(source.schema))))
-            with _order(plan, releaser.schema, rows, Path(output).parent, even) as target:
+            with _order(plan, releaser, rows, Path(output).parent, even) as target:
                 for batch in pieces(source.batches(), BATCH_ROWS):
                     target.write(counter.released(batch))
                     if progress is not None:
@@ -196,16 +196,17 @@ def _left_out(style: Any) -> tuple[str, ...]:
 
 
 @contextmanager
-def _order(plan: RowPlan, schema: Any, rows: int, folder: Path, even: EvenRows) -> Iterator[Any]:
-    """Where released rows go: straight on, or through a shuffle."""
+def _order(plan: RowPlan, releaser: RowReleaser, rows: int, folder: Path, even: EvenRows) -> Iterator[Any]:
+    """Where released rows go: straight on, or through a shuffle, in which texts that were drawn are codes."""
     if plan.shuffled is None:
         yield even
         return
+    schema = releaser.keep_codes()
     shuffled = ShuffledRows(schema, rows, _row_bytes(schema), folder, plan.shuffled)
     try:
         yield shuffled
         for batch in shuffled.batches():
-            even.write(batch)
+            even.write(releaser.without_codes(batch))
     finally:
         shuffled.close()
 
@@ -350,11 +351,32 @@ class RowReleaser:
         }
         self._places = {name: schema.get_field_index(name) for name in {*coders, *([identity] if identity else [])}}
         self._labels = {name: _label_array(name, schema.field(name).type, coders[name].labels) for name in self._moved}
+        self._kinds = {name: labels.type for name, labels in self._labels.items()}
         self._kept = [i for i, name in enumerate(schema.names) if name not in set(dropped)]
         self.changed = dict.fromkeys(self._moved, 0)
         self.breaks = dict.fromkeys(self._moved, 0)
         self._before: dict[str, Array] = {}
-        self.schema = self._released_schema(schema)
+        self.schema = self._made = self._released_schema(schema)
+
+    def keep_codes(self) -> Any:
+        """Leave texts that were drawn in codes for the time being; returns the schema of the batches that come then."""
+        arrow = require()
+        texts = {
+            name
+            for name in self._moved
+            if str(self._labels[name].type) in TEXTS and self._coders[name].about is None  # no marks of missing values
+        }
+        for name in texts:
+            labels = self._labels[name]
+            positions = arrow.array(np.arange(len(labels), dtype=np.int16 if len(labels) < 1 << 15 else np.int32))
+            self._labels[name] = arrow.DictionaryArray.from_arrays(positions, labels)
+        fields = [f.with_type(self._labels[f.name].type) if f.name in texts else f for f in self.schema]
+        self._made = arrow.schema(fields, metadata=self.schema.metadata)
+        return self._made
+
+    def without_codes(self, batch: Any) -> Any:
+        """A batch that was made so, as it is released."""
+        return batch if self._made is self.schema else _in_schema(batch.columns, self.schema)
 
     def _released_schema(self, schema: Any) -> Any:
         arrow = require()
@@ -378,9 +400,7 @@ class RowReleaser:
             self.changed[name] += int(np.count_nonzero(before[name] != after[name]))
             self.breaks[name] += self._breaks(name, before[name])
             arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
-        pairs = [(arrays[i], field.type) for i, field in zip(self._kept, self.schema, strict=True)]
-        columns = [column if column.type == kind else column.cast(kind) for column, kind in pairs]
-        return require().RecordBatch.from_arrays(columns, schema=self.schema), before, after
+        return _in_schema([arrays[i] for i in self._kept], self._made), before, after
 
     def _breaks(self, name: str, codes: Array) -> int:
         if not len(codes):
@@ -410,9 +430,17 @@ class RowReleaser:
         some = bool(lost.any())
         values = labels.take(arrow.array(codes, mask=lost) if some else arrow.array(codes))
         if name not in self._can_be_lost and some and original.null_count < int(lost.sum()):
-            plain = original if original.type == values.type else original.cast(values.type)
-            values = require("pyarrow.compute").if_else(arrow.array(lost), plain, values)
+            kind = self._kinds[name]
+            plain = original if original.type == kind else original.cast(kind)
+            values = require("pyarrow.compute").if_else(arrow.array(lost), plain, values.cast(kind))
         return values
+
+
+def _in_schema(columns: Sequence[Any], schema: Any) -> Any:
+    """A batch of these columns, each in its type."""
+    pairs = zip(columns, schema, strict=True)
+    cast = [column if column.type == field.type else column.cast(field.type) for column, field in pairs]
+    return require().RecordBatch.from_arrays(cast, schema=schema)
 
 
 def _replaced(codes: Array, rows: Array, values: Array) -> Array:

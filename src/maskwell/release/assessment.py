@@ -17,6 +17,7 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
+from maskwell.core.memory import give_back_memory
 from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, part_of
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.release_pass import RowsReleased, file_columns
@@ -381,7 +382,9 @@ def assess_tables(
     seen: tuple[str, ...] = (),
 ) -> Release:
     """The same from counts; ``seen`` are unchanged columns that follow from a key."""
+    give_back_memory()
     stages = build_stages(plan, tables, count_external(plan) if earlier is None else None, earlier)
+    give_back_memory()
     any_table = next(iter(tables.values()))
     release = Release(
         plan=plan,
@@ -417,7 +420,9 @@ def counted_tables(release: Release) -> list[Columns]:
 
 def judged(release: Release) -> Release:
     """A release with its risk and utility, as far as its tables tell them."""
-    return replace(release, risk=_risk(release), utility=_utility(release))
+    risk, utility = _risk(release), _utility(release)
+    give_back_memory()
+    return replace(release, risk=risk, utility=utility)
 
 
 def _risk(release: Release) -> RiskReport | None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Flag, check_kind
 from maskwell.core.keyed import KeyedRandom
+from maskwell.core.memory import give_back_memory
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.design import Design
 from maskwell.designs.sampler import KeyedSampler, Sampler, variable_name
@@ -230,6 +231,7 @@ def _drawn(
     def draw() -> Release:
         rows = row_plan(assessed, source, key)
         done = write(rows)
+        give_back_memory()
         warnings = (*assessed.warnings, *telling_order(assessed, done.breaks))
         tables = released_tables(assessed, done)
         release = replace(assessed, warnings=warnings).with_released(tables=tables, changed=done.changed)

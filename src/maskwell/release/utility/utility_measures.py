@@ -34,7 +34,7 @@ A user who takes the released values for true ones gets other coefficients. How 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -276,17 +276,36 @@ def _categories(stage: Stage, variable: str) -> tuple[Array, Array, list[Hashabl
 
 def _released(stage: Stage, true: Array, released: Array, k: int, s: Real) -> tuple[Real, Real]:
     """By how much the mass of each category moves on average, and ``sum_j s_j q_ij (1 - q_ij)``."""
-    Q = _collapsed(stage, released, k)
-    moved = Q @ stage.mass - np.bincount(true, stage.mass, minlength=k)
-    return np.asarray(moved), np.asarray(Q @ s - Q.multiply(Q) @ s)
+    arrived, variance, mass = np.zeros(k), np.zeros(k), stage.mass
+    for first, last, Q in _collapsed(stage, released, k):
+        arrived += Q @ mass[first:last]
+        variance += Q @ s[first:last] - Q.multiply(Q) @ s[first:last]
+    return arrived - np.bincount(true, mass, minlength=k), variance
 
 
-def _collapsed(stage: Stage, released: Array, k: int) -> Any:
-    """The rows of P added up to the categories, as a sparse matrix of shape (k, states)."""
+_AT_ONCE = 1 << 16
+"""States whose columns are added up at once."""
+
+
+def _collapsed(stage: Stage, released: Array, k: int) -> Iterator[tuple[int, int, Any]]:
+    """The rows of P added up to the categories, as sparse matrices of some of its columns, from the first on."""
     from scipy.sparse import coo_array, csr_array
 
     i, j, p = stage.transitions
-    return csr_array(coo_array((p, (released[i], j)), shape=(k, len(stage.states))))
+    states = len(stage.states)
+    order = slice(None) if states <= _AT_ONCE or (np.diff(j) >= 0).all() else np.argsort(j, kind="stable")
+    i, j, p = i[order], j[order], p[order]
+    firsts = np.arange(0, states, _AT_ONCE)
+    ends = np.searchsorted(j, firsts + _AT_ONCE) if states > _AT_ONCE else [len(j)]
+    start = 0
+    for first, end in zip(firsts.tolist(), ends, strict=True):
+        last, some = min(first + _AT_ONCE, states), slice(start, int(end))
+        yield (
+            first,
+            last,
+            csr_array(coo_array((p[some], (released[i[some]], j[some] - first)), shape=(k, last - first))),
+        )
+        start = int(end)
 
 
 def _solved(stage: Stage, true: Array, k: int, s: Real) -> Real | None:
