@@ -51,7 +51,7 @@ It is exact for powers of u below twice the nodes, and more leavers than that ha
 _DROP = 32.0
 """Where the logarithm of the integrand is so far below its maximum, nothing is left."""
 
-_ROOM = 2 * 10**6
+_ROOM = 4 * 10**5
 
 _LAST = 1e-14
 

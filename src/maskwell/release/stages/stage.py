@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
+from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -123,13 +124,16 @@ class RandomizedColumns:
         linked = self._linked_labels()
         codes: dict[str, dict[Hashable, int]] = {name: {} for name in (*self.columns, *linked)}
 
-        def numbers(name: str, labels: Sequence[Hashable]) -> Array:
+        def numbers(name: str, labels: Iterable[Hashable]) -> Array:
             places = codes[name]
-            return np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
+            return np.fromiter((places.setdefault(label, len(places)) for label in labels), dtype=np.int64)
 
-        true, released = ([*zip(*one, strict=True)] or [()] * len(self.columns) for one in (self.states, self.outputs))
-        before = {name: numbers(name, labels) for name, labels in zip(self.columns, true, strict=True)}
-        after = {name: numbers(name, labels) for name, labels in zip(self.columns, released, strict=True)}
+        def all_numbers(states: Sequence[State]) -> dict[str, Array]:
+            parts = (map(itemgetter(place), states) for place in range(len(self.columns)))
+            return {name: numbers(name, labels) for name, labels in zip(self.columns, parts, strict=True)}
+
+        before = all_numbers(self.states)
+        after = dict(before) if self.outputs is self.states else all_numbers(self.outputs)
         after |= {name: numbers(name, labels) for name, labels in linked.items()}
         return {name: [*places] for name, places in codes.items()}, before, after
 
@@ -264,6 +268,8 @@ class Stage(RandomizedColumns):
     @cached_property
     def own(self) -> Array:
         """The released state that is the same as each true one, -1 where there is none."""
+        if self.outputs is self.states:
+            return np.arange(len(self.states))
         places = {label: i for i, label in enumerate(self.outputs)}
         return np.array([places.get(label, -1) for label in self.states], dtype=np.int64)
 
