@@ -14,9 +14,11 @@ label in two strata, or in two clusters of the stage above, names two clusters.
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -509,3 +511,23 @@ def products_of_replicates(replicates: Real, weight: Real | None) -> Real:
     column = np.ones((len(replicates), 1)) if weight is None else np.asarray(weight)[:, None]
     ratio = np.divide(replicates, column, out=np.zeros(np.shape(replicates)), where=column > 0)
     return np.asarray(ratio.T @ ratio)
+
+
+# ---- memory that tables took
+
+
+def give_back_memory() -> None:
+    """Give memory that is free back to the system, where its allocator can be asked to.
+
+    Between two steps that each need much: arrays of some megabytes that were freed in one stay with the process, among
+    others that are still in use, and the next step would ask for more. Does nothing but on Linux with glibc.
+    """
+    if (trim := _trim()) is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Any:
+    if sys.platform != "linux":
+        return None
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import check_kind, check_path, list_of
-from maskwell.core.cells import CellTable
-from maskwell.core.memory import give_back_memory
+from maskwell.core.cells import CellTable, give_back_memory
 from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, part_of
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.release_pass import RowsReleased, file_columns

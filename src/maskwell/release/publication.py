@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Flag, check_kind
+from maskwell.core.cells import give_back_memory
 from maskwell.core.keyed import KeyedRandom
-from maskwell.core.memory import give_back_memory
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.design import Design
 from maskwell.designs.sampler import KeyedSampler, Sampler, variable_name
