@@ -166,6 +166,7 @@ mine flags.csv --design a,b,c=bits.json --missing drop --plot new.svg
 randomize baskets.csv --design bought=bits.json -o new.parquet
 release people.csv --init
 release people.csv --init -o new.toml --force
+release people.csv --init --match 0.2
 release people.csv --plan plan.toml --dry-run
 release people.csv --plan plan.toml -o new
 release people.csv --plan plan.toml --key secret.key --matrices released/internal/receipt.json -o new --records

@@ -153,7 +153,7 @@ def _start(file: str, output: str | None, match: str | None, *, force: bool, as_
     if output is not None:
         check_output(output, force=force, inputs=[file])
     with Progress() as progress:
-        text = first_plan(file, plan=output or "plan.toml", match=match or MATCH, progress=progress)
+        text = first_plan(file, plan=output or "plan.toml", match=MATCH if match is None else match, progress=progress)
     if output is not None:
         with atomic_file(output, force=force, inputs=[file], like=file) as written:
             written.write(text.encode())

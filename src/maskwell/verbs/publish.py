@@ -22,8 +22,9 @@ from maskwell.engines.release_pass import file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import DataFileError, InfeasibleError, MissingExtraError, ParameterError
-from maskwell.release.assessment import Release, assess_file, count_file
+from maskwell.release.assessment import Release, assess_file, assess_tables, count_file
 from maskwell.release.folder.receipt import Receipt
+from maskwell.release.kept_bounds import check_kept
 from maskwell.release.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan, load_plan, read_plan
@@ -262,19 +263,33 @@ def first_plan(path: str, *, plan: str = "plan.toml", match: Number = MATCH, pro
 
 
 def _method_of_fewest_changes(plan: ReleasePlan, tables: Mapping[tuple[str, ...], CellTable]) -> str:
-    """The method with which the fewest records change under the bound of a plan; the first one where none reaches it.
+    """The method with which the fewest records change under the bound of a plan; an error where none reaches it."""
+    usual, other = (_expected_changes(plan, method, tables) for method in (MIXING, INVERSE_FREQUENCY))
+    if other < usual and _is_kept(_with_method(plan, INVERSE_FREQUENCY), tables):
+        return INVERSE_FREQUENCY
+    if math.isinf(usual):
+        build_stages(plan, tables)  # says why
+    return MIXING
 
-    All protections of the plan take it.
-    """
-    changes = {method: _expected_changes(plan, method, tables) for method in (MIXING, INVERSE_FREQUENCY)}
-    return min(changes, key=lambda method: changes[method])
+
+def _with_method(plan: ReleasePlan, method: str) -> ReleasePlan:
+    protections = tuple(Protection.of(one.variables, method, within=one.within) for one in plan.protections)
+    return replace(plan, protections=protections)
 
 
 def _expected_changes(plan: ReleasePlan, method: str, tables: Mapping[tuple[str, ...], CellTable]) -> float:
-    """Share of the records that a method changes, infinite where it does not reach the bound of the plan."""
-    protections = tuple(Protection.of(one.variables, method, within=one.within) for one in plan.protections)
+    """Share of the records that a method changes, infinite where it has no matrix for the plan."""
     try:
-        stages = build_stages(replace(plan, protections=protections), tables)
+        stages = build_stages(_with_method(plan, method), tables)
     except InfeasibleError:
         return math.inf
     return sum(stage.expected_changed() for stage in stages)
+
+
+def _is_kept(plan: ReleasePlan, tables: Mapping[tuple[str, ...], CellTable]) -> bool:
+    """Whether a release would keep what its plan asks for."""
+    try:
+        check_kept(assess_tables(dict(tables), plan))
+    except InfeasibleError:
+        return False
+    return True

@@ -210,7 +210,9 @@ def rates_for_match(
     """
     bound = check_probability(xi, "xi")
     if bound < LEAST_BOUND:
-        raise ParameterError(f"xi = {to_decimal(bound)} is below {to_decimal(LEAST_BOUND)}", hint="give a larger bound")
+        raise ParameterError(
+            f"the bound {to_decimal(bound)} on a match is below {to_decimal(LEAST_BOUND)}", hint="give a larger one"
+        )
     amounts = read_amounts(counts)
     numbers, group = amounts.integers.astype(np.int64), block_numbers(within, len(amounts))
     small = np.flatnonzero(amounts.support & (numbers * bound.numerator < bound.denominator))

@@ -52,6 +52,8 @@ def test_one_line_of_a_first_plan_sets_its_bound(tmp_path: Path) -> None:
         assert release.risk.before.max_risk == 1
     with pytest.raises(ParameterError, match="match = 20 is not a probability"):
         first_plan(path, match=20)
+    with pytest.raises(InfeasibleError, match=r"1 of 1 cells have too few records \(80; match = 0.01 needs 100\)"):
+        first_plan(path, match="0.01")
 
 
 def test_the_method_that_changes_fewer_records_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,6 +61,8 @@ def test_the_method_that_changes_fewer_records_is_taken(tmp_path: Path, monkeypa
     changes = {"mixing": 0.2, "inverse-frequency": 0.1}
     monkeypatch.setattr(publish_module, "_expected_changes", lambda _, method, __: changes[method])
     assert read_plan(first_plan(path)).protections[0].method == "inverse-frequency"
+    monkeypatch.setattr(publish_module, "_is_kept", lambda *_: False)
+    assert read_plan(first_plan(path)).protections[0].method == "mixing"
 
 
 def test_what_would_help_is_told_where_cells_have_too_few_records(tmp_path: Path) -> None:
