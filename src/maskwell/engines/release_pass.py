@@ -27,7 +27,16 @@ from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, 
 from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.row_batches import TEXTS, EvenRows, Progress, ShuffledRows, in_background, pieces
-from maskwell.engines.row_sources import BATCH_ROWS, MemoryTable, Source, find_column, lost_in, open_sink, rows_of_cells
+from maskwell.engines.row_sources import (
+    BATCH_ROWS,
+    MemoryTable,
+    Source,
+    engine_of,
+    find_column,
+    lost_in,
+    open_sink,
+    rows_of_cells,
+)
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, TooLargeError, WrongTypeError
 
 DENSE_STATES = 1 << 22
@@ -130,13 +139,16 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
     """Write the released rows of a file; ``rows`` is how many there are."""
     with open_rows(path, [*plan.levels]) as source:
         releaser, counter = _ready(source, path, plan)
+        takes_codes = engine_of(output).takes_dictionaries
+        if takes_codes or plan.shuffled is not None:
+            releaser.keep_codes()
         with (
             atomic_file(output, inputs=[path]) as file,
             open_sink(file, output, releaser.schema, style=_style(source.style, releaser.schema)) as sink,
             in_background(sink) as behind,
         ):
             even = EvenRows(behind, min(BATCH_ROWS, rows_of_cells(len(source.schema))))
-            with _order(plan, releaser, rows, Path(output).parent, even) as target:
+            with _order(plan, releaser, rows, Path(output).parent, even, takes_codes=takes_codes) as target:
                 for batch in pieces(source.batches(), BATCH_ROWS):
                     target.write(counter.released(batch))
                     if progress is not None:
@@ -196,17 +208,18 @@ def _left_out(style: Any) -> tuple[str, ...]:
 
 
 @contextmanager
-def _order(plan: RowPlan, releaser: RowReleaser, rows: int, folder: Path, even: EvenRows) -> Iterator[Any]:
+def _order(
+    plan: RowPlan, releaser: RowReleaser, rows: int, folder: Path, even: EvenRows, *, takes_codes: bool
+) -> Iterator[Any]:
     """Where released rows go: straight on, or through a shuffle, in which texts that were drawn are codes."""
     if plan.shuffled is None:
         yield even
         return
-    schema = releaser.keep_codes()
-    shuffled = ShuffledRows(schema, rows, _row_bytes(schema), folder, plan.shuffled)
+    shuffled = ShuffledRows(releaser.made, rows, _row_bytes(releaser.made), folder, plan.shuffled)
     try:
         yield shuffled
         for batch in shuffled.batches():
-            even.write(releaser.without_codes(batch))
+            even.write(batch if takes_codes else releaser.without_codes(batch))
     finally:
         shuffled.close()
 
@@ -325,8 +338,8 @@ class RowReleaser:
 
     Attributes
     ----------
-    schema
-        Of the released rows.
+    schema, made
+        Of the released rows, and of the batches that are made of them, in which texts may be codes.
     changed
         How many rows of each column were changed so far.
     breaks
@@ -356,10 +369,10 @@ class RowReleaser:
         self.changed = dict.fromkeys(self._moved, 0)
         self.breaks = dict.fromkeys(self._moved, 0)
         self._before: dict[str, Array] = {}
-        self.schema = self._made = self._released_schema(schema)
+        self.schema = self.made = self._released_schema(schema)
 
-    def keep_codes(self) -> Any:
-        """Leave texts that were drawn in codes for the time being; returns the schema of the batches that come then."""
+    def keep_codes(self) -> None:
+        """Leave texts that were drawn in codes: whoever takes the batches can write these, or undo them."""
         arrow = require()
         texts = {
             name
@@ -371,12 +384,11 @@ class RowReleaser:
             positions = arrow.array(np.arange(len(labels), dtype=np.int16 if len(labels) < 1 << 15 else np.int32))
             self._labels[name] = arrow.DictionaryArray.from_arrays(positions, labels)
         fields = [f.with_type(self._labels[f.name].type) if f.name in texts else f for f in self.schema]
-        self._made = arrow.schema(fields, metadata=self.schema.metadata)
-        return self._made
+        self.made = arrow.schema(fields, metadata=self.schema.metadata)
 
     def without_codes(self, batch: Any) -> Any:
         """A batch that was made so, as it is released."""
-        return batch if self._made is self.schema else _in_schema(batch.columns, self.schema)
+        return batch if self.made is self.schema else _in_schema(batch.columns, self.schema)
 
     def _released_schema(self, schema: Any) -> Any:
         arrow = require()
@@ -400,7 +412,7 @@ class RowReleaser:
             self.changed[name] += int(np.count_nonzero(before[name] != after[name]))
             self.breaks[name] += self._breaks(name, before[name])
             arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
-        return _in_schema([arrays[i] for i in self._kept], self._made), before, after
+        return _in_schema([arrays[i] for i in self._kept], self.made), before, after
 
     def _breaks(self, name: str, codes: Array) -> int:
         if not len(codes):
