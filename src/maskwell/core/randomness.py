@@ -216,7 +216,7 @@ def random_order(stream: Stream, first: int, size: int) -> Array:
     Where two of these are equal, further words decide.
     """
     keys = stream.words(first, size, 2).copy().view("<u8").ravel()
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)  # equal ones are put in order below, however they come
     for start, end in _tied(keys[order]):
         order[start:end] = sorted(order[start:end].tolist(), key=cmp_to_key(partial(_compared, stream, first)))
     return order
@@ -235,5 +235,7 @@ def _tied(keys: Array) -> list[tuple[int, int]]:
     >>> _tied(np.array([1, 2, 2, 3, 5, 5, 5]))
     [(1, 3), (4, 7)]
     """
-    ends = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [len(keys)]]).tolist()
-    return [(start, end) for start, end in itertools.pairwise(ends) if end - start > 1]
+    same = np.concatenate([[False], keys[1:] == keys[:-1], [False]]).view(np.int8)
+    changes = np.diff(same)
+    starts, ends = (np.flatnonzero(changes == change).tolist() for change in (1, -1))
+    return [(start, end + 1) for start, end in zip(starts, ends, strict=True)]
