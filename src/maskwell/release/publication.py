@@ -112,16 +112,17 @@ def open_release(
         check_ids(path, plan.id)
         assessed = replace(assessed, keyed=key.commitment())
     with release_folder(folder) as partial:
-        output = partial / PUBLIC / data_name(assessed)
+        output, count = partial / PUBLIC / data_name(assessed), assessed.rows
 
         def write(rows: RowPlan) -> RowsReleased:
             output.unlink(missing_ok=True)
-            return release_rows(path, str(output), rows, rows=assessed.rows, progress=progress)
+            return release_rows(path, str(output), rows, rows=count, progress=progress)
 
         drawn = _drawn(assessed, source, key, write, lambda release, rows, done: _described(release, rows, done, path))
         release = _with_regressions(drawn, path, str(output))
         files = write_public(release, partial / PUBLIC) + write_internal(release, partial / INTERNAL)
         open_folder = OpenFolder(release, partial, files)
+        give_back_memory()
         yield open_folder
         if records:
             files.append(_write_records(release, path, partial / INTERNAL))
@@ -213,10 +214,13 @@ def _assessed(
     earlier: Sequence[Stage] | None = None,
     progress: Progress | None = None,
 ) -> Release:
-    """The release as its counts tell it, if it keeps what the plan asks for."""
+    """The release as its counts tell it, if it keeps what the plan asks for.
+
+    Risk and utility are left out: the drawn file will tell them.
+    """
     release = replace(assess(records, plan, earlier, progress), private=source.private)
     check_kept(release)
-    return release
+    return replace(release, risk=None, utility=None)
 
 
 def _drawn(
@@ -231,13 +235,17 @@ def _drawn(
     def draw() -> Release:
         rows = row_plan(assessed, source, key)
         done = write(rows)
-        give_back_memory()
         warnings = (*assessed.warnings, *telling_order(assessed, done.breaks))
         tables = released_tables(assessed, done)
         release = replace(assessed, warnings=warnings).with_released(tables=tables, changed=done.changed)
-        return judged(release if described is None else described(release, rows, done))
+        return release if described is None else described(release, rows, done)
 
-    return drawn_until_kept(draw, repeatable=key is not None)
+    def judge() -> Release:
+        release = draw()
+        give_back_memory()
+        return judged(release)
+
+    return drawn_until_kept(judge, repeatable=key is not None)
 
 
 def _described(release: Release, rows: RowPlan, done: RowsReleased, path: str) -> Release:

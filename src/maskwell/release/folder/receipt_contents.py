@@ -329,7 +329,7 @@ def _fingerprint(stage: Stage) -> str | None:
 def _blocks(stage: Stage) -> int:
     """How many parts the states fall into that no record ever leaves."""
     parts = stage.design.components() if isinstance(stage.design, Sparse) else stage.cells
-    return len(set(parts.tolist()))
+    return len(np.unique(parts))
 
 
 def rounded_share(share: float, rows: int) -> float | None:
