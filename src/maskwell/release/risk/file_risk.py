@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Flag, Real, RealNumber, as_real, check_kind, check_level, list_of
-from maskwell.core.cells import CellTable
+from maskwell.core.cells import CellTable, give_back_memory
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.phrases import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
@@ -229,6 +229,7 @@ class _Measured:
             realised = None if drawn is None else _realised(arrivals, risks, stages, keys)
             order.append(cells)
             parts.append(cls(risks, uniques, float(arrivals.best_guesses().sum()), realised))
+            give_back_memory()  # of the threads, each of which keeps its own
         if len(parts) == 1:
             return parts[0]
         place = np.argsort(np.concatenate(order), kind="stable")
