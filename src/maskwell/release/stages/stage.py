@@ -393,7 +393,8 @@ def _occurring_flows(stage: Stage) -> tuple[Array, Array, Real, Real]:
     released, true, p = stage.transitions
     flow = p * stage.counts[true]
     some = flow > 0
-    released, true, flow = released[some], true[some], flow[some]
+    if not some.all():
+        released, true, flow = released[some], true[some], flow[some]
     sums = np.bincount(released, flow, minlength=len(stage.outputs))
     return released, true, flow, np.asarray(sums, dtype=np.float64)
 
