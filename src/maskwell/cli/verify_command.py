@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -28,22 +29,34 @@ if TYPE_CHECKING:
         "maskwell verify proof.json --design warner.json",
     )
 )
-@click.argument("certificate", metavar="C", type=FilePath())
+@click.argument("what", metavar="CERTIFICATE|FOLDER", type=FilePath())
 @click.option("--design", metavar="D", type=FilePath(), help="A design file that the certificate should be about.")
+@click.option("--source", metavar="FILE", type=FilePath(), help="The true file that the release should be of.")
+@click.option("--plan", metavar="P", type=FilePath(), help="The plan that the release should have carried out.")
+@click.option("--sha256", metavar="HASH", help="The hash that was signed, of the list of the release's files.")
 @json_option
-def verify(certificate: str, design: str | None, *, as_json: bool) -> int:
-    """Check everything that the certificate in the file C claims, from the exact integers of its design.
+def verify(what: str, *, as_json: bool, **options: str | None) -> int:
+    """Check what a certificate claims, or that the files of a release are those that were signed.
+
+    Everything that a certificate claims is worked out from the exact integers of its design. Of a release give the
+    folder, or its public part.
 
     The exit status is 1 when a check fails, or when the certificate proves that its demand is not met.
     """
-    from maskwell.reports.text.privacy_report import verified_report
-    from maskwell.verbs.certify import verify as verify_certificate
+    from maskwell.verbs.certify import verify as verify_files
 
-    verification = verify_certificate(certificate, design=design)
+    verification = verify_files(what, **options)
+    kind = "release" if Path(what).is_dir() else "certificate"
     if as_json:
-        print_json({"certificate": certificate, **verification.to_dict()})
+        print_json({kind: what, **verification.to_dict()})
+    elif kind == "release":
+        from maskwell.reports.text.release_report import verified_release_report
+
+        print_lines(verified_release_report(verification, what))
     else:
-        print_lines(verified_report(verification, certificate))
+        from maskwell.reports.text.privacy_report import verified_report
+
+        print_lines(verified_report(verification, what))
     return OK if verification.ok and verification.meets is not False else ANSWER_IS_NO
 
 

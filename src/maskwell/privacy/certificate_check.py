@@ -74,7 +74,7 @@ class Verified:
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         checks = [{"name": check.name, "ok": check.ok, "words": check.words} for check in self.checks]
-        return {"ok": self.ok, "meets": self.meets, "slack_used": self.slack_used, "checks": checks}
+        return {"holds": self.ok, "ok": self.ok, "meets": self.meets, "slack_used": self.slack_used, "checks": checks}
 
 
 def verify_certificate(content: Any, *, design: Design | None = None) -> Verified:

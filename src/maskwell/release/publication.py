@@ -45,17 +45,17 @@ from maskwell.release.assessment import (
     judged,
     released_tables,
 )
+from maskwell.release.folder.manifest import INTERNAL, PUBLIC, signed_hashes, source_hashes
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
 from maskwell.release.folder.release_folder import (
-    INTERNAL,
-    PUBLIC,
     check_new_folder,
     check_public,
     data_name,
     release_folder,
     write_internal,
+    write_manifest,
     write_public,
 )
 from maskwell.release.folder.release_metadata import codebook_of, formula_columns
@@ -73,6 +73,11 @@ class OpenFolder:
     release: Release
     path: Path
     files: list[Path]
+    source: Sequence[tuple[str, str]]
+
+    def signed(self) -> list[tuple[str, str]]:
+        """What a signature under the release stands for: names and hashes."""
+        return signed_hashes(self.path / PUBLIC, self.source, self.release.plan)
 
     def add_internal(self, name: str, text: str) -> None:
         """Write one more document for the data holder."""
@@ -121,12 +126,13 @@ def open_release(
         drawn = _drawn(assessed, source, key, write, lambda release, rows, done: _described(release, rows, done, path))
         release = _with_regressions(drawn, path, str(output))
         files = write_public(release, partial / PUBLIC) + write_internal(release, partial / INTERNAL)
-        open_folder = OpenFolder(release, partial, files)
+        open_folder = OpenFolder(release, partial, files, source_hashes(path))
         give_back_memory()
         yield open_folder
         if records:
             files.append(_write_records(release, path, partial / INTERNAL))
         check_public(partial / PUBLIC, release)
+        files.append(write_manifest(release, partial, open_folder.source))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

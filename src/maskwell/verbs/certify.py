@@ -1,4 +1,4 @@
-"""Certificates: making one for a design, and checking one, from the file or from what it holds."""
+"""Certificates: making one for a design, and checking one, or the files of a release."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.designs.wire import read_design
+from maskwell.errors import ParameterError
 from maskwell.privacy.certificate import Certificate
 from maskwell.privacy.certificate import certify as certify_design
 from maskwell.privacy.certificate_check import Verified, verify_certificate, verify_file
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.provable_claims import Improves
+from maskwell.release.folder.manifest import verify_release
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.verbs.inputs import DesignOrPath, read_demand
 
 
@@ -29,18 +32,50 @@ def certify(
     return certify_design(read_design(design), read_demand(demand, words), improvement=improvement)
 
 
-def verify(certificate: Certificate | str | Path | Any, *, design: DesignOrPath | None = None) -> Verified:
-    """Work out anew all that a certificate claims.
+def verify(
+    certificate: Certificate | str | Path | Any,
+    *,
+    design: DesignOrPath | None = None,
+    source: str | Path | None = None,
+    plan: ReleasePlan | str | Path | None = None,
+    sha256: str | None = None,
+) -> Verified:
+    """Work out anew all that a certificate claims, or check that the files of a release are those that were signed.
 
     Parameters
     ----------
     certificate
-        The path of its file, the certificate, or what its file holds, read as JSON.
+        The path of its file, the certificate, or what its file holds, read as JSON; or the folder of a release, or the
+        public part of one.
     design
         The design that the certificate should be about, or its file, if that is to be checked too.
+    source, plan
+        The true file of the release and its plan, if they are to be checked too.
+    sha256
+        The hash that was signed, of the list of the files of a release.
     """
+    if isinstance(certificate, str | os.PathLike) and _is_folder(certificate):
+        _check_none("a release", design=design)
+        return verify_release(os.fspath(certificate), source=source, plan=plan, sha256=sha256)
+    _check_none("a certificate", source=source, plan=plan, sha256=sha256)
     about = None if design is None else read_design(design)
     if isinstance(certificate, str | os.PathLike):
         return verify_file(Path(certificate) if not isinstance(certificate, str) else certificate, design=about)
     content = certificate.to_dict() if isinstance(certificate, Certificate) else certificate
     return verify_certificate(content, design=about)
+
+
+def _is_folder(path: str | os.PathLike[str]) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):  # a name that no file can have; whoever opens it says so
+        return False
+
+
+def _check_none(what: str, **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(
+                f"{name} with {what}, which is checked without it",
+                hint="a certificate takes a design; the folder of a release takes source, plan and sha256",
+            )

@@ -169,7 +169,7 @@ def release_file(
         path, plan, folder, random=random, key=key, matrices=matrices, records=records, progress=progress
     )
     with work as opened:
-        opened.add_internal("report.html", release_page(opened.release))
+        opened.add_internal("report.html", release_page(opened.release, signed=opened.signed()))
     return opened.finished()
 
 

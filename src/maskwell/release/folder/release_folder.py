@@ -33,6 +33,7 @@ from maskwell.engines.column_codes import numbered_column
 from maskwell.engines.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, LabelError, PublishError
+from maskwell.release.folder.manifest import INTERNAL, MANIFEST, PUBLIC, SUMS, manifest_text, sums_text
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt_contents import (
     advice_of,
@@ -62,10 +63,6 @@ from maskwell.release.side_channels import identifies
 
 if TYPE_CHECKING:
     from maskwell.release.assessment import Release
-
-
-PUBLIC = "public"
-INTERNAL = "internal"
 
 
 @contextmanager
@@ -144,6 +141,7 @@ FILES = {
     "codebook.json, codebook.csv": "every column with all its categories",
     "datapackage.json": "the same as Frictionless Data metadata",
     "ddi.xml": "the same as DDI Codebook 2.5 metadata",
+    SUMS: "hashes of these files; to check them: `sha256sum --check SHA256SUMS`",
 }
 
 
@@ -275,7 +273,16 @@ def write_public(release: Release, folder: Path) -> list[Path]:
     }
     for name, text in contents.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    return [data, *(folder / name for name in contents)]
+    files = [data, *(folder / name for name in contents)]
+    (folder / SUMS).write_text(sums_text(files), encoding="utf-8", newline="\n")
+    return [*files, folder / SUMS]
+
+
+def write_manifest(release: Release, folder: Path, source: Sequence[tuple[str, str]]) -> Path:
+    """Write the list of all files of a release, when they are there, with their hashes and those of the source."""
+    path = folder / INTERNAL / MANIFEST
+    path.write_text(manifest_text(folder, source, release.plan), encoding="utf-8", newline="\n")
+    return path
 
 
 def write_internal(release: Release, folder: Path) -> list[Path]:
@@ -379,7 +386,7 @@ def _leak(name: str, what: str, hint: str) -> PublishError:
     return PublishError(f"{name} must not be published: {what}", hint=hint, file=name)
 
 
-DOCUMENTS = (RECEIPT, "codebook.json", "codebook.csv", "datapackage.json", "ddi.xml", "README.md")
+DOCUMENTS = (RECEIPT, "codebook.json", "codebook.csv", "datapackage.json", "ddi.xml", "README.md", SUMS)
 LEAST_SECRET = 8
 """Texts shorter than this occur by chance."""
 

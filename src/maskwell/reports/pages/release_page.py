@@ -55,13 +55,15 @@ SECRETS = (
 )
 
 
-def release_page(release: Release) -> str:
+def release_page(release: Release, *, signed: Sequence[tuple[str, str]] = ()) -> str:
     """The whole page as text.
 
     Parameters
     ----------
     release
         A release that was carried out, with its risk and its utility.
+    signed
+        Names and SHA-256 hashes of the files that a signature under the page stands for.
     """
     check_kind(Release, release=release)
     figures = _figures(release)
@@ -89,6 +91,7 @@ def release_page(release: Release) -> str:
             secrets=_secrets(release),
             source=release.source_name,
             rows=f"{release.rows:,}",
+            signed=signed,
         )
     )
 

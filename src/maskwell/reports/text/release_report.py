@@ -13,6 +13,7 @@ from typing import Any
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import Printed, one_line, shorten
 from maskwell.errors import InfeasibleError
+from maskwell.privacy.certificate_check import Verified
 from maskwell.release.assessment import Release
 from maskwell.release.kept_bounds import check_kept, exempted
 from maskwell.release.risk.file_risk import VariableContribution
@@ -21,7 +22,7 @@ from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.table_flow import kept_columns
 from maskwell.reports.plain_words import SPACE, count, counted, label, percent
-from maskwell.reports.report import GAP, Block, Grid, Notes, Paragraph, Report, sentence
+from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Paragraph, Report, sentence
 from maskwell.reports.text.release_words import (
     KEPT,
     NAME,
@@ -60,6 +61,32 @@ def release_report(release: Release, folder: str) -> Report:
         [sentence(first), *_assumptions(release)],
         [*body, Paragraph(where)],
         next_step=f"maskwell estimate {data} --receipt {receipt}",
+    )
+
+
+NOT_SIGNED = (
+    "The folder agrees with itself. Whoever can change its files can change the list of their hashes, too: compare the "
+    "hash above with the one that was signed, or give it with --sha256."
+)
+
+
+def verified_release_report(verified: Verified, folder: str) -> Report:
+    """Whether the files of a release are those that were signed, check by check."""
+    checks = [(check.name, check.words if check.ok else f"FAILS: {check.words}") for check in verified.checks]
+    failed = counted(len(verified.failed), "check fails", "checks fail")
+    answer = f"{folder} is as it was released." if verified.ok else f"{folder} is not as it was released: {failed}."
+    signed = any(check.name == "signed hash" for check in verified.checks)
+    next_step = (
+        "sign the hash with the report, and keep it apart from the folder"
+        if verified.ok and not signed
+        else "hand out the public part, and no other"
+        if verified.ok
+        else "get the folder as it was written, or release anew"
+    )
+    return Report(
+        Paragraph(answer, hang="", split=True),
+        [Facts(checks), Notes([] if signed or not verified.ok else [NOT_SIGNED])],
+        next_step=next_step,
     )
 
 

@@ -1,0 +1,250 @@
+"""What a signature under a release stands for: the hash of every file, of the source and of the plan.
+
+``internal/manifest.json`` lists them; whoever signs the release signs the hash of this one file. ``public/SHA256SUMS``
+lists the public files alone, in the form that ``sha256sum --check`` reads. Nothing public holds a hash of anything
+internal: with the hash of the counts one could try likely counts until it fits.
+
+A folder may come from anybody. So files are looked up by what is there, never by the names in a list, links are not
+followed, and the hash that was signed has to come from elsewhere than the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.documents import canonical_text, from_json, read_document, version_text
+from maskwell.core.phrases import fault_of, shorten
+from maskwell.errors import DataFileError, ParameterError
+from maskwell.privacy.certificate_check import Check, Verified
+from maskwell.release.folder.receipt_contents import in_words
+from maskwell.release.plans.release_plan import ReleasePlan, load_plan
+
+PUBLIC = "public"
+INTERNAL = "internal"
+MANIFEST = "manifest.json"
+SUMS = "SHA256SUMS"
+VERSION = 1
+NAMED = 3
+"""Files that a check names; the others it counts."""
+
+_SUM = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_HINT = "give the folder that maskwell release wrote, or the public part of it"
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file, as ``sha256sum`` prints it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sums_text(files: Iterable[Path]) -> str:
+    """What ``SHA256SUMS`` says of files that lie beside it."""
+    return "".join(f"{sha256_of(path)}  {path.name}\n" for path in sorted(files))
+
+
+def source_hashes(source: str) -> list[tuple[str, str]]:
+    """Name and hash of the file that the true records came from; of a folder, of every file in it."""
+    return [(path.name, sha256_of(path)) for path in _source_files(source)]
+
+
+def signed_hashes(public: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan) -> list[tuple[str, str]]:
+    """What the page that a board signs tells: the hashes of source, plan, released file and public receipt."""
+    shown = [(name, digest) for name, digest in sums_of(public / SUMS).items() if name.startswith(("data.", "receipt"))]
+    return [*source, ("the plan", plan_hash(plan)), *((f"{PUBLIC}/{name}", digest) for name, digest in shown)]
+
+
+def manifest_text(folder: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan) -> str:
+    """The manifest of a folder that is complete but for it.
+
+    The day is that of ``SOURCE_DATE_EPOCH``, where it is set, so that a release can be made again bit for bit.
+    """
+    files = [{"file": name, "sha256": sha256_of(path)} for name, path in sorted(_files_in(folder).items())]
+    content = {
+        "maskwell": "manifest",
+        "version": VERSION,
+        "date": _day(),
+        "made_with": {"maskwell": version_text(), "python": platform.python_version()},
+        "source": [{"file": name, "sha256": digest} for name, digest in source],
+        "plan": plan_hash(plan),
+        "files": files,
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def plan_hash(plan: ReleasePlan) -> str:
+    """The hash of what a plan says; comments and order of its file do not count.
+
+    >>> from maskwell.release import Protection
+    >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", theta="1/2")])
+    >>> plan_hash(plan) == plan_hash(ReleasePlan.from_dict(plan.to_dict()))
+    True
+    """
+    return hashlib.sha256(canonical_text(plan.to_dict()).encode()).hexdigest()
+
+
+def _day() -> str:
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isascii() and epoch.isdigit() else datetime.now(UTC)
+    return moment.date().isoformat()
+
+
+def _source_files(source: str) -> list[Path]:
+    """The files that the true records came from."""
+    path = Path(source)
+    return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+
+
+def _files_in(folder: Path) -> dict[str, Path]:
+    """Everything in a folder but folders, by its path there; links are not followed."""
+    paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    return {path.relative_to(folder).as_posix(): path for path in paths}
+
+
+# ---- checking
+
+
+def verify_release(
+    folder: str | Path,
+    *,
+    source: str | Path | None = None,
+    plan: str | Path | ReleasePlan | None = None,
+    sha256: str | None = None,
+) -> Verified:
+    """Check that the files of a release are those that were signed.
+
+    Parameters
+    ----------
+    folder
+        The folder of a release with its manifest, or its public part alone, which has only ``SHA256SUMS``.
+    source, plan
+        The true file, and the plan or its file, if they are to be checked, too.
+    sha256
+        The hash of the manifest (of ``SHA256SUMS`` for a public part) that was signed. Without it the checks tell that
+        the folder agrees with itself: whoever can change a file can change the list, too.
+    """
+    place = Path(folder)
+    if sha256 is not None and not _HASH.fullmatch(sha256.lower()):
+        raise ParameterError(
+            f"sha256 = {shorten(sha256)!r} is no SHA-256 hash of 64 hexadecimal digits",
+            hint="give the hash that was signed, as maskwell verify and sha256sum print it",
+        )
+    try:
+        whole = (place / INTERNAL / MANIFEST).is_file()
+        if not whole and not (place / SUMS).is_file():
+            raise DataFileError(f"{folder} holds no {INTERNAL}/{MANIFEST} and no {SUMS}", hint=_HINT, path=str(folder))
+        if not whole and (source is not None or plan is not None):
+            raise ParameterError(
+                "the public part of a release tells neither its source nor its plan",
+                hint=f"give the whole folder, with {INTERNAL}/{MANIFEST}, or leave them out",
+            )
+        checks = _whole_checks(place, source, plan) if whole else _public_checks(place)
+        listed = place / INTERNAL / MANIFEST if whole else place / SUMS
+        return Verified((*checks, _signed(listed, sha256)))
+    except OSError as error:
+        raise DataFileError(f"cannot read {folder}: {error.strerror or error}", hint=_HINT, path=str(folder)) from error
+
+
+def _whole_checks(folder: Path, source: str | Path | None, plan: str | Path | ReleasePlan | None) -> Iterator[Check]:
+    manifest = _manifest(folder / INTERNAL / MANIFEST)
+    files, listed = _files_in(folder), dict(manifest["files"])
+    files.pop(f"{INTERNAL}/{MANIFEST}")
+    for part, what in ((PUBLIC, "public files"), (INTERNAL, "internal files")):
+        of_part = {name: digest for name, digest in listed.items() if name.startswith(f"{part}/")}
+        yield _unchanged(what, of_part, files)
+    yield _nothing_else(listed, files)
+    yield _sums_agree(folder / PUBLIC, listed)
+    if source is not None:
+        yield _same_source(source, manifest["source"])
+    if plan is not None:
+        yield _same_plan(plan, manifest["plan"])
+
+
+def _public_checks(folder: Path) -> Iterator[Check]:
+    files, listed = _files_in(folder), sums_of(folder / SUMS)
+    files.pop(SUMS)
+    yield _unchanged("public files", listed, files)
+    yield _nothing_else(listed, files)
+
+
+def _unchanged(what: str, listed: Mapping[str, str], files: Mapping[str, Path]) -> Check:
+    missing = [name for name in listed if name not in files]
+    changed = [name for name in listed if name in files and not _is_same(files[name], listed[name])]
+    if missing or changed:
+        faults = [f"{_named(names)} {verb}" for names, verb in ((changed, "changed"), (missing, "missing")) if names]
+        return Check(what, False, "; ".join(faults))
+    return Check(what, True, f"{len(listed):,} as released")
+
+
+def _is_same(path: Path, digest: str) -> bool:
+    return path.is_file() and not path.is_symlink() and sha256_of(path) == digest
+
+
+def _nothing_else(listed: Mapping[str, str], files: Mapping[str, Path]) -> Check:
+    more = sorted(set(files) - set(listed))
+    return Check("nothing else", not more, f"{_named(more)} added" if more else "no file was added")
+
+
+def _sums_agree(public: Path, listed: Mapping[str, str]) -> Check:
+    """What users are told is what was signed."""
+    expected = {name.removeprefix(f"{PUBLIC}/"): digest for name, digest in listed.items() if name.startswith(PUBLIC)}
+    expected.pop(SUMS, None)
+    same = (public / SUMS).is_file() and sums_of(public / SUMS) == expected
+    words = "lists the public files with the same hashes" if same else "does not list the public files as they were"
+    return Check(f"{PUBLIC}/{SUMS}", same, words)
+
+
+def _same_plan(plan: str | Path | ReleasePlan, digest: str) -> Check:
+    same = plan_hash(plan if isinstance(plan, ReleasePlan) else load_plan(plan)) == digest
+    return Check("plan", same, "it is the plan that was carried out" if same else "another plan was carried out")
+
+
+def _same_source(source: str | Path, listed: Sequence[tuple[str, str]]) -> Check:
+    same = [digest for _, digest in source_hashes(str(source))] == [digest for _, digest in listed]
+    words = f"{source} is the file that was released" if same else f"{source} is another file, or was changed"
+    return Check("source", same, words)
+
+
+def _signed(path: Path, sha256: str | None) -> Check:
+    digest = sha256_of(path)
+    if sha256 is None:
+        return Check("hash to sign", True, digest)
+    same = digest == sha256.lower()
+    return Check("signed hash", same, digest if same else f"the list of files has another one, {digest}")
+
+
+def _named(names: list[str]) -> str:
+    more = [] if len(names) <= NAMED else [f"{len(names) - NAMED:,} more"]
+    return in_words([*(shorten(name) for name in names[:NAMED]), *more])
+
+
+def sums_of(path: Path) -> dict[str, str]:
+    """What a file ``SHA256SUMS`` says, by name."""
+    text = read_document(path, error=DataFileError, hint=_HINT)
+    lines = [_SUM.fullmatch(line) for line in text.splitlines()]
+    if not all(lines):
+        raise DataFileError(f"{path} is no list of SHA-256 hashes", hint=_HINT, path=str(path))
+    return {line[2]: line[1] for line in lines if line}
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    """What a manifest holds, with files and source as pairs of name and hash; DataFileError where it is none."""
+    text = read_document(path, error=DataFileError, hint=_HINT)
+    try:
+        content = from_json(text)
+        read = {key: [(str(one["file"]), str(one["sha256"])) for one in content[key]] for key in ("files", "source")}
+        if content["maskwell"] != "manifest" or content["version"] != VERSION:
+            raise ValueError("not a manifest of this version")
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataFileError(
+            f"{path} is no manifest of a release ({fault_of(error)})", hint=_HINT, path=str(path)
+        ) from error
+    return {**read, "plan": content.get("plan")}
