@@ -127,6 +127,8 @@ improve rappor.json
 improve forced.json --method lemmas --exactly
 verify proof.json
 verify proof.json --design warner.json
+verify released --source people.csv --plan plan.toml
+verify released/public
 device forced.json --dice
 device warner.json --question "Have you ever evaded taxes?" -o new.html
 device warner.json --deck 20 --not-less-private --realised new.json

@@ -45,7 +45,6 @@ from maskwell.release.assessment import (
     judged,
     released_tables,
 )
-from maskwell.release.folder.manifest import INTERNAL, PUBLIC, signed_hashes, source_hashes
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
@@ -58,7 +57,14 @@ from maskwell.release.folder.release_folder import (
     write_manifest,
     write_public,
 )
-from maskwell.release.folder.release_metadata import codebook_of, formula_columns
+from maskwell.release.folder.release_metadata import (
+    INTERNAL,
+    PUBLIC,
+    codebook_of,
+    formula_columns,
+    signed_hashes,
+    source_hashes,
+)
 from maskwell.release.kept_bounds import check_kept, drawn_until_kept
 from maskwell.release.matrices.swap_flows import SwapSampler, whole_flows
 from maskwell.release.plans.release_plan import ReleasePlan

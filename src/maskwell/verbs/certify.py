@@ -13,7 +13,7 @@ from maskwell.privacy.certificate import certify as certify_design
 from maskwell.privacy.certificate_check import Verified, verify_certificate, verify_file
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.provable_claims import Improves
-from maskwell.release.folder.manifest import verify_release
+from maskwell.release.folder.release_check import verify_release
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.verbs.inputs import DesignOrPath, read_demand
 

@@ -33,7 +33,6 @@ from maskwell.engines.column_codes import numbered_column
 from maskwell.engines.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, LabelError, PublishError
-from maskwell.release.folder.manifest import INTERNAL, MANIFEST, PUBLIC, SUMS, manifest_text, sums_text
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt_contents import (
     advice_of,
@@ -48,6 +47,10 @@ from maskwell.release.folder.receipt_contents import (
     schema,
 )
 from maskwell.release.folder.release_metadata import (
+    INTERNAL,
+    MANIFEST,
+    PUBLIC,
+    SUMS,
     Entry,
     codebook_csv,
     codebook_json,
@@ -55,7 +58,9 @@ from maskwell.release.folder.release_metadata import (
     datapackage,
     ddi_codebook,
     formula_columns,
+    manifest_text,
     processing,
+    sums_text,
 )
 from maskwell.release.plans.protection import INCLUDED
 from maskwell.release.risk.risk_report import RiskReport

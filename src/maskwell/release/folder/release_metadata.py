@@ -1,4 +1,4 @@
-"""Metadata of a released file: its codebook, a data package of Frictionless Data, and DDI Codebook 2.5 for archives.
+"""Metadata of a release: codebook, a data package of Frictionless Data, DDI Codebook 2.5 for archives, and hashes.
 
 The codebook has every column, and all categories of those that have some. Categories come from the plan, from the
 labels of the file and from its values, also those that do not occur any more. How often each occurs is not told: what
@@ -9,6 +9,11 @@ randomized stands in a property of its own, ``maskwell:randomization``, which ot
 
 In DDI what was done stands in ``method/dataProcessing``, advice on errors in ``method/anlyInfo/EstSmpErr``, categories
 in ``var/catgry`` and remarks about a column in ``var/notes``; the order of the elements is that of the schema.
+
+``internal/manifest.json`` lists the hashes of every file, of the source and of the plan; whoever signs the release
+signs the hash of this one file. ``public/SHA256SUMS`` lists the public files alone, in the form that ``sha256sum
+--check`` reads. Nothing public holds a hash of anything internal: with the hash of the counts one could try likely
+counts until it fits.
 """
 
 from __future__ import annotations
@@ -16,23 +21,30 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
+import os
+import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from maskwell.core.documents import canonical_text, read_document, version_text
 from maskwell.core.labels import texts
 from maskwell.core.phrases import Printed, in_spreadsheet, is_formula, visible_lines
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_sources import COMPRESSED
+from maskwell.errors import DataFileError
 from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from maskwell.release.assessment import Release, ReleasedColumn
+    from maskwell.release.plans.release_plan import ReleasePlan
 
 
 MOST_CATEGORIES = 1000
@@ -366,3 +378,94 @@ def _add(parent: ET.Element, tag: str, content: str | None = None, /, **attribut
 def _clean(text: str) -> str:
     """Without characters that no XML file can hold, or that nobody would see; they are written as escapes."""
     return visible_lines(text)
+
+
+# ---- hashes
+
+PUBLIC = "public"
+INTERNAL = "internal"
+MANIFEST = "manifest.json"
+SUMS = "SHA256SUMS"
+MANIFEST_VERSION = 1
+
+FOLDER_HINT = "give the folder that maskwell release wrote, or the public part of it"
+_SUM = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file, as ``sha256sum`` prints it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sums_text(files: Iterable[Path]) -> str:
+    """What ``SHA256SUMS`` says of files that lie beside it."""
+    return "".join(f"{sha256_of(path)}  {path.name}\n" for path in sorted(files))
+
+
+def source_hashes(source: str) -> list[tuple[str, str]]:
+    """Name and hash of the file that the true records came from; of a folder, of every file in it."""
+    return [(path.name, sha256_of(path)) for path in _source_files(source)]
+
+
+def signed_hashes(public: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan) -> list[tuple[str, str]]:
+    """What the page that a board signs tells: the hashes of source, plan, released file and public receipt."""
+    shown = [(name, digest) for name, digest in sums_of(public / SUMS).items() if name.startswith(("data.", "receipt"))]
+    return [*source, ("the plan", plan_hash(plan)), *((f"{PUBLIC}/{name}", digest) for name, digest in shown)]
+
+
+def manifest_text(folder: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan) -> str:
+    """The manifest of a folder that is complete but for it.
+
+    The day is that of ``SOURCE_DATE_EPOCH``, where it is set, so that a release can be made again bit for bit.
+    """
+    files = [{"file": name, "sha256": sha256_of(path)} for name, path in sorted(files_in(folder).items())]
+    content = {
+        "maskwell": "manifest",
+        "version": MANIFEST_VERSION,
+        "date": _day(),
+        "made_with": {"maskwell": version_text(), "python": platform.python_version()},
+        "source": [{"file": name, "sha256": digest} for name, digest in source],
+        "plan": plan_hash(plan),
+        "files": files,
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def plan_hash(plan: ReleasePlan) -> str:
+    """The hash of what a plan says; comments and order of its file do not count.
+
+    >>> from maskwell.release import Protection
+    >>> from maskwell import ReleasePlan
+    >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", theta="1/2")])
+    >>> plan_hash(plan) == plan_hash(ReleasePlan.from_dict(plan.to_dict()))
+    True
+    """
+    return hashlib.sha256(canonical_text(plan.to_dict()).encode()).hexdigest()
+
+
+def _day() -> str:
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isascii() and epoch.isdigit() else datetime.now(UTC)
+    return moment.date().isoformat()
+
+
+def _source_files(source: str) -> list[Path]:
+    """The files that the true records came from."""
+    path = Path(source)
+    return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+
+
+def files_in(folder: Path) -> dict[str, Path]:
+    """Everything in a folder but folders, by its path there; links are not followed."""
+    paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    return {path.relative_to(folder).as_posix(): path for path in paths}
+
+
+def sums_of(path: Path) -> dict[str, str]:
+    """What a file ``SHA256SUMS`` says, by name."""
+    text = read_document(path, error=DataFileError, hint=FOLDER_HINT)
+    lines = [_SUM.fullmatch(line) for line in text.splitlines()]
+    if not all(lines):
+        raise DataFileError(f"{path} is no list of SHA-256 hashes", hint=FOLDER_HINT, path=str(path))
+    return {line[2]: line[1] for line in lines if line}

@@ -13,7 +13,7 @@ from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.release.folder.manifest import sha256_of
+from maskwell.release.folder.release_metadata import sha256_of
 
 PLAN = {"protect": [{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}]}
 PEOPLE = "sex,region\n" + "f,north\nm,north\nf,south\nm,south\n" * 10
@@ -54,7 +54,7 @@ def test_users_need_no_maskwell_for_it(out: Path) -> None:
 
 
 def append(name: str) -> Callable[[Path], object]:
-    return lambda folder: (folder / name).open("a").write(" ")
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes() + b" ")
 
 
 CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {

@@ -1,8 +1,4 @@
-"""What a signature under a release stands for: the hash of every file, of the source and of the plan.
-
-``internal/manifest.json`` lists them; whoever signs the release signs the hash of this one file. ``public/SHA256SUMS``
-lists the public files alone, in the form that ``sha256sum --check`` reads. Nothing public holds a hash of anything
-internal: with the hash of the counts one could try likely counts until it fits.
+"""Checking that the files of a release are those that were signed.
 
 A folder may come from anybody. So files are looked up by what is there, never by the names in a list, links are not
 followed, and the hash that was signed has to come from elsewhere than the folder.
@@ -10,106 +6,36 @@ followed, and the hash that was signed has to come from elsewhere than the folde
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.documents import canonical_text, from_json, read_document, version_text
+from maskwell.core.arguments import check_kind
+from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.certificate_check import Check, Verified
 from maskwell.release.folder.receipt_contents import in_words
+from maskwell.release.folder.release_metadata import (
+    FOLDER_HINT,
+    INTERNAL,
+    MANIFEST,
+    MANIFEST_VERSION,
+    PUBLIC,
+    SUMS,
+    files_in,
+    plan_hash,
+    sha256_of,
+    source_hashes,
+    sums_of,
+)
 from maskwell.release.plans.release_plan import ReleasePlan, load_plan
 
-PUBLIC = "public"
-INTERNAL = "internal"
-MANIFEST = "manifest.json"
-SUMS = "SHA256SUMS"
-VERSION = 1
 NAMED = 3
 """Files that a check names; the others it counts."""
 
-_SUM = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
 _HASH = re.compile(r"[0-9a-f]{64}")
-_HINT = "give the folder that maskwell release wrote, or the public part of it"
-
-
-def sha256_of(path: Path) -> str:
-    """The hash of a file, as ``sha256sum`` prints it."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sums_text(files: Iterable[Path]) -> str:
-    """What ``SHA256SUMS`` says of files that lie beside it."""
-    return "".join(f"{sha256_of(path)}  {path.name}\n" for path in sorted(files))
-
-
-def source_hashes(source: str) -> list[tuple[str, str]]:
-    """Name and hash of the file that the true records came from; of a folder, of every file in it."""
-    return [(path.name, sha256_of(path)) for path in _source_files(source)]
-
-
-def signed_hashes(public: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan) -> list[tuple[str, str]]:
-    """What the page that a board signs tells: the hashes of source, plan, released file and public receipt."""
-    shown = [(name, digest) for name, digest in sums_of(public / SUMS).items() if name.startswith(("data.", "receipt"))]
-    return [*source, ("the plan", plan_hash(plan)), *((f"{PUBLIC}/{name}", digest) for name, digest in shown)]
-
-
-def manifest_text(folder: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan) -> str:
-    """The manifest of a folder that is complete but for it.
-
-    The day is that of ``SOURCE_DATE_EPOCH``, where it is set, so that a release can be made again bit for bit.
-    """
-    files = [{"file": name, "sha256": sha256_of(path)} for name, path in sorted(_files_in(folder).items())]
-    content = {
-        "maskwell": "manifest",
-        "version": VERSION,
-        "date": _day(),
-        "made_with": {"maskwell": version_text(), "python": platform.python_version()},
-        "source": [{"file": name, "sha256": digest} for name, digest in source],
-        "plan": plan_hash(plan),
-        "files": files,
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-
-def plan_hash(plan: ReleasePlan) -> str:
-    """The hash of what a plan says; comments and order of its file do not count.
-
-    >>> from maskwell.release import Protection
-    >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", theta="1/2")])
-    >>> plan_hash(plan) == plan_hash(ReleasePlan.from_dict(plan.to_dict()))
-    True
-    """
-    return hashlib.sha256(canonical_text(plan.to_dict()).encode()).hexdigest()
-
-
-def _day() -> str:
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isascii() and epoch.isdigit() else datetime.now(UTC)
-    return moment.date().isoformat()
-
-
-def _source_files(source: str) -> list[Path]:
-    """The files that the true records came from."""
-    path = Path(source)
-    return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
-
-
-def _files_in(folder: Path) -> dict[str, Path]:
-    """Everything in a folder but folders, by its path there; links are not followed."""
-    paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-    return {path.relative_to(folder).as_posix(): path for path in paths}
-
-
-# ---- checking
 
 
 def verify_release(
@@ -131,6 +57,9 @@ def verify_release(
         The hash of the manifest (of ``SHA256SUMS`` for a public part) that was signed. Without it the checks tell that
         the folder agrees with itself: whoever can change a file can change the list, too.
     """
+    check_kind(str | Path | None, source=source)
+    check_kind(str | Path | ReleasePlan | None, plan=plan)
+    check_kind(str | None, sha256=sha256)
     place = Path(folder)
     if sha256 is not None and not _HASH.fullmatch(sha256.lower()):
         raise ParameterError(
@@ -140,7 +69,7 @@ def verify_release(
     try:
         whole = (place / INTERNAL / MANIFEST).is_file()
         if not whole and not (place / SUMS).is_file():
-            raise DataFileError(f"{folder} holds no {INTERNAL}/{MANIFEST} and no {SUMS}", hint=_HINT, path=str(folder))
+            raise DataFileError(f"{folder} holds no {INTERNAL}/{MANIFEST} and no {SUMS}", hint=FOLDER_HINT)
         if not whole and (source is not None or plan is not None):
             raise ParameterError(
                 "the public part of a release tells neither its source nor its plan",
@@ -150,12 +79,12 @@ def verify_release(
         listed = place / INTERNAL / MANIFEST if whole else place / SUMS
         return Verified((*checks, _signed(listed, sha256)))
     except OSError as error:
-        raise DataFileError(f"cannot read {folder}: {error.strerror or error}", hint=_HINT, path=str(folder)) from error
+        raise DataFileError(f"cannot read {folder}: {error.strerror or error}", hint=FOLDER_HINT) from error
 
 
 def _whole_checks(folder: Path, source: str | Path | None, plan: str | Path | ReleasePlan | None) -> Iterator[Check]:
     manifest = _manifest(folder / INTERNAL / MANIFEST)
-    files, listed = _files_in(folder), dict(manifest["files"])
+    files, listed = files_in(folder), dict(manifest["files"])
     files.pop(f"{INTERNAL}/{MANIFEST}")
     for part, what in ((PUBLIC, "public files"), (INTERNAL, "internal files")):
         of_part = {name: digest for name, digest in listed.items() if name.startswith(f"{part}/")}
@@ -169,7 +98,7 @@ def _whole_checks(folder: Path, source: str | Path | None, plan: str | Path | Re
 
 
 def _public_checks(folder: Path) -> Iterator[Check]:
-    files, listed = _files_in(folder), sums_of(folder / SUMS)
+    files, listed = files_in(folder), sums_of(folder / SUMS)
     files.pop(SUMS)
     yield _unchanged("public files", listed, files)
     yield _nothing_else(listed, files)
@@ -226,25 +155,16 @@ def _named(names: list[str]) -> str:
     return in_words([*(shorten(name) for name in names[:NAMED]), *more])
 
 
-def sums_of(path: Path) -> dict[str, str]:
-    """What a file ``SHA256SUMS`` says, by name."""
-    text = read_document(path, error=DataFileError, hint=_HINT)
-    lines = [_SUM.fullmatch(line) for line in text.splitlines()]
-    if not all(lines):
-        raise DataFileError(f"{path} is no list of SHA-256 hashes", hint=_HINT, path=str(path))
-    return {line[2]: line[1] for line in lines if line}
-
-
 def _manifest(path: Path) -> dict[str, Any]:
     """What a manifest holds, with files and source as pairs of name and hash; DataFileError where it is none."""
-    text = read_document(path, error=DataFileError, hint=_HINT)
+    text = read_document(path, error=DataFileError, hint=FOLDER_HINT)
     try:
         content = from_json(text)
         read = {key: [(str(one["file"]), str(one["sha256"])) for one in content[key]] for key in ("files", "source")}
-        if content["maskwell"] != "manifest" or content["version"] != VERSION:
+        if content["maskwell"] != "manifest" or content["version"] != MANIFEST_VERSION:
             raise ValueError("not a manifest of this version")
     except (ValueError, KeyError, TypeError) as error:
         raise DataFileError(
-            f"{path} is no manifest of a release ({fault_of(error)})", hint=_HINT, path=str(path)
+            f"{path} is no manifest of a release ({fault_of(error)})", hint=FOLDER_HINT, path=str(path)
         ) from error
     return {**read, "plan": content.get("plan")}
