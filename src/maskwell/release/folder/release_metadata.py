@@ -36,7 +36,7 @@ from maskwell.core.documents import canonical_text, read_document, version_text
 from maskwell.core.labels import texts
 from maskwell.core.phrases import Printed, in_spreadsheet, is_formula, visible_lines
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
-from maskwell.engines.row_sources import COMPRESSED
+from maskwell.engines.row_sources import COMPRESSED, input_files
 from maskwell.errors import DataFileError
 from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json
 
@@ -405,7 +405,7 @@ def sums_text(files: Iterable[Path]) -> str:
 
 def source_hashes(source: str) -> list[tuple[str, str]]:
     """Name and hash of the file that the true records came from; of a folder, of every file in it."""
-    return [(path.name, sha256_of(path)) for path in _source_files(source)]
+    return [(Path(file).name, sha256_of(Path(file))) for file in input_files(source)]
 
 
 def signed_hashes(public: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan) -> list[tuple[str, str]]:
@@ -448,12 +448,6 @@ def _day() -> str:
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isascii() and epoch.isdigit() else datetime.now(UTC)
     return moment.date().isoformat()
-
-
-def _source_files(source: str) -> list[Path]:
-    """The files that the true records came from."""
-    path = Path(source)
-    return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
 
 
 def files_in(folder: Path) -> dict[str, Path]:
