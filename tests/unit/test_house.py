@@ -19,7 +19,7 @@ from tests.support.public_names import faces
 import maskwell
 
 HEAVY = ["click", "formulaic", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "pyreadstat", "scipy"]
-FEWEST_TESTS = 12_500
+FEWEST_TESTS = 10_000
 CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
 PRINTING_ROOMS = ("cli", "estimation", "planning", "release", "reports")
 ROUNDED = ("Printed", "round_up", "round_down")
