@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real, check_level
+from maskwell.core.arguments import Real, as_mapping, check_level
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, resolution, root_below, to_float
 from maskwell.core.phrases import Printed
@@ -148,7 +148,7 @@ def plan_questions(
     >>> plan.separate_variance, [round(v, 4) for v in plan.together_variance]   # half as many respondents, nearly
     ((1.0, 1.0), [0.5625, 0.5625])
     """
-    labels = {name: _categories(one) for name, one in questions.items()}
+    labels = {name: _categories(one) for name, one in as_mapping(questions, "questions").items()}
     if len(labels) < 2:
         raise ParameterError(
             "one question, or none, to ask together", hint="name two or more; one alone is chosen by its categories"

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_list, as_real, check_kind
+from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_list, as_mapping, as_real, check_kind
 from maskwell.core.cells import Cells, products_of_replicates
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, Printed, listed
@@ -139,6 +139,7 @@ def estimate_cells(
     check_kind(Scheme | None, scheme=scheme)
     check_kind(LeftInverse | None, inverse=inverse)
     check_kind(RealNumber | None, denominator=denominator)
+    between = [as_mapping(one, "between") for one in as_list(between, "between")]
     labels = cells.sample.labels.tolist()
     if isinstance(design, Mapping):
         designs = _designs_of(labels, design)

@@ -34,11 +34,11 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_whole
+from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import CountsError, InfeasibleError, ParameterError
+from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
 from maskwell.release.matrices.bounds import Amounts, as_words, read_amounts
 from maskwell.release.matrices.matrix_patterns import (
     ROUNDING,
@@ -71,10 +71,21 @@ def mixing_rate(n: Any, xi: Number) -> Real:
     >>> mixing_rate([1, 2, 3, 4, 5], "0.2").round(6).tolist()
     [0.828427, 0.686141, 0.548584, 0.390388, 0.0]
     """
-    product = np.asarray(n, dtype=np.float64) * float(check_probability(xi, "xi"))
+    product = _numbers(n) * float(check_probability(xi, "xi"))
     rest = np.maximum(1 - product, 0.0)
     root = np.sqrt(rest**2 + 4 * product * rest) - rest
     return np.asarray(np.divide(root, 2 * product, out=np.zeros_like(product), where=product > 0))
+
+
+def _plain(values: Any) -> Any:
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def _numbers(n: Any) -> Real:
+    try:
+        return np.asarray(n, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise WrongTypeError("n must be numbers of records", hint="give a number, or a list of them") from error
 
 
 def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Categories | None = None) -> Sparse:
@@ -93,6 +104,7 @@ def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Ca
     >>> design.columns_exact(2)   # half of the two leave, and a third of those comes back
     {0: Fraction(1, 6), 1: Fraction(1, 6), 2: Fraction(2, 3)}
     """
+    check_kind(Categories | None, categories=categories)
     amounts = read_amounts(counts)
     steps = _grid_steps(rates, len(amounts))
     inputs = categories or Categories.numbered(len(amounts))
@@ -100,7 +112,7 @@ def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Ca
 
 
 def _grid_steps(rates: Any, k: int) -> Array:
-    exact = [check_probability(rate, "rates") for rate in (rates.tolist() if hasattr(rates, "tolist") else rates)]
+    exact = [check_probability(rate, "rates") for rate in as_list(_plain(rates), "rates")]
     if len(exact) != k:
         raise CountsError(f"{len(exact)} rates for {k} counts", hint="give the rate of every cell")
     return np.array([math.ceil(rate * GRID) for rate in exact], dtype=np.int64)
@@ -214,13 +226,19 @@ def rates_for_match(
             f"the bound {to_decimal(bound)} on a match is below {to_decimal(LEAST_BOUND)}", hint="give a larger one"
         )
     amounts = read_amounts(counts)
+    codes = as_array(codes, "codes")
+    if codes.ndim != 2 or len(codes) != len(amounts) or codes.dtype.kind not in "iu":
+        raise CountsError(
+            f"codes of shape {codes.shape} for {len(amounts)} counts",
+            hint="give whole numbers, a row for each cell and a column for each variable",
+        )
     numbers, group = amounts.integers.astype(np.int64), block_numbers(within, len(amounts))
     small = np.flatnonzero(amounts.support & (numbers * bound.numerator < bound.denominator))
     blocks = np.arange(len(amounts))  # cells that stay are blocks of their own
     steps, risks = np.zeros((2, len(amounts)))
     if len(small):
         most = _block_size(len(small)) if size is None else as_whole(size, "size", low=2)
-        parts = blocks_of_cells(np.asarray(codes)[small], most, group[small].tolist())
+        parts = blocks_of_cells(codes[small], most, group[small].tolist())
         for block in _settled(small, parts, numbers, group, bound):
             first = block.cells.min()
             blocks[block.cells], steps[block.cells], risks[first] = first, block.steps, block.risk

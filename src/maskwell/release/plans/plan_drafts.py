@@ -23,7 +23,7 @@ from shlex import quote
 from textwrap import wrap
 from typing import Any
 
-from maskwell.core.arguments import check_kind, check_path, list_of
+from maskwell.core.arguments import check_kind, check_option, check_path, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.phrases import one_line, shorten
@@ -200,6 +200,7 @@ def starting_plan(
     tables = list_of(CellTable, tables, "tables")
     check_kind(str, path=path, plan=plan)
     check_kind(Mapping | None, telling=telling)
+    check_option("method", method, tuple(_MIXED))
     unique, others = list_of(str, unique, "unique"), list_of(str, others, "others")
     bound = check_probability(match, "match", open_=True)
     counted = [*tables]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.phrases import Printed
@@ -66,6 +66,7 @@ def release_page(release: Release, *, signed: Sequence[tuple[str, str]] = ()) ->
         Names and SHA-256 hashes of the files that a signature under the page stands for.
     """
     check_kind(Release, release=release)
+    signed = [tuple(one) for one in list_of(tuple, signed, "signed")]
     figures = _figures(release)
     return (
         environment()
