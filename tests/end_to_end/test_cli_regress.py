@@ -141,6 +141,17 @@ def test_groups_with_their_own_designs(files):
     assert len(content["designs"]) == 2 and content["n"] == 900
 
 
+def test_references_are_named_alone_or_with_their_column(files):
+    assert "place[T.country]" in fit("--reference", "town").out
+    assert "no, against yes" in fit("--reference", "y=yes", "--reference", "place=town").out
+    content = run(
+        "regress", "s.csv", "--formula", "often ~ age", "--design", "often=k.json", "--reference", "never", "--json"
+    ).json()
+    assert [row["term"] for row in content["coefficients"]][::2] == ["once: Intercept", "often: Intercept"]
+    asked = ("regress", "s.csv", "--formula", "y ~ place", "--design", "y=w.json", "--reference")
+    refused(*asked, "place=village", saying="the column 'place' has no category 'village'")
+
+
 def test_designs_that_are_one_of_several_samples_are_refused_in_words(files):
     design_file("s1.json", "simmons", "--p", "3/4")
     design_file("s2.json", "simmons", "--p", "1/3")

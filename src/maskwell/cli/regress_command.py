@@ -46,6 +46,13 @@ SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population"
 @click.option(
     "--latent", metavar="'~ A'", help="What the shares of a randomized predictor depend on; all others by default."
 )
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="[COL=]LABEL",
+    help="The category that the others are compared with: never, or region=north. Repeat for more.",
+)
 @click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
 @click.option(
     "--variance",
@@ -71,6 +78,7 @@ def regress(
     *,
     formula: str,
     latent: str | None,
+    references: tuple[str, ...],
     level: str,
     variance: str | None,
     exponentiate: bool,
@@ -85,7 +93,7 @@ def regress(
 
     The outcome, predictors or both may be randomized: give the design of each. Two categories of the outcome make a
     logistic, more a multinomial regression; numbers a linear one on a randomized predictor. The last category of a
-    design is the reference.
+    design is the reference, and the first one of a text column, unless --reference names another.
     """
     from maskwell.core.exact import check_probability
 
@@ -93,9 +101,19 @@ def regress(
     confidence = float(check_probability(level, "level", open_=True))
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs)
+    from maskwell.engines.formula_references import References
     from maskwell.verbs.regress import regress as fit
 
-    result = fit(file, formula, assignments, latent=latent, variance=variance, missing=missing, **sampling)
+    result = fit(
+        file,
+        formula,
+        assignments,
+        latent=latent,
+        variance=variance,
+        missing=missing,
+        reference=References.typed(references),
+        **sampling,
+    )
     if exponentiate and result.family == "linear":
         raise ParameterError("--exponentiate for a linear regression", hint="leave it out: there are no odds")
     drawn = write_plot(

@@ -21,6 +21,7 @@ from maskwell.engines.formula_values import (
     Expression,
     NotAllowedError,
     columns_of,
+    is_dotted,
     read_expression,
     unknown_function,
 )
@@ -377,7 +378,7 @@ def _stand_in(signs: list[Sign], place: int, names: dict[str, str]) -> str:
         if not (sign.text.isascii() and re.fullmatch(r"[A-Za-z][\w.]*", sign.text)) or iskeyword(sign.text):
             raise NotAllowedError(f"there is no parameter {shorten(sign.text, 20)!r}")
         return sign.text
-    if not sign.text.isidentifier():
+    if not (sign.text.isidentifier() or is_dotted(sign.text)):
         hint = "put a column with such a name between two `"
         raise NotAllowedError(f"{shorten(sign.text, 18)!r} is not allowed in a formula", hint)
     return _named(sign.text, names)

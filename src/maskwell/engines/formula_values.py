@@ -295,10 +295,23 @@ def read_expression(tree: ast.expr, names: Mapping[str, str]) -> tuple[Expressio
 def written(name: str) -> str:
     """A column as it is written inside an expression.
 
-    >>> written("age"), written("two words")
-    ('age', '`two words`')
+    >>> written("age"), written("cov.age"), written("two words"), written("np.log")
+    ('age', 'cov.age', '`two words`', '`np.log`')
     """
-    return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
+    return name if (name.isidentifier() and not iskeyword(name)) or is_dotted(name) else f"`{name}`"
+
+
+def is_dotted(name: str) -> bool:
+    """Whether a name with dots in it is that of a column, as R writes them, and no function.
+
+    Names with two underscores at the start of a part need quotes: they look like an attack, and never are meant.
+
+    >>> is_dotted("cov.age"), is_dotted("np.log"), is_dotted("x.__class__")
+    (True, False, False)
+    """
+    parts = name.split(".")
+    starts_well = parts[0].isidentifier() and len(parts) > 1
+    return starts_well and name not in FUNCTIONS and not any(part.startswith("__") for part in parts)
 
 
 def least_columns(node: Expression) -> int:

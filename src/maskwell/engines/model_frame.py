@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from maskwell.designs.design import Design
 from maskwell.engines.arrow_arrays import column_errors, missing_rows, require
 from maskwell.engines.assignments import Assignment, Samples, Variable, variables_of
 from maskwell.engines.column_codes import raise_first
-from maskwell.engines.column_tables import Table, open_table
+from maskwell.engines.column_tables import Table, TableInMemory, open_table
 from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side, uses_of
+from maskwell.engines.formula_references import References
 from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.report_reader import SampleReader
@@ -49,11 +50,37 @@ class OutcomeColumn:
         Codes of an outcome asked directly, and its categories; the last is the reference.
     numbers
         Of an outcome that is measured.
+    reference
+        The code of the category that the others are compared with; None for the last one.
     """
 
     reports: ReportColumn | None = None
     asked: tuple[Array, Categories] | None = None
     numbers: Real | None = None
+    reference: int | None = None
+
+    @property
+    def labels(self) -> Sequence[Any]:
+        """The true categories, none of numbers."""
+        if self.reports is not None:
+            return self.reports.categories.labels
+        return () if self.asked is None else self.asked[1].labels
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    """A randomized predictor: its true categories, and the code of the one that the others are compared with."""
+
+    name: str
+    categories: Categories
+    reference: int
+
+    def column(self, codes: Array) -> Any:
+        """A column of true categories; the reference comes first."""
+        labels = [str(label) for label in self.categories.labels]
+        order = [self.reference, *(code for code in range(len(labels)) if code != self.reference)]
+        places = np.argsort(order)
+        return _pandas().Categorical.from_codes(places[codes], categories=[labels[code] for code in order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +159,13 @@ def read_model_frame(
     latent: str | None = None,
     missing: str = "error",
     randomized_columns: bool = True,
+    reference: References | None = None,
 ) -> ModelFrame:
     """Read what a regression needs from a table in memory or from a file.
 
     ``latent`` is a formula such as ``~ age`` for the categories of a randomized predictor; by default all terms of the
     formula without it. ``missing`` is "error" or "drop". Without ``randomized_columns`` there need be no assignment.
+    ``reference`` chooses categories that the others of their column are compared with.
     """
     check_kind(str, missing=missing)
     if missing not in ("error", "drop"):
@@ -166,9 +195,31 @@ def read_model_frame(
     reader.note_missing([*plain, *([] if reported else [parsed.outcome])])
     kept = reader.finish()
     frame = {name: reader.covariate(name, kept) for name in plain}
-    return _assembled(
-        parsed, right, reader, kept, frame, reported.get(parsed.outcome), joint, randomized, variables, plan
-    )
+    outcome = reader.outcome(parsed.outcome, reported.get(parsed.outcome), kept)
+    inputs = {name: variables[name].choices[0].design.inputs for name in randomized}
+    if reference:
+        known = {parsed.outcome: outcome.labels, **{name: held.labels for name, held in inputs.items()}}
+        known |= {name: _categories_of(name, column, uses) for name, column in frame.items()}
+        places = reference.places(known, [*parsed.right, *(right or ())])
+        frame |= {name: _compared_with(frame[name], known[name], places[name]) for name in places if name in frame}
+        outcome = replace(outcome, reference=places.pop(parsed.outcome, None))
+    else:
+        places = {}
+    hidden = [_Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
+    return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, plan)
+
+
+def _categories_of(name: str, column: Any, uses: Mapping[str, set[str]]) -> Sequence[Any]:
+    """The categories of a predictor, in their order; none of numbers, unless they stand in ``C`` only."""
+    if not isinstance(column, np.ndarray):
+        return list(column.categories)
+    return np.unique(column).tolist() if uses.get(name) == {"C"} else ()
+
+
+def _compared_with(column: Any, labels: Sequence[Any], place: int) -> Any:
+    """A predictor with the reference first, where the coding of categories looks for it."""
+    first, others = labels[place], [label for at, label in enumerate(labels) if at != place]
+    return _pandas().Categorical(column, categories=[first, *others])
 
 
 def _assembled(
@@ -177,14 +228,13 @@ def _assembled(
     reader: _Reader,
     kept: Array,
     frame: dict[str, Any],
-    reported: _Joint | None,
+    outcome: OutcomeColumn,
     joint: _Joint | None,
-    randomized: Sequence[str],
-    variables: Mapping[str, Variable],
+    hidden: Sequence[_Hidden],
     plan: PlanColumns,
 ) -> ModelFrame:
-    inputs = [variables[name].choices[0].design.inputs for name in randomized]
-    coding, versions = _coded(parsed.right, frame, randomized, inputs, int(kept.sum()))
+    randomized = [one.name for one in hidden]
+    coding, versions = _coded(parsed.right, frame, hidden, int(kept.sum()))
     latent: Real = np.empty((int(kept.sum()), 0))
     latent_names: tuple[str, ...] = ()
     if joint is not None:
@@ -192,7 +242,7 @@ def _assembled(
     return ModelFrame(
         parsed.text,
         parsed.outcome,
-        reader.outcome(parsed.outcome, reported, kept),
+        outcome,
         versions,
         coding.names,
         None if joint is None else joint.column(kept),
@@ -202,41 +252,35 @@ def _assembled(
         reader.plan(plan, kept),
         len(kept),
         int((~kept).sum()),
-        _matrix_of(coding, parsed, randomized, inputs),
+        _matrix_of(coding, parsed, hidden),
     )
 
 
-def _coded(
-    right: Any, frame: dict[str, Any], randomized: Sequence[str], inputs: Sequence[Categories], n: int
-) -> tuple[Coding, tuple[Real, ...]]:
+def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int) -> tuple[Coding, tuple[Real, ...]]:
     """The model matrix for each combination of categories of the randomized predictors, the first one slowest."""
     pandas = _pandas()
-    sizes = [len(categories) for categories in inputs]
+    sizes = [len(one.categories) for one in hidden]
     if int(np.prod(sizes)) > MOST_CATEGORIES:
         raise ParameterError(
             f"the randomized predictors have {int(np.prod(sizes)):,} categories together",
             hint=f"at most {MOST_CATEGORIES} are possible; use fewer of them, or group their categories",
         )
     every = [np.arange(n) % size for size in sizes]  # all levels occur while the coding is learned
-    table = pandas.DataFrame({**frame, **_latent_columns(randomized, inputs, every)}, index=range(n))
+    table = pandas.DataFrame({**frame, **_latent_columns(hidden, every)}, index=range(n))
     coding, values = Coding.learn(right, table, copies=int(np.prod(sizes)))
-    if not randomized:
+    if not hidden:
         return coding, (values,)
     combinations = np.array(np.unravel_index(np.arange(int(np.prod(sizes))), sizes)).T
     versions = []
     for combination in combinations:
-        fixed = _latent_columns(randomized, inputs, [np.full(n, code) for code in combination])
+        fixed = _latent_columns(hidden, [np.full(n, code) for code in combination])
         versions.append(coding.apply(pandas.DataFrame({**frame, **fixed}, index=range(n))))
     return coding, tuple(versions)
 
 
-def _latent_columns(names: Sequence[str], inputs: Sequence[Categories], codes: Sequence[Array]) -> dict[str, Any]:
-    """Columns of true categories; the last category is the reference, so it comes first."""
-    pandas, columns = _pandas(), {}
-    for name, categories, column_codes in zip(names, inputs, codes, strict=True):
-        levels = [str(label) for label in (categories.labels[-1], *categories.labels[:-1])]
-        columns[name] = pandas.Categorical.from_codes((column_codes + 1) % len(levels), categories=levels)
-    return columns
+def _latent_columns(hidden: Sequence[_Hidden], codes: Sequence[Array]) -> dict[str, Any]:
+    """Columns of true categories."""
+    return {one.name: one.column(column) for one, column in zip(hidden, codes, strict=True)}
 
 
 def _latent(right: Any, frame: dict[str, Any], n: int) -> tuple[Real, tuple[str, ...]]:
@@ -247,11 +291,11 @@ def _latent(right: Any, frame: dict[str, Any], n: int) -> tuple[Real, tuple[str,
     return np.delete(values, place, axis=1), tuple(name for name in coding.names if name != "Intercept")
 
 
-def _matrix_of(
-    coding: Coding, parsed: Formula, randomized: Sequence[str], inputs: Sequence[Categories]
-) -> Callable[[Any], Real]:
+def _matrix_of(coding: Coding, parsed: Formula, hidden: Sequence[_Hidden]) -> Callable[[Any], Real]:
+    randomized = {one.name: one.categories for one in hidden}
+
     def matrix_of(data: Any) -> Real:
-        with open_table(data, dict(zip(randomized, inputs, strict=True))) as table:
+        with open_table(data, randomized) as table:
             check_columns(parsed.columns, table.names)
             columns = table.columns(parsed.columns or table.names[:1])  # any one tells how many rows there are
             rows = len(next(iter(columns.values()), ()))
@@ -259,9 +303,9 @@ def _matrix_of(
         reader.note_missing(parsed.columns)
         kept = reader.finish()
         frame = {name: reader.covariate(name, kept) for name in parsed.columns if name not in randomized}
-        for name, categories in zip(randomized, inputs, strict=True):
-            codes = categories.encode(columns[name], match="text").codes.astype(np.int64)
-            frame.update(_latent_columns([name], [categories], [codes]))
+        for one in hidden:
+            codes = one.categories.encode(columns[one.name], match="text").codes.astype(np.int64)
+            frame[one.name] = one.column(codes)
         return coding.apply(_pandas().DataFrame(frame, index=range(rows)))
 
     return matrix_of
@@ -287,6 +331,7 @@ class _Reader:
     ) -> None:
         self._columns, self._rows, self._policy, self._uses = columns, rows, missing, uses
         self._texts_only, self._labels = table.texts_only, table.labels
+        self._in_order = {name for name in columns if _has_categories(table, name)}
         self._kept = np.ones(rows, dtype=np.bool_)
         self._lost: dict[str, int] = {}
 
@@ -342,7 +387,10 @@ class _Reader:
                 )
         numbers = _as_numbers(column) if self._texts_only else None
         with column_errors(name):
-            return _as_categories(column) if numbers is None else self._whole(name, numbers)
+            return self._categories(name, column) if numbers is None else self._whole(name, numbers)
+
+    def _categories(self, name: str, column: Any) -> Any:
+        return _as_categories(column, in_order=name in self._in_order)
 
     def _labelled(self, name: str, column: Any) -> Any:
         """The labels of a column in place of its values, where the file has one for each of them."""
@@ -419,14 +467,21 @@ def _as_numbers(column: Any) -> Real | None:
         return None
 
 
-def _as_categories(column: Any) -> Any:
+def _has_categories(table: Table, name: str) -> bool:
+    """Whether pandas lists the categories of a column: somebody may have put them in order."""
+    kind = getattr(table.column(name), "dtype", None) if isinstance(table, TableInMemory) else None
+    return type(kind).__name__ == "CategoricalDtype" and type(kind).__module__.partition(".")[0] == "pandas"
+
+
+def _as_categories(column: Any, *, in_order: bool) -> Any:
+    """Categories in the order that they were given, else sorted by their texts."""
     arrow, pandas = require(), _pandas()
     if not arrow.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     labels = column.dictionary.to_pylist()
     codes = np.asarray(column.indices.to_numpy(zero_copy_only=False))
     used = [labels[i] for i in np.unique(codes)]
-    ordered = used if column.type.ordered else sorted(used, key=str)
+    ordered = used if in_order or column.type.ordered else sorted(used, key=str)
     place = {label: i for i, label in enumerate(ordered)}
     table = np.array([place.get(label, -1) for label in labels])
     return pandas.Categorical.from_codes(table[codes], categories=ordered)

@@ -10,6 +10,7 @@ import numpy as np
 from maskwell.core.arguments import as_mapping, check_inclusion, check_kind
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment
+from maskwell.engines.formula_references import References
 from maskwell.engines.model_frame import assignments_of, read_model_frame
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
@@ -35,12 +36,13 @@ def regress(
     latent: str | None = None,
     variance: str | None = None,
     missing: str = "error",
+    reference: Any = None,
 ) -> Regression:
     """Regression where the outcome, a predictor or both were randomized.
 
     Two categories of the outcome give a logistic, more a multinomial regression; numbers, which only an outcome that
-    was asked directly can be, a linear one on a randomized predictor. The last category of a design is the reference:
-    for a yes-or-no question coefficients are about "yes".
+    was asked directly can be, a linear one on a randomized predictor. The last category of a design is the reference,
+    unless ``reference`` names another: for a yes-or-no question coefficients are about "yes".
 
     Parameters
     ----------
@@ -63,6 +65,10 @@ def regress(
         For a randomized predictor: what its shares depend on, such as ``"~ age"``; by default all other terms.
     missing
         "error", or "drop" rows without a value in one of the columns.
+    reference
+        The category that the others are compared with: ``"never"`` where one column of the formula has it, or by
+        column, ``{"region": "north"}``. Otherwise it is the last category of a design, and the first one of a column
+        that was not randomized: categories of pandas, and Enum of polars, keep their order, others are sorted.
 
     >>> import pandas as pd
     >>> from maskwell.procedures import make_design
@@ -89,7 +95,15 @@ def regress(
     named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
     columns = SurveyPlan(**named).columns()
     values = {name: value for name, value in sampling.items() if not isinstance(value, str | None)}
-    table = read_model_frame(data, formula, _assigned(designs), plan=columns, latent=latent, missing=missing)
+    table = read_model_frame(
+        data,
+        formula,
+        _assigned(designs),
+        plan=columns,
+        latent=latent,
+        missing=missing,
+        reference=References.of(reference),
+    )
     if table.dropped and (plan is not None or any(np.ndim(value) for value in values.values())):
         raise InputError(
             f"{table.dropped:,} rows are left out, and arrays of the sampling cannot follow",

@@ -55,6 +55,10 @@ class OutcomeColumn(Protocol):
     def numbers(self) -> Real | None:
         """Numbers, shape (n,)."""
 
+    @property
+    def reference(self) -> int | None:
+        """The code of the category that the others are compared with, None for the last."""
+
 
 class ModelTable(Protocol):
     """A table made ready for a regression."""
@@ -165,9 +169,11 @@ def _on_randomized(table: ModelTable, sampled: RowSampling, variance: str | None
 
 def _outcome_evidence(outcome: OutcomeColumn) -> Evidence:
     if outcome.reports is not None:
-        return _evidence(outcome.reports)
-    assert outcome.asked is not None
-    return Evidence.direct(*outcome.asked)
+        evidence = _evidence(outcome.reports)
+    else:
+        assert outcome.asked is not None
+        evidence = Evidence.direct(*outcome.asked)
+    return evidence if outcome.reference is None else evidence.against(outcome.reference)
 
 
 def _outcome_designs(outcome: OutcomeColumn) -> tuple[Design, ...]:

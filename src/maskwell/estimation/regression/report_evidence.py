@@ -79,6 +79,17 @@ class Evidence:
         """For a question that was asked openly: the report is the truth."""
         return cls(np.eye(len(categories)), np.asarray(codes, dtype=np.intp), (len(categories),), categories)
 
+    def against(self, code: int) -> Evidence:
+        """With another category as the reference: it comes last, the others keep their order.
+
+        >>> three = Evidence.direct(np.array([0, 1, 2]), Categories.of(["never", "once", "often"]))
+        >>> three.against(0).categories.labels
+        ('once', 'often', 'never')
+        """
+        order = [*(other for other in range(self.k) if other != code), code]
+        labels = [self.categories.labels[place] for place in order]
+        return replace(self, table=self.table[:, order], categories=Categories.of(labels))
+
     def thinned(self, step: int) -> Evidence:
         """Every so many respondents."""
         return replace(self, index=self.index[::step])

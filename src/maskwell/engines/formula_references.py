@@ -1,0 +1,130 @@
+"""Which category of a column the others are compared with, where the user chooses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from maskwell.core.arguments import check_kind, kind_of
+from maskwell.core.phrases import VALUES, listed, shorten
+from maskwell.engines.formula_text import Term
+from maskwell.engines.formula_values import Call, columns_of
+from maskwell.errors import InputError, ParameterError, WrongTypeError
+
+_GIVE = "give a category, or a dictionary of columns and categories: {'region': 'north'}"
+
+
+@dataclass(frozen=True)
+class References:
+    """Reference categories: by the names of their columns, or alone where only one column has such a category.
+
+    >>> References.typed(["never", "region=north"])
+    References(columns={'region': 'north'}, labels=('never',))
+    """
+
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    labels: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, reference: Any) -> References:
+        """From what is given in Python: nothing, one category, or a mapping from columns to categories."""
+        if reference is None or isinstance(reference, cls):
+            return reference or cls()
+        if isinstance(reference, Mapping):
+            check_kind(str, **{f"the column {shorten(str(name), 20)!r} of reference": name for name in reference})
+            return cls(dict(reference))
+        if isinstance(reference, str | int | float):
+            return cls(labels=(reference,))
+        raise WrongTypeError(f"reference must be a category, not {kind_of(reference)}", hint=_GIVE)
+
+    @classmethod
+    def typed(cls, texts: Iterable[str]) -> References:
+        """From texts such as ``never`` or ``region=north``."""
+        columns, labels = dict[str, Any](), list[Any]()
+        for text in texts:
+            name, sign, label = text.partition("=")
+            if not sign:
+                labels.append(text)
+            elif name in columns:
+                raise ParameterError(
+                    f"two references for the column {shorten(name)!r}", hint="choose one category of each column"
+                )
+            else:
+                columns[name] = label
+        return cls(columns, tuple(labels))
+
+    def __bool__(self) -> bool:
+        return bool(self.columns or self.labels)
+
+    def places(self, known: Mapping[str, Sequence[Any]], terms: Iterable[Term]) -> dict[str, int]:
+        """The place of the reference among the categories of each column that has one.
+
+        ``known`` are the categories of all columns of the formula, none for numbers. A category is found by its text.
+        """
+        columns = {**self.columns}
+        for label in self.labels:
+            name = _only_column(label, known)
+            if name in columns:
+                raise ParameterError(
+                    f"two references for the column {shorten(name)!r}", hint="choose one category of each column"
+                )
+            columns[name] = label
+        _check_left_open(columns, terms)
+        return {name: _place(name, label, known) for name, label in columns.items()}
+
+
+def _only_column(label: Any, known: Mapping[str, Sequence[Any]]) -> str:
+    """The column that has such a category."""
+    names = [name for name, labels in known.items() if str(label) in map(str, labels)]
+    if len(names) == 1:
+        return names[0]
+    said = shorten(repr(str(label)), 30)
+    if not names:
+        raise InputError(
+            f"reference = {said}: no column of the formula has such a category",
+            hint="name a category of the outcome or of a predictor; numbers have some only in C(column)",
+        )
+    raise InputError(
+        f"reference = {said}: {len(names)} columns have such a category: {shorten(', '.join(names), 30)}",
+        hint=f"say which: --reference {shorten(names[0], 16)}=..., or reference={{{shorten(names[0], 16)!r}: ...}}",
+    )
+
+
+def _place(name: str, label: Any, known: Mapping[str, Sequence[Any]]) -> int:
+    said = shorten(repr(name), 24)
+    if name not in known:
+        raise InputError(
+            f"reference: the formula does not name {said}",
+            hint=f"the formula names {shorten(', '.join(known), 70)}",
+        )
+    texts = [*map(str, known[name])]
+    if not texts:
+        raise InputError(
+            f"reference: the column {said} holds numbers, which have no reference category",
+            hint="write C(column) in the formula to take its numbers as categories",
+        )
+    if str(label) not in texts:
+        raise InputError(
+            f"reference: the column {said} has no category {shorten(repr(str(label)), 24)}",
+            hint="check its spelling, also small and capital letters",
+            values=listed(texts, len(texts), VALUES),
+        )
+    return texts.index(str(label))
+
+
+def _check_left_open(columns: Iterable[str], terms: Iterable[Term]) -> None:
+    """Raise where the formula itself says how a column is coded."""
+    coded = {
+        name: factor.text
+        for term in terms
+        for factor in term
+        if isinstance(factor.expression, Call) and {"contrasts", "levels"} & {*factor.expression.arguments}
+        for name in columns_of(factor.expression)
+    }
+    for name in columns:
+        if name in coded:
+            raise InputError(
+                f"reference: the formula codes {shorten(repr(name), 24)} itself: {shorten(coded[name], 36)}",
+                hint="leave out the reference, or write C(column) alone; Treatment('north') sets one in a formula",
+            )
