@@ -151,7 +151,7 @@ def estimate(
         raise ParameterError(
             "--receipt and --design", hint="a receipt says how every column was randomized: leave the other out"
         )
-    assignments, paths = read_assignments(designs)
+    assignments, paths = read_assignments(designs, file)
     how = missing if _is_given("missing") or receipt is None else None
     with Progress() as progress:
         result = estimate_shares(

@@ -101,8 +101,9 @@ DESIGNS: dict[str, Any] = {
     "help": "Column and design file; A,B=D for a product of designs or for reports of two answers, 'A[G=1]=D' for rows "
     "where G is 1 ('A[G=\"x, y\"]=D' with a comma). Repeat for more.",
 }
+BY_ROWS = {**DESIGNS, "help": f"{DESIGNS['help']} 'A=warner(p=B)' takes the parameter of each row from the column B."}
 designs_option = click.option("--design", "designs", required=True, **DESIGNS)
-designs_if_any_option = click.option("--design", "designs", **DESIGNS)
+designs_if_any_option = click.option("--design", "designs", **BY_ROWS)
 
 
 def check_one_form(style: str, *, as_json: bool) -> None:
@@ -273,13 +274,16 @@ def load_design(path: str) -> Design:
     return read_design(path)
 
 
-def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str, str]]:
-    """Columns with their designs, and the file of each design, from ``COL=D`` or ``COL[GROUP=VALUE]=D``."""
-    from maskwell.engines.assignments import Assignment
+def read_assignments(texts: tuple[str, ...], file: str | None = None) -> tuple[list[Assignment], dict[str, str]]:
+    """Columns with their designs, and the file of each design, from ``COL=D`` or ``COL[GROUP=VALUE]=D``.
+
+    With the file of the rows a design may also be a procedure whose parameters stand in columns: ``y=warner(p=p1)``.
+    """
+    from maskwell.verbs.inputs import assigned, is_called
 
     typed = [_split_assignment(text) for text in texts]
-    assignments = [Assignment.of(columns, load_design(path), when) for columns, when, path in typed]
-    return assignments, {_named(columns, when): path for columns, when, path in typed}
+    files = {_named(columns, when): path for columns, when, path in typed if not is_called(path)}
+    return assigned(typed, file), files
 
 
 def _named(columns: str, when: Sequence[tuple[str, str]]) -> str:

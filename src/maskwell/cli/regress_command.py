@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maskwell.cli.options import (
+    BY_ROWS,
     FilePath,
     check_one_form,
     check_plot,
-    designs_option,
     example,
     format_option,
     json_option,
@@ -42,7 +42,7 @@ SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population"
 @click.option(
     "--formula", required=True, metavar="'Y ~ A + B'", help="Outcome and predictors, such as 'y ~ age + C(region)'."
 )
-@designs_option
+@click.option("--design", "designs", required=True, **BY_ROWS)
 @click.option(
     "--latent", metavar="'~ A'", help="What the shares of a randomized predictor depend on; all others by default."
 )
@@ -100,7 +100,7 @@ def regress(
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
     check_plot(plot, force=force, inputs=[file])
-    assignments, paths = read_assignments(designs)
+    assignments, paths = read_assignments(designs, file)
     from maskwell.engines.formula_references import References
     from maskwell.verbs.regress import regress as fit
 

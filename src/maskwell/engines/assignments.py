@@ -392,6 +392,63 @@ def direct_design(path: str | MemoryTable, name: str) -> Uniform:
     return Uniform.of(Fraction(1), Categories.of(sorted(values, key=_value_order)))
 
 
+def different_rows(path: str | MemoryTable, names: Sequence[str], most: int) -> list[tuple[str | None, ...]]:
+    """The different rows of some columns, as texts, in the order in which they first come; None for a missing value.
+
+    More than ``most`` of them are refused.
+    """
+    rows: dict[Any, None] = {}
+    for part in in_parts(path, _Rows(tuple(names), str(path), most), coded=dict.fromkeys(names)):
+        rows.update(part.values)
+        _check_most(rows, most)
+    return [*rows]
+
+
+def _check_most(rows: dict[Any, None], most: int) -> None:
+    if len(rows) > most:
+        raise ParameterError(
+            f"more than {most:,} different parameters of designs stand in columns",
+            hint=f"round them, or group the rows: at most {most:,} designs are possible",
+        )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Looks which different rows some columns have; ``where`` is what messages call the table."""
+
+    names: tuple[str, ...]
+    where: str
+    most: int
+
+    def columns(self, schema: Any) -> list[str]:
+        for name in self.names:
+            find_column(schema, name, self.where)
+        return [*self.names]
+
+    def __call__(self, source: Source, first_row: int | None, progress: Any) -> _ValuesPart:
+        values: dict[Any, None] = {}
+        rows = 0
+        for batch in source.batches([find_column(source.schema, name, self.where) for name in self.names]):
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            values.update(dict.fromkeys(_different([columns[name] for name in self.names], self.names)))
+            _check_most(values, self.most)
+            rows += len(batch)
+        return _ValuesPart(rows, values)
+
+
+def _different(columns: Sequence[Any], names: Sequence[str]) -> list[tuple[str | None, ...]]:
+    """Of one batch of rows."""
+    texts, codes = [], []
+    for name, column in zip(names, columns, strict=True):
+        places, dictionary = places_of(column)
+        with column_errors(name):
+            texts.append([*(None if value is None else str(value) for value in dictionary.to_pylist()), None])
+        codes.append(places)
+    joint = np.stack(codes, axis=1)
+    _, first = np.unique(joint, axis=0, return_index=True)
+    return [tuple(text[code] for text, code in zip(texts, row, strict=True)) for row in joint[np.sort(first)].tolist()]
+
+
 @dataclass(frozen=True)
 class _ValuesPart:
     """The different values of a column in one part of the rows."""

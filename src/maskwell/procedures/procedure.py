@@ -132,7 +132,7 @@ class Procedure:
         allow_unidentifiable: bool = False,
     ) -> Design:
         """Build the design from parameters by name, with labels for the truths and, where possible, the reports."""
-        self._check_names(parameters)
+        self.check_names(parameters)
         self._check_labels(categories, reports)
         arguments = dict(parameters)
         if self.may_fail:
@@ -146,7 +146,8 @@ class Procedure:
         """Whether the caller must name the true categories."""
         return self.truths is None
 
-    def _check_names(self, parameters: Mapping[str, Any]) -> None:
+    def check_names(self, parameters: Mapping[str, Any]) -> None:
+        """Raise unless these are parameters of the procedure and none is missing."""
         known = [word for parameter in self.parameters for word in parameter.keywords]
         unknown = [name for name in parameters if name not in known]
         missing = [p.name for p in self.parameters if p.required and not any(word in parameters for word in p.keywords)]

@@ -470,7 +470,7 @@ def _check_no_quantities(asked: Mapping[str, Any]) -> None:
 def _from_rows(
     rows: str | MemoryTable, designs: Any, direct: Names, plan: SurveyPlan, reading: Mapping[str, Any]
 ) -> EstimateResult:
-    randomized = () if isinstance(designs, Design) else assignments_of(designs)
+    randomized = () if isinstance(designs, Design) else assignments_of(designs, rows)
     _check_columns(randomized, direct, designs)
     open_columns = [Assignment((name,), direct_design(rows, name)) for name in names_of(direct, "direct")]
     how = {**reading, "missing": reading["missing"] or "error"}

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
@@ -141,6 +142,9 @@ Designs: TypeAlias = Union[Mapping[Any, DesignOrPath], "Sequence[Assignment]"]
 Names: TypeAlias = str | Sequence[str] | None
 
 _WITH_GROUP = re.compile(r'(.+?)\[((?:[^\[\]"]|"(?:[^"]|"")*")+)\]')
+CALLED = re.compile(r"\s*([a-z]+(?:-[a-z]+)*)\s*\((.*)\)\s*", re.DOTALL)
+"""A procedure with its parameters, such as ``warner(p=p1)``."""
+
 _QUOTED_VALUE = re.compile(r'(^|,)\s*([^",=]+)="((?:[^"]|"")*)"')
 
 
@@ -160,18 +164,18 @@ def rows_of(data: Any) -> str | MemoryTable:
     return os.fspath(data) if isinstance(data, str | os.PathLike) else MemoryTable(data)
 
 
-def assignments_of(designs: Designs | None) -> list[Assignment]:
+def assignments_of(designs: Designs | None, rows: str | MemoryTable | None = None) -> list[Assignment]:
     """Columns with their designs, from ``{"answer": design}``.
 
     A key names one column, several columns of a product of designs (``"first,second"`` or a tuple), or a column and a
-    group of rows: ``"answer[group=1]"``.
+    group of rows: ``"answer[group=1]"``. With the rows a design may be a procedure whose parameters stand in columns.
     """
     from maskwell.engines.assignments import Assignment
 
     if designs is None:
         return []
     if isinstance(designs, Mapping):
-        return [_assignment(columns, read_design(design)) for columns, design in designs.items()]
+        return assigned([(*_columns_and_group(columns), design) for columns, design in designs.items()], rows)
     if isinstance(designs, list | tuple) and all(isinstance(one, Assignment) for one in designs):
         return list(designs)
     raise WrongTypeError(
@@ -180,15 +184,45 @@ def assignments_of(designs: Designs | None) -> list[Assignment]:
     )
 
 
-def _assignment(columns: Any, design: Design) -> Assignment:
+def is_called(design: Any) -> bool:
+    """Whether a design is written as a procedure with parameters, and is not the path of a file.
+
+    >>> is_called("warner(p=p1)"), is_called("warner.json")
+    (True, False)
+    """
+    return isinstance(design, str) and CALLED.fullmatch(design) is not None and not _is_there(design)
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def assigned(
+    typed: Sequence[tuple[str, Sequence[tuple[str, str]], DesignOrPath]], rows: str | MemoryTable | None
+) -> list[Assignment]:
+    """Columns with the groups of rows and their designs; parameters in columns are looked up in the rows."""
     from maskwell.engines.assignments import Assignment
 
+    if rows is None or not any(is_called(design) for _, _, design in typed):
+        return [Assignment.of(columns, read_design(design), when) for columns, when, design in typed]
+    from maskwell.verbs.row_designs import designs_by_group
+
+    choices: dict[str, list[tuple[tuple[tuple[str, str], ...], DesignOrPath]]] = {}
+    for columns, when, design in typed:
+        choices.setdefault(columns, []).append((tuple(when), design))
+    by_group = {columns: designs_by_group(held, rows) for columns, held in choices.items()}
+    return [Assignment.of(columns, design, when) for columns, made in by_group.items() for when, design in made]
+
+
+def _columns_and_group(columns: Any) -> tuple[str, list[tuple[str, str]]]:
     if isinstance(columns, tuple):
-        return Assignment.of(",".join(columns), design)
+        return ",".join(columns), []
     if not isinstance(columns, str):
         raise WrongTypeError(f"a column named by a {type(columns).__name__}", hint="name a column by its text")
-    names, group = split_group(columns)
-    return Assignment.of(names, design, group)
+    return split_group(columns)
 
 
 def split_group(text: str, whole: str | None = None) -> tuple[str, list[tuple[str, str]]]:

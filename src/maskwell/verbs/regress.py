@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import as_mapping, check_inclusion, check_kind
+from maskwell.core.arguments import as_mapping, check_inclusion, check_kind, pairs_of
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.formula_references import References
@@ -16,9 +17,10 @@ from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
-from maskwell.verbs.inputs import SurveyPlan
+from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, rows_of
+from maskwell.verbs.row_designs import When, designs_by_group
 
-Designs: TypeAlias = Mapping[str, Design | Sequence[tuple[Mapping[str, Any], Design]]] | list[Assignment]
+Designs: TypeAlias = Mapping[str, DesignOrPath | Sequence[tuple[Mapping[str, Any], DesignOrPath]]] | list[Assignment]
 
 
 def regress(
@@ -53,7 +55,8 @@ def regress(
         come before the data.
     designs
         The design of each randomized column: ``{"y": design}``. Where groups of rows used different designs, a list:
-        ``{"y": [({"group": 1}, first), ({"group": 2}, second)]}``.
+        ``{"y": [({"group": 1}, first), ({"group": 2}, second)]}``. In place of a design there may be the path of its
+        file, or a procedure whose parameters stand in columns: ``{"y": "warner(p=chance)"}``.
     weights, strata, clusters, population
         Names of columns, or one value for each row; the population may be one number. ``"A,B"`` names the clusters or
         populations of two stages. See :func:`fit_logistic`.
@@ -98,7 +101,7 @@ def regress(
     table = read_model_frame(
         data,
         formula,
-        _assigned(designs),
+        _assigned(designs, data),
         plan=columns,
         latent=latent,
         missing=missing,
@@ -116,11 +119,30 @@ def regress(
     return fit_model_table(table, lonely=lonely, plan=plan, variance=variance, **values)
 
 
-def _assigned(designs: Designs) -> Sequence[Assignment]:
+def _assigned(designs: Designs, data: Any) -> Sequence[Assignment]:
     """Columns with their designs, which a command has assigned already."""
     if isinstance(designs, list) and all(isinstance(one, Assignment) for one in designs):
         return designs
-    return assignments_of(as_mapping(designs, "designs"))
+    return assignments_of({name: _designs_of(choice, data) for name, choice in as_mapping(designs, "designs").items()})
+
+
+def _designs_of(choice: Any, data: Any) -> Any:
+    """What a column was randomized with: paths are opened, and parameters are looked up in the data."""
+    if isinstance(choice, str | os.PathLike):
+        return _by_group([((), choice)], data)
+    if not isinstance(choice, list | tuple):
+        return choice  # a design, or something that whoever assigns designs refuses
+    pairs = pairs_of(choice, "the designs of a column")
+    if not any(isinstance(design, str | os.PathLike) for _, design in pairs):
+        return choice
+    for when, _ in pairs:
+        check_kind(Mapping, **{"the condition of a design": when})
+    return _by_group([(tuple((str(n), str(v)) for n, v in when.items()), design) for when, design in pairs], data)
+
+
+def _by_group(choices: Sequence[tuple[When, DesignOrPath]], data: Any) -> Design | list[tuple[dict[str, str], Design]]:
+    made = designs_by_group(choices, rows_of(data))
+    return made[0][1] if len(made) == 1 and not made[0][0] else [(dict(when), design) for when, design in made]
 
 
 def _is_formula(text: Any) -> bool:

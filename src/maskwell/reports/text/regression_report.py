@@ -30,11 +30,11 @@ def regression_report(
         head, rows = _cells(regression.latent, level, exponentiate=False, most=MOST_TERMS)
         body += [GAP, Grid(head, rows, title=f"  {_latent_title(regression)}")]
     body += [Facts(_facts(regression)), Notes([*_left_out(regression), *regression.flags])]
-    first = next(iter(designs.values()), "design.json")
+    first = next(iter(designs.values()), "")
     return Report(
         line(_answer(regression, level, exponentiate=exponentiate)),
         body,
-        next_step=f"what a report reveals: maskwell audit {shlex.quote(first)}",
+        next_step=f"what a report reveals: maskwell audit {shlex.quote(first)}" if first else "",
     )
 
 

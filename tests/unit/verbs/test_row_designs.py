@@ -1,0 +1,172 @@
+"""Designs whose parameters stand in columns: each row tells how its answer was randomized."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.support.regression import plain_newton
+from tests.support.together import together
+
+import maskwell as mw
+from maskwell.errors import InputError, MissingValueError, ParameterError
+from maskwell.verbs.row_designs import MOST_DESIGNS, designs_by_group, read_row_design
+
+pd, pl, pa = pytest.importorskip("pandas"), pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+pytest.importorskip("formulaic")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """800 rows with one of three chances of Warner's device, and answers to match."""
+    rng = np.random.default_rng(11)
+    made = pd.DataFrame({"x": rng.normal(size=800).round(3), "p": rng.choice([0.7, 0.85, 0.9], 800)})
+    true = rng.random(800) < 1 / (1 + np.exp(-(made.x - 0.4)))
+    made["y"] = np.where((rng.random(800) < made.p) == true, "yes", "no")
+    return made
+
+
+def by_hand(table):
+    """Newton's method with two rows of P for each of the chances."""
+    P = np.array([row for p in np.unique(table.p) for row in ([p, 1 - p], [1 - p, p])])
+    codes = 2 * np.searchsorted(np.unique(table.p), table.p) + (table.y == "no")
+    return plain_newton(np.column_stack([np.ones(len(table)), table.x]), codes.to_numpy(), P)
+
+
+def test_each_row_counts_with_its_own_chance(table):
+    fitted = mw.regress(table, "y ~ x", {"y": "warner(p=p)"})
+    beta, errors = by_hand(table)
+    np.testing.assert_allclose(fitted.estimates, beta, atol=1e-6)
+    np.testing.assert_allclose(fitted.standard_error, errors, atol=1e-6)
+    assert len(fitted.fingerprints) == 3
+    constant = mw.regress(table, "y ~ x", {"y": "warner(p=0.85)"})
+    assert abs(constant.estimates - beta).max() > 1e-3
+
+
+def test_every_kind_of_table_and_of_number(table, tmp_path):
+    beta, _ = by_hand(table)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    fractions = table.assign(p=[str(Fraction(str(p))) for p in table.p])
+    others = [table.to_dict("list"), pl.from_pandas(table), pa.Table.from_pandas(table), fractions]
+    for other in [*others, tmp_path / "t.csv", str(tmp_path / "t.parquet")]:
+        again = mw.regress(other, "y ~ x", {"y": "warner(p=p)"})
+        np.testing.assert_allclose(again.estimates, beta, atol=1e-6)
+
+
+@together(
+    ("text", "choice"),
+    [
+        ("warner(p = p)", lambda p: ("warner", {"p": p})),
+        ("warner(p=1-(1-p))", lambda p: ("warner", {"p": p})),
+        ("forced(truth=2*p-1, yes=1-p, no=1-p)", lambda p: ("forced", {"truth": 2 * p - 1, "yes": 1 - p, "no": 1 - p})),
+        ("simmons(p=p, beta=1/3)", lambda p: ("simmons", {"p": p, "beta": "1/3"})),
+        ("crosswise(q=1-`p`, reports=[yes, 'no'])", lambda p: ("crosswise", {"q": 1 - p})),
+    ],
+)
+def test_arithmetic_is_exact_and_a_list_of_designs_gives_the_same(table, text, choice):
+    def made(p):
+        family, parameters = choice(Fraction(str(p)))
+        reports = mw.Categories.of(["yes", "no"]) if family == "crosswise" else None
+        return mw.make_design(family, reports=reports, **parameters)
+
+    groups = [({"p": p}, made(p)) for p in (0.7, 0.85, 0.9)]
+    by_columns = mw.regress(table, "y ~ x", {"y": text})
+    assert {*by_columns.fingerprints} == {design.fingerprint for _, design in groups}
+    by_list = mw.regress(table, "y ~ x", {"y": groups})
+    np.testing.assert_allclose(by_columns.estimates, by_list.estimates, atol=1e-8)
+
+
+def test_devices_and_parameters_by_groups_of_rows(table, tmp_path):
+    """Half of the rows were asked directly; a path, a design and columns can stand side by side."""
+    mixed = table.assign(how=np.where(np.arange(800) % 2, "direct", "warner"), spare=0)
+    direct = mw.make_design("warner", p=1)
+    direct.save(tmp_path / "direct.json")
+    by_p = {p: mw.make_design("warner", p=str(p)) for p in (0.7, 0.85, 0.9)}
+    every = [({"how": "direct", "p": p}, direct) for p in by_p]
+    every += [({"how": "warner", "p": p}, design) for p, design in by_p.items()]
+    expected = mw.regress(mixed, "y ~ x", {"y": every})
+    for open_design in (direct, str(tmp_path / "direct.json"), "warner(p=1+spare)"):
+        choices = [({"how": "direct"}, open_design), ({"how": "warner"}, "warner(p=p)")]
+        fitted = mw.regress(mixed, "y ~ x", {"y": choices})
+        np.testing.assert_allclose(fitted.estimates, expected.estimates, atol=1e-8)
+    shares = mw.estimate(mixed, {"y[how=direct]": direct, "y[how=warner]": "warner(p=p)"})
+    one_by_one = {f"y[how={one['how']},p={one['p']}]": design for one, design in every}
+    assert shares.to_dict()["estimates"] == mw.estimate(mixed, one_by_one).to_dict()["estimates"]
+
+
+def test_rows_without_a_parameter(table):
+    some = table.assign(p=np.where(np.arange(800) < 5, np.nan, table.p))
+    with pytest.raises(MissingValueError):
+        mw.regress(some, "y ~ x", {"y": "warner(p=p)"})
+    left = mw.regress(some, "y ~ x", {"y": "warner(p=p)"}, missing="drop")
+    assert (left.n, left.dropped) == (795, 5)
+    np.testing.assert_allclose(left.estimates, by_hand(table[5:])[0], atol=1e-6)
+    two = some.assign(how=np.where(np.arange(800) < 5, "direct", "warner"))
+    choices = [({"how": "direct"}, mw.make_design("warner", p=1)), ({"how": "warner"}, "warner(p=p)")]
+    with pytest.raises(MissingValueError, match="missing in rows whose design does not need it"):
+        mw.regress(two, "y ~ x", {"y": choices}, missing="drop")
+    with pytest.raises(MissingValueError, match="no row has all parameters"):
+        mw.regress(some.assign(p=np.nan), "y ~ x", {"y": "warner(p=p)"})
+
+
+@together(
+    ("text", "saying"),
+    [
+        ("warner(p)", "each parameter needs its name"),
+        ("warner(p=)", "each parameter needs its name"),
+        ("warner(p=p, p=p)", "named twice"),
+        ("warner(q=p)", "warner has no q and needs p"),
+        ("warner(p=p.real)", "'p.real'"),
+        ("warner(p=p**2)", "only columns, numbers"),
+        ("warner(p=p[0])", "only columns, numbers"),
+        ("warner(p=open('f'))", "only columns, numbers"),
+        ("warner(p=__import__('os').system('touch ran'))", ""),
+        ("warner(p=(lambda: p)())", ""),
+        ("warner(p=[a for a in p])", "cannot be read"),
+        ("warner(p=p if p else p)", ""),
+        ("warner(p=1e999)", "only columns, numbers"),
+        ("warner(p=9)", ""),
+        ("warner(p=1/(p-p))", "some rows have parameters that make no design"),
+        ("warner(p=2*p)", "some rows have parameters that make no design"),
+        ("warner(p=y)", "column 'y' holds something that is no number"),
+        ("warner(p=p, reports=yes)", "categories and reports are lists"),
+        ("warner(p=p, reports=[1+1, 0])", "a label is a word or a number"),
+        ("werner(p=p)", "no procedure is called 'werner'"),
+        ("warner(p=" + "(" * 31 + "p" + ")" * 31 + ")", "nested too deeply"),
+        ("warner(p=" + "-" * 300 + "p)", "too long"),
+        ("warner(p=p\0)", "U+0000"),
+        ("warner(p=`p)", "without a name"),
+    ],
+)
+def test_what_is_no_such_design_is_refused_in_one_line(table, text, saying, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((InputError, ParameterError, mw.errors.MaskwellError)) as caught:
+        mw.regress(table, "y ~ x", {"y": text})
+    assert saying in caught.value.message, caught.value.message
+    assert "\n" not in caught.value.message and len(caught.value.message) <= 100 and caught.value.hint
+    assert not [*tmp_path.iterdir()]
+    assert "0.85" not in caught.value.message + caught.value.hint
+
+
+@together("choices", [[({"how": 1}, "warner(p=p)"), 5], [(5, "warner(p=p)")], [({"p": 0.7}, "warner(p=p)"), ({}, 5)]])
+def test_lists_that_hold_something_else(table, choices):
+    with pytest.raises(mw.errors.MaskwellError):
+        mw.regress(table, "y ~ x", {"y": choices})
+
+
+def test_too_many_different_parameters(table):
+    many = pd.concat([table, table]).assign(p=0.6 + np.arange(1600) / 5000)
+    with pytest.raises(ParameterError, match="more than 1,000 different parameters"):
+        mw.regress(many, "y ~ x", {"y": "warner(p=p)"})
+    assert MOST_DESIGNS == 1000
+
+
+def test_a_procedure_without_columns_is_one_design():
+    assert read_row_design("warner(p=4/5)").columns == {}
+    [(when, design)] = designs_by_group([((), "warner(p=4/5)")], "-")
+    assert when == () and design.fingerprint == mw.make_design("warner", p="0.8").fingerprint
+    with pytest.raises(ParameterError, match="two passes over the rows"):
+        designs_by_group([((), "warner(p=c)")], "-")
+    rows = {"c": ["0.8"], "g": [1], "y": ["yes"]}
+    with pytest.raises(ParameterError, match="two designs for the same rows"):
+        mw.estimate(rows, {"y[g=1]": "warner(p=c)", "y": "warner(p=0.9)"})
