@@ -152,6 +152,34 @@ def test_references_are_named_alone_or_with_their_column(files):
     refused(*asked, "place=village", saying="the column 'place' has no category 'village'")
 
 
+def test_smaller_models_and_marginal_effects(files):
+    content = fit("--against", "y ~ age", "--effects", "--json").json()
+    smaller = fit("--json", formula="y ~ age").json()
+    (test,) = content["tests"]
+    assert test["statistic"] == pytest.approx(2 * (content["log_likelihood"] - smaller["log_likelihood"]))
+    assert (test["method"], test["degrees_of_freedom"], test["formula"]) == ("likelihood-ratio", 1, "y ~ age")
+    assert content["aic"] == pytest.approx(6 - 2 * content["log_likelihood"])
+    assert [row["term"] for row in content["marginal_effects"]] == ["age", "place[town vs country]"]
+    out = fit("--against", "y ~ age", "--effects").out
+    assert "test             against y ~ age: likelihood ratio test, chi2(1) = " in out
+    assert "change in the chance of yes" in out and max(map(len, out.splitlines())) <= 100
+    weighted = fit("--weights", "w", "--against", "y ~ 1", "--reference", "yes")
+    assert "Wald test, chi2(2)" in weighted.out and "compare models by Wald tests" in weighted.out
+    table = fit("--effects", "--against", "y ~ age", "--format", "csv").out
+    assert [row["term"] for row in csv.DictReader(io.StringIO(table))] == ["age", "place[town vs country]"]
+    asked = ("regress", "s.csv", "--formula", "y ~ age", "--design", "y=w.json", "--against")
+    refused(*asked, "y ~ place", saying="the larger model does not hold 'place[T.town]' of the smaller one")
+
+
+def test_parameters_of_each_row(files):
+    content = run("regress", "s.csv", "--formula", "y ~ age", "--design", "y=warner(p=1-h/5-1/10)", "--json").json()
+    assert len(content["designs"]) == 2 and content["n"] == 900
+    report = run("regress", "s.csv", "--formula", "y ~ age", "--design", "y=warner(p=0.8)").out
+    assert "Next:" not in report and fit(formula="y ~ age").out.startswith(report[:300])
+    asked = ("regress", "s.csv", "--formula", "y ~ age", "--design")
+    refused(*asked, "y=warner(q=h)", saying="warner has no q and needs p")
+
+
 def test_designs_that_are_one_of_several_samples_are_refused_in_words(files):
     design_file("s1.json", "simmons", "--p", "3/4")
     design_file("s2.json", "simmons", "--p", "1/3")

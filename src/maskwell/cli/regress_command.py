@@ -26,6 +26,9 @@ from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwell.engines.assignments import Assignment
     from maskwell.estimation.regression.regression_result import Regression
 
 SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population", "--lonely")
@@ -59,6 +62,10 @@ SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population"
     type=click.Choice(["observed", "expected", "sandwich"]),
     help="What standard errors rest on; the sandwich where the sampling calls for it.",
 )
+@click.option(
+    "--against", multiple=True, metavar="'Y ~ A'", help="Test the model against a smaller one. Repeat for more."
+)
+@click.option("--effects", is_flag=True, help="Average marginal effects: how much the chance of a category changes.")
 @click.option("--exponentiate", is_flag=True, help="Odds ratios in place of their logarithms.")
 @sampling_options(*SAMPLING)
 @click.option(
@@ -81,6 +88,8 @@ def regress(
     references: tuple[str, ...],
     level: str,
     variance: str | None,
+    against: tuple[str, ...],
+    effects: bool,
     exponentiate: bool,
     missing: str,
     style: str,
@@ -104,30 +113,43 @@ def regress(
     from maskwell.engines.formula_references import References
     from maskwell.verbs.regress import regress as fit
 
-    result = fit(
-        file,
-        formula,
-        assignments,
-        latent=latent,
-        variance=variance,
-        missing=missing,
-        reference=References.typed(references),
-        **sampling,
-    )
+    how = {"latent": latent, "variance": variance, "missing": missing, **sampling}
+    result = fit(file, formula, assignments, reference=References.typed(references), **how)
+    tests = [result.compare(_smaller(result, file, other, assignments, how)) for other in against]
+    average = result.marginal_effects() if effects else None
     if exponentiate and result.family == "linear":
         raise ParameterError("--exponentiate for a linear regression", hint="leave it out: there are no odds")
     drawn = write_plot(
         plot, plot_content(plot, lambda: _picture(result, confidence, exponentiate=exponentiate)), force=force
     )
     if as_json:
-        print_json({**result.to_dict(confidence, exponentiate=exponentiate), **drawn})
+        told: dict[str, Any] = {"tests": [test.to_dict() for test in tests]} if tests else {}
+        told |= {} if average is None else {"marginal_effects": average.rows(confidence)}
+        print_json({**result.to_dict(confidence, exponentiate=exponentiate), **told, **drawn})
         return
     from maskwell.reports.text.regression_report import regression_report, regression_table
 
     if style == "text":
-        print_lines(with_plot(regression_report(result, confidence, paths, exponentiate=exponentiate), plot))
-    else:
-        print_lines(regression_table(result, confidence, exponentiate=exponentiate, exact=style == "csv").lines(style))
+        report = regression_report(result, confidence, paths, exponentiate=exponentiate, tests=tests, effects=average)
+        print_lines(with_plot(report, plot))
+        return
+    exact = style == "csv"
+    table = regression_table(result, confidence, exponentiate=exponentiate, exact=exact, tests=tests, effects=average)
+    print_lines(table.lines(style))
+
+
+def _smaller(
+    result: Regression, file: str, formula: str, assignments: Sequence[Assignment], how: Mapping[str, Any]
+) -> Regression:
+    """A smaller model of the same outcome, with the designs of the columns that it names."""
+    from maskwell.engines.formula import read_formula
+    from maskwell.engines.formula_references import References
+    from maskwell.verbs.regress import regress as fit
+
+    parsed = read_formula(formula)
+    used = [one for one in assignments if {*one.columns} & {parsed.outcome, *parsed.columns}]
+    same = {parsed.outcome: result.categories[-1]} if result.categories and parsed.outcome == result.outcome else {}
+    return fit(file, formula, used, reference=References(same), **how)
 
 
 def _picture(result: Regression, level: float, *, exponentiate: bool) -> Any:

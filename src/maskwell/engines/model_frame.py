@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,9 @@ from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.report_reader import SampleReader
 from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
+
+STEP = 1e-5
+"""Of differences that stand for a slope, in standard deviations of a column."""
 
 MOST_CATEGORIES = 64
 """Categories of all randomized predictors together; each costs a copy of the model matrix."""
@@ -105,6 +108,8 @@ class ModelFrame:
         Rows of the table, and how many were left out for missing values.
     matrix_of
         The model matrix of another table with the same columns.
+    variables
+        The predictors as columns, for what moving one of them does.
     """
 
     formula: str
@@ -120,6 +125,62 @@ class ModelFrame:
     rows: int
     dropped: int
     matrix_of: Callable[[Any], Real]
+    variables: _Variables
+
+    def moved(self, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:  # noqa: FBT001 - there is nothing else
+        """For each change of a variable: its name, and dX / dx and None, or the model matrix after and before it."""
+        return self.variables.moved(dummy=dummy)
+
+
+@dataclass(frozen=True, eq=False)
+class _Variables:
+    """The predictors of a fit as columns of a table, and how they become a model matrix."""
+
+    coding: Coding
+    frame: dict[str, Any]
+    names: tuple[str, ...]
+    uses: Mapping[str, set[str]]
+    rows: int
+
+    def moved(self, *, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:
+        """What each variable does, in the order of the formula."""
+        for name in self.names:
+            column = self.frame[name]
+            labels = _categories_of(name, column, self.uses)
+            if len(labels):
+                off = self._everybody(name, labels[0])
+                for label in labels[1:]:
+                    yield f"{name}[{label} vs {labels[0]}]", self._everybody(name, label), off
+            elif dummy and np.isin(column, (0, 1)).all():
+                yield name, self._with(name, np.ones(self.rows)), self._with(name, np.zeros(self.rows))
+            else:
+                yield name, self._slope(name, np.asarray(column, dtype=np.float64)), None
+
+    def _everybody(self, name: str, label: Any) -> Real:
+        """All rows with one category."""
+        levels = _levels_of(self.frame[name])
+        codes = np.full(self.rows, levels.index(label))
+        return self._with(name, _pandas().Categorical.from_codes(codes, categories=levels))
+
+    def _slope(self, name: str, column: Real) -> Real:
+        """How the model matrix changes with a column of numbers, by differences that stay among its values."""
+        if "C" in self.uses.get(name, ()):
+            raise InputError(
+                f"no marginal effect of {shorten(repr(name), 24)}, which is a number and a category in the formula",
+                hint="use predictions for chosen values in its place",
+            )
+        step = STEP * max(float(np.std(column)), float(np.abs(column).max()) * STEP)
+        low, high = np.maximum(column - step, column.min()), np.minimum(column + step, column.max())
+        apart = self._with(name, high) - self._with(name, low)
+        return np.asarray(apart / (high - low)[:, None])
+
+    def _with(self, name: str, values: Any) -> Real:
+        """The model matrix with other values of one column."""
+        return self.coding.apply(_pandas().DataFrame({**self.frame, name: values}, index=range(self.rows)))
+
+
+def _levels_of(column: Any) -> list[Any]:
+    return np.unique(column).tolist() if isinstance(column, np.ndarray) else list(column.categories)
 
 
 def assignments_of(designs: Mapping[str, Design | Sequence[tuple[Mapping[str, Any], Design]]]) -> list[Assignment]:
@@ -253,6 +314,13 @@ def _assembled(
         len(kept),
         int((~kept).sum()),
         _matrix_of(coding, parsed, hidden),
+        _Variables(
+            coding,
+            frame,
+            tuple(name for name in parsed.columns if name in frame),
+            uses_of(parsed.right),
+            int(kept.sum()),
+        ),
     )
 
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from maskwell.estimation.regression.anchor_models import fit_with_anchor as fit_with_anchor
     from maskwell.estimation.regression.logit_models import fit_logistic as fit_logistic
     from maskwell.estimation.regression.logit_models import fit_multinomial as fit_multinomial
+    from maskwell.estimation.regression.nested_models import NestedTest as NestedTest
+    from maskwell.estimation.regression.nested_models import compare_nested as compare_nested
     from maskwell.estimation.regression.predictor_models import fit_predictor as fit_predictor
     from maskwell.estimation.regression.regression_result import Regression as Regression
 else:
@@ -20,6 +22,7 @@ else:
         submod_attrs={
             "anchor_models": ["AnchoredEstimate", "estimate_with_anchor", "fit_with_anchor"],
             "logit_models": ["fit_logistic", "fit_multinomial"],
+            "nested_models": ["NestedTest", "compare_nested"],
             "predictor_models": ["fit_predictor"],
             "regression_result": ["Regression"],
         },

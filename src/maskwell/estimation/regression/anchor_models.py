@@ -24,6 +24,7 @@ from maskwell.core.arguments import Flag, Real, as_real, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError, ReportError
+from maskwell.estimation.regression.logit_models import why_incomparable
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
 from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, fit
@@ -321,7 +322,8 @@ def fit_with_anchor(
         iterations=fitted.iterations,
         converged=fitted.converged,
         variance=fitted.variance,
-        flags=fitted.flags,
+        flags=(*fitted.flags, *filter(None, [why_incomparable(sampled)])),
+        incomparable=why_incomparable(sampled),
         latent=fitted.part(hidden_terms, matrix.p, sampled.degrees_of_freedom),
         fingerprints=(design.fingerprint, anchor_design.fingerprint),
         margins=Margins(matrix, 2, sampled.weights, tuple(design.inputs.labels)),

@@ -167,7 +167,8 @@ def regress_outcome(
         iterations=fitted.iterations,
         converged=fitted.converged,
         variance=fitted.variance,
-        flags=(*evidence.flags(), *fitted.flags, *weight_flags(sampled)),
+        flags=(*evidence.flags(), *fitted.flags, *filter(None, [why_incomparable(sampled)])),
+        incomparable=why_incomparable(sampled),
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, evidence.k, sampled.weights, labels),
     )
@@ -209,11 +210,13 @@ def null_log_likelihood(evidence: Evidence, weights: Real | None) -> float:
     return max(climb(likelihood, start).at.value for start in starts(likelihood))
 
 
-def weight_flags(sampled: RowSampling) -> tuple[str, ...]:
-    """What weights mean for the log-likelihood."""
-    if sampled.weights is None:
-        return ()
-    return ("the log-likelihood counts rows by their weights: do not compare models by it",)
+def why_incomparable(sampled: RowSampling) -> str:
+    """Why models must not be compared by their log-likelihoods under such a sampling, empty where they may be."""
+    if sampled.weights is not None:
+        return "the log-likelihood counts rows by their weights: compare models by Wald tests, not by it or AIC"
+    if not sampled.is_simple:
+        return "the log-likelihood takes rows for independent draws: compare models by Wald tests, not by it or AIC"
+    return ""
 
 
 def fingerprints(designs: Design | Sequence[Design] | None) -> tuple[str, ...]:

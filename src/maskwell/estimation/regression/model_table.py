@@ -6,7 +6,7 @@ file. Two categories of the outcome give a logistic, more a multinomial regressi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.logit_models import regress_outcome
 from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
-from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.regression_result import Change, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
@@ -111,6 +111,9 @@ class ModelTable(Protocol):
     def matrix_of(self) -> Callable[[Any], Real]:
         """The model matrix of another table with the same columns."""
 
+    def moved(self, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:  # noqa: FBT001 - there is nothing else
+        """For each change of a variable: its name, and dX / dx and None, or the model matrix after and before it."""
+
 
 def fit_model_table(
     table: ModelTable,
@@ -127,8 +130,18 @@ def fit_model_table(
     sampled = row_sampling(len(table.versions[0]), plan, lonely=lonely, **{**_sampling_columns(table.plan), **arrays})
     result = _on_open(table, sampled, variance) if table.predictor is None else _on_randomized(table, sampled, variance)
     return replace(
-        result, outcome=table.outcome_name, formula=table.formula, dropped=table.dropped, frame=table.matrix_of
+        result,
+        outcome=table.outcome_name,
+        formula=table.formula,
+        dropped=table.dropped,
+        frame=table.matrix_of,
+        variables=lambda dummy: map(_change, table.moved(dummy)),
     )
+
+
+def _change(moved: tuple[str, Real, Real | None]) -> Change:
+    name, on, off = moved
+    return Change(name, lambda where: (on[where], None if off is None else off[where]))
 
 
 def _on_open(table: ModelTable, sampled: RowSampling, variance: str | None) -> Regression:

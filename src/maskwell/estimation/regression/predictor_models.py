@@ -25,7 +25,7 @@ from maskwell.core.arguments import Array, Real, as_array, as_floats, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, MissingValueError
-from maskwell.estimation.regression.logit_models import START_STEPS, check_outcome, fingerprints, weight_flags
+from maskwell.estimation.regression.logit_models import START_STEPS, check_outcome, fingerprints, why_incomparable
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix, blocks
 from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, climb, fit
 from maskwell.estimation.regression.regression_result import Margins, Regression
@@ -163,7 +163,8 @@ def regress_on_randomized(
         iterations=fitted.iterations,
         converged=fitted.converged,
         variance=fitted.variance,
-        flags=(*x.evidence.flags(), *fitted.flags, *rare_flags(x, shares), *weight_flags(sampled)),
+        flags=(*x.evidence.flags(), *fitted.flags, *rare_flags(x, shares), *filter(None, [why_incomparable(sampled)])),
+        incomparable=why_incomparable(sampled),
         latent=fitted.part(hidden_terms, len(terms), sampled.degrees_of_freedom),
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, outcome.k, sampled.weights, labels),
@@ -269,6 +270,7 @@ def regress_linear(
         converged=True,
         variance=sampled.sandwich_words(),
         flags=(*x.evidence.flags(), *rare_flags(x, shares / shares.sum()), *(() if positive else (_INDEFINITE,))),
+        incomparable="the equations of a linear regression have no likelihood",
         latent=None,
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, 0, sampled.weights, ()),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from maskwell.core.phrases import Printed, p_text, shorten
 from maskwell.errors import InputError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks
 from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.nested_models import NestedTest, compare_nested
 from maskwell.estimation.regression.row_likelihoods import softmax
 
 WIDTH = 98
@@ -47,6 +48,8 @@ class Regression(Coefficients):
         What the standard errors rest on, in words.
     flags
         What a reader should know, in words.
+    incomparable
+        Why the log-likelihood, AIC and BIC must not be compared with those of other models; empty where they may be.
     latent
         Coefficients of a second model fitted with the first: shares of the categories of a randomized predictor, or
         attention. None without one.
@@ -56,6 +59,8 @@ class Regression(Coefficients):
         As typed, and rows left out for missing values.
     frame
         Turns a new table into the columns of the model; None for fits from arrays.
+    variables
+        What moving each variable of the formula does to the columns of the model; None for fits from arrays.
     """
 
     family: str = "logistic"
@@ -68,12 +73,14 @@ class Regression(Coefficients):
     converged: bool = True
     variance: str = ""
     flags: tuple[str, ...] = ()
+    incomparable: str = ""
     latent: Coefficients | None = None
     fingerprints: tuple[str, ...] = ()
     margins: Margins | None = field(default=None, kw_only=True)
     formula: str | None = None
     dropped: int = 0
     frame: Callable[[Any], Real] | None = None
+    variables: Callable[[bool], Iterable[Change]] | None = None
 
     # ---- the names of statsmodels
 
@@ -136,12 +143,16 @@ class Regression(Coefficients):
 
     @property
     def aic(self) -> float:
-        """``2 p - 2 l``."""
+        """``2 p - 2 l``.
+
+        Only models of the same reports may be compared by it: the same rows, outcome, designs and randomized
+        predictors; never where ``incomparable`` says why not.
+        """
         return 2 * self._size - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """``p ln n - 2 l``."""
+        """``p ln n - 2 l``; what is said of AIC holds for it too."""
         return self._size * math.log(self.n) - 2 * self.log_likelihood
 
     @property
@@ -170,14 +181,28 @@ class Regression(Coefficients):
         values = as_floats(data, "data", finite=False)
         return margins.at(self.estimates, margins.complete(values[:, None] if values.ndim == 1 else values))
 
-    def marginal_effects(self, *, dummy: bool = False) -> Coefficients:
+    def compare(self, smaller: Regression, *, method: str | None = None) -> NestedTest:
+        """Test this model against a special case of it, fitted to the same rows: see :func:`compare_nested`."""
+        return compare_nested(self, smaller, method=method)
+
+    def marginal_effects(self, *, dummy: bool = False) -> Effects:
         """Average over the rows of the change in the chance of a category as a predictor moves, with errors.
 
-            AME_j = mean_i dPr_i / dx_ij
+            AME_x = mean_i dPr_i / dx_i
 
-        With ``dummy`` a predictor of zeros and ones is switched from 0 to 1 instead. Errors by the delta method.
+        From a formula the predictors are its variables: a column of numbers moves in all terms that name it, and a
+        category is compared with the reference of its column, everybody being given the one and then the other. From
+        arrays each column of X moves alone. With ``dummy`` a predictor of zeros and ones is switched from 0 to 1
+        instead. Errors by the delta method; the values of the predictors count as fixed.
         """
-        return self._margins().effects(self, dummy=dummy)
+        margins = self._margins()
+        if len(margins.matrix.versions) > 1:
+            raise InputError(
+                "marginal effects need the true values of all predictors, and one was randomized",
+                hint="compare predictions for chosen values: predict({'cash': ['yes', 'no'], ...})",
+            )
+        changes = margins.of_columns(dummy=dummy) if self.variables is None else self.variables(dummy)
+        return margins.effects(self, changes)
 
     def to_dict(self, level: float = 0.95, *, exponentiate: bool = False) -> dict[str, Any]:
         """Everything as plain values, for JSON.
@@ -200,6 +225,8 @@ class Regression(Coefficients):
             "variance": self.variance,
             "degrees_of_freedom": self.degrees_of_freedom,
             "log_likelihood": None if math.isnan(self.log_likelihood) else self.log_likelihood,
+            "aic": None if self.incomparable or math.isnan(self.log_likelihood) else self.aic,
+            "bic": None if self.incomparable or math.isnan(self.log_likelihood) else self.bic,
             "iterations": self.iterations,
             "converged": self.converged,
             "flags": list(self.flags),
@@ -235,6 +262,28 @@ class Regression(Coefficients):
                 hint="use its coefficients",
             )
         return self.margins
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A change in a predictor: for some rows dX / dx and None, or their columns with one value and with another."""
+
+    name: str
+    rows: Callable[[slice], tuple[Real, Real | None]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Effects(Coefficients):
+    """Average marginal effects: how much the chance of a category changes, as a share, with their covariance."""
+
+    def summary(self, level: float = 0.95) -> str:
+        """A table of the effects, as text."""
+        title = "Average marginal effects".center(WIDTH).rstrip()
+        width = min(NAMES, max(map(len, self.terms), default=0))
+        return "\n".join([title, "=" * WIDTH, *coefficient_lines(self, level, width), "=" * WIDTH])
+
+    def __repr__(self) -> str:
+        return self.summary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,45 +327,68 @@ class Margins:
         """Chances for the rows of the fit."""
         return np.concatenate([self.at(beta, self._rows(where)) for where in blocks(self.matrix.n)])
 
-    def effects(self, fit: Coefficients, *, dummy: bool) -> Coefficients:
-        """Average marginal effects of every predictor but the intercept, with their covariance."""
-        kept = [j for j in range(self.matrix.p) if j != self.matrix.constant]
-        switched = [dummy and self._is_dummy(j) for j in kept]
-        categories = self.k if self.k > 2 else 1
-        value, slope = np.zeros((categories, len(kept))), np.zeros((categories, len(kept), len(fit.estimates)))
-        for where in blocks(self.matrix.n):
-            X, share = self._rows(where), self._share(where)
-            for place, (j, is_switched) in enumerate(zip(kept, switched, strict=True)):
-                effect, turn = (self._switch if is_switched else self._slope)(fit.estimates, X, share, j)
-                value[:, place] += effect[:categories]
-                slope[:, place] += turn[:categories]
-        names = [self.matrix.names[j] for j in kept]
-        terms = (
-            names if categories == 1 else [f"{self.categories[c]}: {name}" for c in range(categories) for name in names]
+    def effects(self, fit: Coefficients, changes: Iterable[Change]) -> Effects:
+        """The average effect of each change on the chance of each category, with their covariance."""
+        categories, width = (self.k if self.k > 2 else 1), len(fit.estimates)
+        names, values, slopes = list[str](), list[Real](), list[Real]()
+        for change in changes:
+            value, slope = np.zeros(categories), np.zeros((categories, width))
+            for where in blocks(self.matrix.n):
+                effect, turn = self._effect(fit.estimates, change, where)
+                value += effect[:categories]
+                slope += turn[:categories]
+            names.append(change.name)
+            values.append(value)
+            slopes.append(slope)
+        labels = [""] if categories == 1 else [f"{label}: " for label in self.categories]
+        J = np.reshape(slopes, (len(names), categories, width)).transpose(1, 0, 2).reshape(-1, width)
+        return Effects(
+            tuple(f"{label}{name}" for label in labels for name in names),
+            np.reshape(values, (len(names), categories)).T.reshape(-1),
+            J @ fit.covariance @ J.T,
+            fit.degrees_of_freedom,
         )
-        J = slope.reshape(-1, len(fit.estimates))
-        return Coefficients(tuple(terms), value.reshape(-1), J @ fit.covariance @ J.T, fit.degrees_of_freedom)
 
-    def _slope(self, beta: Real, X: Real, share: Real, j: int) -> tuple[Real, Real]:
-        """Mean of ``dPr_c / dx_j = pi_c (beta_cj - mean_j)``, shape (k,), and its derivative by all coefficients."""
+    def of_columns(self, *, dummy: bool) -> list[Change]:
+        """A change in each column of the model but the intercept; with ``dummy`` from 0 to 1 where it holds these."""
+        kept = [j for j in range(self.matrix.p) if j != self.matrix.constant]
+        return [self._of_column(j, switched=dummy and self._is_dummy(j)) for j in kept]
+
+    def _of_column(self, j: int, *, switched: bool) -> Change:
+        def slope(where: slice) -> tuple[Real, Real | None]:
+            return np.tile(np.eye(self.matrix.p)[j], (where.stop - where.start, 1)), None
+
+        def switch(where: slice) -> tuple[Real, Real | None]:
+            on, off = self._rows(where).copy(), self._rows(where).copy()
+            on[:, j], off[:, j] = 1.0, 0.0
+            return on, off
+
+        return Change(self.matrix.names[j], switch if switched else slope)
+
+    def _effect(self, beta: Real, change: Change, where: slice) -> tuple[Real, Real]:
+        """Of one change on some rows: sums over their shares, and derivatives by all coefficients."""
+        share, (moved, off) = self._share(where), change.rows(where)
         if self.k == 0:
-            return np.array([beta[j] * share.sum()]), np.eye(len(beta))[[j]] * share.sum()
-        pi, b = self._chances(beta, X), self._by_category(beta)[:, j]
-        mean = b @ pi
+            moved = share @ (moved if off is None else moved - off)
+            return np.array([moved @ beta]), moved[None]
+        return (
+            self._slope(beta, self._rows(where), share, moved) if off is None else self._switch(beta, share, moved, off)
+        )
+
+    def _slope(self, beta: Real, X: Real, share: Real, D: Real) -> tuple[Real, Real]:
+        """Mean of ``dPr_c / dx = pi_c (g_c - mean)``, where ``g = D beta`` and D is dX / dx, and its derivative."""
+        pi, g = self._chances(beta, X), self._by_category(beta) @ D.T
+        away = g - (g * pi).sum(axis=0)
         turn = np.array(
             [
-                [pi[c] * ((c == d) - pi[d]) * (b[c] - mean) - pi[c] * pi[d] * (b[d] - mean) for d in range(self.k - 1)]
+                [pi[c] * ((c == d) - pi[d]) * away[c] - pi[c] * pi[d] * away[d] for d in range(self.k - 1)]
                 for c in range(self.k)
             ]
         )
-        through = _through(turn, X, share)
-        through[:, j :: self.matrix.p] += self._turn(pi) @ share
-        return (pi * (b[:, None] - mean)) @ share, through
+        return (pi * away) @ share, _through(turn, X, share) + _through(self._turn(pi), D, share)
 
-    def _switch(self, beta: Real, X: Real, share: Real, j: int) -> tuple[Real, Real]:
-        """Mean difference that switching column j from 0 to 1 makes, and its derivative by all coefficients."""
-        on, off = X.copy(), X.copy()
-        on[:, j], off[:, j] = 1.0, 0.0
+    def _switch(self, beta: Real, share: Real, on: Real, off: Real) -> tuple[Real, Real]:
+        """Mean difference between two sets of rows, and its derivative by all coefficients."""
         high, low = self._chances(beta, on), self._chances(beta, off)
         through = _through(self._turn(high), on, share) - _through(self._turn(low), off, share)
         return (high - low) @ share, through
@@ -394,7 +466,7 @@ def _facts(result: Regression) -> list[str]:
         ("Variance:", shorten(result.variance, WIDTH // 2 - 20)),
         ("Pseudo R-squared:", "n/a" if result.prsquared is None else f"{Printed(result.prsquared):.4f}"),
         ("Converged:", "yes" if result.converged else "no"),
-        ("AIC:", "n/a" if math.isnan(result.llf) else f"{Printed(result.aic):.1f}"),
+        ("AIC:", "n/a" if result.incomparable or math.isnan(result.llf) else f"{Printed(result.aic):.1f}"),
     ]
     cells = [f"{name:<18}{value:>{WIDTH // 2 - 20}}" for name, value in pairs]
     return [f"{left}  {right}".rstrip() for left, right in zip(cells[::2], cells[1::2], strict=True)]

@@ -9,7 +9,8 @@ from typing import Any
 
 from maskwell.core.phrases import Printed, magnitude, p_text, shorten
 from maskwell.estimation.regression.named_coefficients import Coefficients
-from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.nested_models import NestedTest
+from maskwell.estimation.regression.regression_result import Effects, Regression
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import counted
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report, line
@@ -20,16 +21,28 @@ LARGE = 1e7
 
 
 def regression_report(
-    regression: Regression, level: float, designs: Mapping[str, str], *, exponentiate: bool = False
+    regression: Regression,
+    level: float,
+    designs: Mapping[str, str],
+    *,
+    exponentiate: bool = False,
+    tests: Sequence[NestedTest] = (),
+    effects: Effects | None = None,
 ) -> Report:
-    """The coefficients with their errors, what they rest on, and what to look at next."""
+    """The coefficients with their errors, what they rest on, and what to look at next.
+
+    ``tests`` are those against smaller models, ``effects`` the average marginal effects, where they were asked for.
+    """
     hidden = len(regression.terms) - MOST_TERMS
     more = f"  ... and {hidden:,} more: --json gives all" if hidden > 0 else ""
     body: list[Block] = [Grid(*_cells(regression, level, exponentiate=exponentiate, most=MOST_TERMS), more=more)]
     if regression.latent is not None:
         head, rows = _cells(regression.latent, level, exponentiate=False, most=MOST_TERMS)
         body += [GAP, Grid(head, rows, title=f"  {_latent_title(regression)}")]
-    body += [Facts(_facts(regression)), Notes([*_left_out(regression), *regression.flags])]
+    if effects is not None:
+        head, rows = _cells(effects, level, exponentiate=False, most=MOST_TERMS)
+        body += [GAP, Grid(["term", "effect", *head[2:]], rows, title=f"  {_effects_title(regression)}")]
+    body += [Facts([*_facts(regression), *_tested(tests)]), Notes([*_left_out(regression), *_flags(regression, tests)])]
     first = next(iter(designs.values()), "")
     return Report(
         line(_answer(regression, level, exponentiate=exponentiate)),
@@ -38,20 +51,54 @@ def regression_report(
     )
 
 
-def regression_table(regression: Regression, level: float, *, exponentiate: bool = False, exact: bool = False) -> Table:
-    """The coefficients as a table to publish, with what belongs below it; ``exact`` for programs: all digits."""
-    head, rows = _cells(regression, level, exponentiate=exponentiate, most=None)
+def regression_table(
+    regression: Regression,
+    level: float,
+    *,
+    exponentiate: bool = False,
+    exact: bool = False,
+    tests: Sequence[NestedTest] = (),
+    effects: Effects | None = None,
+) -> Table:
+    """The coefficients as a table to publish, with what belongs below it; ``exact`` for programs: all digits.
+
+    With ``effects`` these are shown in place of the coefficients.
+    """
+    part: Coefficients = regression if effects is None else effects
+    ratios = exponentiate and effects is None
+    head, rows = _cells(part, level, exponentiate=ratios, most=None)
+    head = head if effects is None else ["term", "effect", *head[2:]]
     percent = f"{Printed(100 * level):g} %"
     head = [f"{percent} low" if name == "from" else f"{percent} high" if name == "to" else name for name in head]
     if exact:
-        rows = [_digits(row) for row in regression.rows(level, exponentiate=exponentiate)]
+        rows = [_digits(row) for row in part.rows(level, exponentiate=ratios)]
     said = [f"n = {regression.n:,} rows; {_how(regression)}."]
     said += [f"{name.capitalize()}: {value}." for name, value in _facts(regression)]
     if regression.latent is not None:
         said.append(f"Fitted with a model of the {_latent_title(regression)}, not shown.")
+    said += [f"Test {text}." for _, text in _tested(tests)]
     kind = f"{regression.family.capitalize()} regression with randomized response"
+    kind = kind if effects is None else f"Average marginal effects ({_effects_title(regression)}), {kind.lower()}"
     caption = f"{kind}: {regression.outcome if regression.formula is None else regression.formula}"
-    return Table(head, rows, caption=caption, notes=[" ".join(said), *_left_out(regression), *regression.flags])
+    return Table(
+        head, rows, caption=caption, notes=[" ".join(said), *_left_out(regression), *_flags(regression, tests)]
+    )
+
+
+def _effects_title(regression: Regression) -> str:
+    if regression.family == "linear":
+        return "change in the mean"
+    return f"change in the chance of {shorten(str(_about(regression)), 40)}"
+
+
+def _tested(tests: Sequence[NestedTest]) -> list[tuple[str, str]]:
+    return [("test", test.sentence()) for test in tests]
+
+
+def _flags(regression: Regression, tests: Sequence[NestedTest]) -> list[str]:
+    """What a reader should know, with why a test is a Wald test where nothing else says so."""
+    reasons = dict.fromkeys(test.reason for test in tests if test.reason and test.reason not in regression.flags)
+    return [*regression.flags, *(f"no likelihood ratio test: {reason}" for reason in reasons)]
 
 
 def _how(regression: Regression) -> str:

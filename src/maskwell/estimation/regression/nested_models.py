@@ -1,0 +1,202 @@
+"""Tests between two regressions on the same rows, one of which is a special case of the other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arguments import Real, check_kind
+from maskwell.core.phrases import Printed, p_equals, shorten
+from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks
+from maskwell.estimation.regression.named_coefficients import WaldTest
+
+if TYPE_CHECKING:
+    from maskwell.estimation.regression.regression_result import Regression
+
+METHODS = ("likelihood-ratio", "wald")
+
+WITHIN = 1e-9
+"""Share of a column's squares that may be left when the columns of the larger model explain it."""
+
+WORSE = 1e-6
+"""How far the log-likelihood of the larger model may be below that of the smaller one, by rounding."""
+
+
+@dataclass(frozen=True, repr=False)
+class NestedTest(WaldTest):
+    """A test that the larger of two models explains nothing that the smaller does not.
+
+    Attributes
+    ----------
+    method
+        "likelihood-ratio" or "wald".
+    smaller
+        The formula of the smaller model, None where it came from arrays.
+    reason
+        Why likelihoods are not compared, empty where they are, or could be.
+    """
+
+    method: str
+    smaller: str | None = None
+    reason: str = ""
+
+    def sentence(self) -> str:
+        """The test in words.
+
+        >>> NestedTest(11.3, 2, None, 0.0035, "likelihood-ratio", "y ~ age").sentence()
+        'against y ~ age: likelihood ratio test, chi2(2) = 11.3000, p = 0.0035'
+        """
+        kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
+        name = "Wald test" if self.method == "wald" else "likelihood ratio test"
+        other = "the smaller model" if self.smaller is None else shorten(self.smaller, 40)
+        return f"against {other}: {name}, {kind} = {Printed(self.statistic):.4f}, {p_equals(self.p_value)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "formula": self.smaller,
+            "method": self.method,
+            "statistic": self.statistic,
+            "degrees_of_freedom": self.df,
+            "denominator": self.df_denominator,
+            "p_value": self.p_value,
+            "reason": self.reason,
+        }
+
+    def __repr__(self) -> str:
+        return f"NestedTest({self.sentence()})"
+
+
+def compare_nested(larger: Regression, smaller: Regression, *, method: str | None = None) -> NestedTest:
+    """Test a model against a special case of it, fitted to the same rows.
+
+        likelihood ratio:  2 (l1 - l0) ~ chi2(q)          Wald:  (R b)' (R V R')^-1 R b ~ chi2(q), or q F(q, df)
+
+    where ``R beta = 0`` is what makes the larger model the smaller one: it is found from the columns of both. A
+    likelihood ratio has no meaning under weights, strata or clusters, where rows are not an independent sample, nor
+    where the two models explain different reports; then the Wald test is made, and ``reason`` says why.
+    Source: standard.
+
+    Parameters
+    ----------
+    larger, smaller
+        Two fits with the same outcome, designs and rows.
+    method
+        "likelihood-ratio" or "wald"; by default the first where it has a meaning.
+    """
+    from maskwell.estimation.regression.regression_result import Regression
+
+    check_kind(Regression, larger=larger, smaller=smaller)
+    if method is not None and method not in METHODS:
+        raise ParameterError(f"method = {method!r}", hint=f"method is one of {', '.join(METHODS)}", method=method)
+    _check_same_rows(larger, smaller)
+    R = _restrictions(larger, smaller)
+    reason = _why_no_ratio(larger, smaller)
+    if method == "wald" or reason:
+        if method == "likelihood-ratio":
+            raise InputError(f"no likelihood ratio test: {reason}", hint="use the Wald test: method='wald'")
+        test = larger.wald_test(R)
+        return NestedTest(test.statistic, test.df, test.df_denominator, test.p_value, "wald", smaller.formula, reason)
+    return _ratio(larger, smaller, len(R))
+
+
+def _ratio(larger: Regression, smaller: Regression, q: int) -> NestedTest:
+    from scipy import special
+
+    statistic = 2 * (larger.log_likelihood - smaller.log_likelihood)
+    if statistic < -WORSE:
+        raise InputError(
+            "the larger model fits worse than the smaller one: its search ended too early",
+            hint="look at its flags; fewer or simpler predictors help",
+        )
+    statistic = max(statistic, 0.0)
+    return NestedTest(statistic, q, None, float(special.chdtrc(q, statistic)), "likelihood-ratio", smaller.formula)
+
+
+def _check_same_rows(larger: Regression, smaller: Regression) -> None:
+    """Raise for models of different data, as far as the fits can tell."""
+    facts = [
+        ("families", larger.family, smaller.family),
+        ("outcomes", larger.outcome, smaller.outcome),
+        ("categories, or their order,", larger.categories, smaller.categories),
+    ]
+    different = next((what for what, one, other in facts if one != other), None)
+    if different is not None:
+        raise InputError(f"the models have different {different.rstrip(',')}", hint="fit both to the same outcome")
+    if larger.n != smaller.n:
+        raise InputError(
+            f"the models use different rows: {larger.n:,} and {smaller.n:,}",
+            hint="leave out rows with missing values before both fits",
+        )
+    nulls = larger.null_log_likelihood, smaller.null_log_likelihood
+    same = None in nulls or math.isclose(*nulls, rel_tol=1e-9)  # type: ignore[arg-type]
+    if not (same and {*smaller.fingerprints} <= {*larger.fingerprints}):
+        raise InputError("the models explain different reports", hint="fit both to the same rows, by the same designs")
+
+
+def _why_no_ratio(larger: Regression, smaller: Regression) -> str:
+    """Why the likelihoods of two models must not be compared, empty where they may."""
+    reason = larger.incomparable or smaller.incomparable
+    if reason:
+        return reason
+    terms = [() if model.latent is None else model.latent.terms for model in (larger, smaller)]
+    if terms[0] != terms[1]:
+        return "the models of the randomized predictors differ too: fit both with the same latent"
+    return "" if larger.converged and smaller.converged else "a search did not end at finite coefficients"
+
+
+def _restrictions(larger: Regression, smaller: Regression) -> Real:
+    """R, shape (q, coefficients): the smaller model is the larger one with ``R beta = 0``."""
+    if larger.margins is None or smaller.margins is None:
+        raise InputError(
+            f"{larger.family} regressions of this kind cannot be compared", hint="test coefficients: wald_test"
+        )
+    R = restriction_of(larger.margins.matrix, smaller.margins.matrix)
+    return np.asarray(np.kron(np.eye(len(larger.terms) // larger.margins.matrix.p), R), dtype=np.float64)
+
+
+def restriction_of(larger: ModelMatrix, smaller: ModelMatrix) -> Real:
+    """The same for one category of the outcome, from the columns of both models."""
+    from scipy import linalg
+
+    pairs = _versions(larger, smaller)
+    gram, cross = np.zeros((larger.p, larger.p)), np.zeros((larger.p, smaller.p))
+    for Z, X in _blocks(larger, smaller, pairs):
+        gram += Z @ Z.T
+        cross += Z @ X
+    theta = np.linalg.solve(gram, cross)  # the columns of the smaller model are Z' theta
+    left, whole = np.zeros(smaller.p), np.zeros(smaller.p)
+    for Z, X in _blocks(larger, smaller, pairs):
+        left += ((X - Z.T @ theta) ** 2).sum(axis=0)
+        whole += (X**2).sum(axis=0)
+    outside = np.flatnonzero(left > WITHIN * whole)
+    if len(outside):
+        raise InputError(
+            f"the larger model does not hold {shorten(repr(smaller.names[outside[0]]), 30)} of the smaller one",
+            hint="the smaller model must be a special case of the larger one",
+        )
+    R = linalg.null_space((theta / np.linalg.norm(theta, axis=0)).T).T
+    if not len(R):
+        raise InputError("both models are the same", hint="leave a predictor out of the smaller one")
+    return np.asarray(R @ np.linalg.inv(larger.back))
+
+
+def _versions(larger: ModelMatrix, smaller: ModelMatrix) -> list[tuple[int, int]]:
+    """Which versions of the columns belong together; a model without a randomized predictor has one."""
+    many, few = len(larger.versions), len(smaller.versions)
+    if few not in (1, many):
+        raise InputError(
+            "the models have different randomized predictors", hint="test coefficients of the larger one: wald_test"
+        )
+    return [(v, v if few == many else 0) for v in range(many)]
+
+
+def _blocks(larger: ModelMatrix, smaller: ModelMatrix, pairs: list[tuple[int, int]]) -> Any:
+    """Rows of both: of the larger model on the common scale, shape (p, rows), of the smaller as given, (rows, p)."""
+    for v, w in pairs:
+        for where in blocks(larger.n):
+            yield larger.block(where, v) / larger.scale[:, None], (smaller.block(where, w) + smaller.shift[:, None]).T

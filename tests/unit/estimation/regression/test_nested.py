@@ -1,0 +1,134 @@
+"""Tests between models of which one is a special case of the other, and what must not be compared."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.support.regression import KUK, THREE, WARNER, draw, log_likelihood, logistic_data
+from tests.support.together import together
+
+import maskwell as mw
+from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.regression import compare_nested, fit_logistic, fit_multinomial
+
+X, CODES = logistic_data(1500, [-0.4, 0.5, 0.0, 0.2])
+
+
+def fit(columns, **more):
+    return fit_logistic(X[:, columns], CODES, WARNER, codes=True, **more)
+
+
+def test_the_likelihood_ratio_is_twice_the_difference_of_likelihoods():
+    larger, smaller = fit([0, 1, 2]), fit([0])
+    test = larger.compare(smaller)
+    ones = np.ones((1500, 1))
+    P = WARNER.matrix()
+    high = log_likelihood(larger.estimates, np.hstack([ones, X]), CODES, P)
+    low = log_likelihood(smaller.estimates, np.hstack([ones, X[:, :1]]), CODES, P)
+    assert test.statistic == pytest.approx(2 * (high - low), abs=1e-6)
+    assert (test.df, test.df_denominator, test.method, test.reason) == (2, None, "likelihood-ratio", "")
+    assert test.p_value == pytest.approx(stats.chi2.sf(test.statistic, 2))
+    assert compare_nested(larger, smaller) == test
+    assert "likelihood ratio test, chi2(2) = " in repr(test)
+
+
+def test_wald_finds_the_coefficients_that_are_left_out():
+    larger, smaller = fit([0, 1, 2]), fit([0])
+    named = larger.wald_test(larger.terms[2:])
+    test = larger.compare(smaller, method="wald")
+    assert (test.statistic, test.df, test.p_value) == pytest.approx((named.statistic, 2, named.p_value))
+
+
+def test_a_smaller_model_need_not_be_a_part_of_the_columns():
+    """One slope for the sum of two predictors: the larger model has two slopes, and they are tested to be equal."""
+    larger = fit([0, 1])
+    smaller = fit_logistic(X[:, 0] + X[:, 1], CODES, WARNER, codes=True)
+    by_hand = larger.wald_test(np.array([[0.0, 1.0, -1.0]]))
+    assert larger.compare(smaller, method="wald").statistic == pytest.approx(by_hand.statistic)
+    assert larger.compare(smaller).df == 1
+    far = fit_logistic(1e6 + 1e3 * X[:, [0, 1]], CODES, WARNER, codes=True)  # the same model in other units
+    assert far.compare(smaller, method="wald").statistic == pytest.approx(by_hand.statistic, rel=1e-6)
+
+
+def test_multinomial_models():
+    rng = np.random.default_rng(3)
+    codes = draw(THREE.matrix(), rng.integers(0, 3, 900), rng)
+    x = rng.normal(size=(900, 2))
+    larger = fit_multinomial(x, codes, THREE, codes=True)
+    smaller = fit_multinomial(x[:, :1], codes, THREE, codes=True)
+    test = larger.compare(smaller, method="wald")
+    named = larger.wald_test([term for term in larger.terms if term.endswith(larger.terms[2].split(": ")[1])])
+    assert (test.df, test.statistic) == (2, pytest.approx(named.statistic))
+    assert larger.compare(smaller).df == 2
+
+
+def test_p_values_are_uniform_where_the_smaller_model_is_true():
+    """400 samples, seed fixed; the share below 0.1 lies within 5.2 standard errors (false alarm 2e-7)."""
+    low = []
+    for seed in range(400):
+        x, codes = logistic_data(250, [0.3, 0.8, 0.0], seed=seed)
+        larger = fit_logistic(x, codes, WARNER, codes=True)
+        low.append(larger.compare(fit_logistic(x[:, :1], codes, WARNER, codes=True)).p_value < 0.1)
+    assert abs(np.mean(low) - 0.1) < 5.2 * math.sqrt(0.09 / 400)
+
+
+@together(
+    ("more", "words"),
+    [
+        ({"weights": np.arange(1500) % 3 + 1.0}, "counts rows by their weights"),
+        ({"clusters": np.arange(1500) // 50}, "takes rows for independent draws"),
+        ({"strata": np.arange(1500) % 2}, "takes rows for independent draws"),
+    ],
+)
+def test_under_a_sampling_plan_only_wald_has_a_meaning(more, words):
+    larger, smaller = fit([0, 1], **more), fit([0], **more)
+    test = larger.compare(smaller)
+    assert test.method == "wald" and words in test.reason and test.reason in larger.flags
+    assert test.df_denominator == (29 if "clusters" in more else None)
+    with pytest.raises(InputError, match="no likelihood ratio test"):
+        larger.compare(smaller, method="likelihood-ratio")
+    assert larger.to_dict()["aic"] is None and larger.to_dict()["bic"] is None
+    assert next(line for line in larger.summary().splitlines() if "AIC:" in line).endswith("n/a")
+    assert fit([0]).incomparable == "" and fit([0]).to_dict()["aic"] == pytest.approx(fit([0]).aic)
+
+
+def test_what_is_not_nested_is_refused():
+    rng = np.random.default_rng(5)
+    kuk = fit_logistic(X[:, [0]], draw(KUK.matrix(), rng.integers(0, 2, 1500), rng), KUK, codes=True)
+    fewer = fit_logistic(X[:900, [0]], CODES[:900], WARNER, codes=True)
+    turned = fit_logistic(X[:, [0]], np.roll(CODES, 1) ** 2 * (CODES + 1) // 2, WARNER, codes=True)
+    cases = [
+        (fit([0]), fit([0, 1]), "does not hold"),
+        (fit([0, 1]), fit([2]), "does not hold"),
+        (fit([0, 1]), fit([0, 1]), "both models are the same"),
+        (fit([0, 1]), fewer, "different rows: 1,500 and 900"),
+        (fit([0, 1]), kuk, "different reports"),
+        (fit([0, 1]), turned, "different reports"),
+    ]
+    for larger, smaller, saying in cases:
+        with pytest.raises(InputError, match=saying):
+            larger.compare(smaller)
+    with pytest.raises(ParameterError, match="method = 'score'"):
+        fit([0, 1]).compare(fit([0]), method="score")
+
+
+def test_randomized_predictors_are_compared_with_the_same_latent_model():
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("formulaic")
+    rng = np.random.default_rng(9)
+    table = pd.DataFrame({"age": rng.normal(size=900), "z": rng.normal(size=900)})
+    for name, seed in (("y", 1), ("x", 2)):
+        true = np.where(rng.random(900) < 0.4, "yes", "no").tolist()
+        table[name] = WARNER.randomize(true, random=mw.SeededRandom(seed))
+    both = {"y": WARNER, "x": WARNER}
+    larger = mw.regress(table, "y ~ x + age + z", both)
+    test = larger.compare(mw.regress(table, "y ~ x + age", both))
+    assert test.method == "wald" and "same latent" in test.reason
+    assert test.statistic == pytest.approx(larger.wald_test("z").statistic)
+    alike = larger.compare(mw.regress(table, "y ~ x + age", both, latent="~ age + z"))
+    assert alike.method == "likelihood-ratio" and alike.df == 1 and alike.smaller == "y ~ x + age"
+    without = larger.compare(mw.regress(table, "y ~ age + z", {"y": WARNER}))
+    assert without.method == "wald" and without.statistic == pytest.approx(larger.wald_test("x[T.yes]").statistic)
+    with pytest.raises(InputError, match="need the true values of all predictors"):
+        larger.marginal_effects()
