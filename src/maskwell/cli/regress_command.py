@@ -31,7 +31,17 @@ if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
     from maskwell.estimation.regression.regression_result import Regression
 
-SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population", "--lonely")
+SAMPLING = (
+    "--weights",
+    "--inclusion",
+    "--strata",
+    "--clusters",
+    "--population",
+    "--lonely",
+    "--replicates",
+    "--replicate-method",
+    "--fay",
+)
 
 
 @click.command(

@@ -580,7 +580,7 @@ def _looked_for(variables: Mapping[str, Variable]) -> dict[str, Categories | Non
 def _plan_names(plan: PlanColumns, table: Table) -> list[str]:
     names = [*plan.numeric, *plan.labelled]
     table.check(names)
-    return names
+    return [*names, *plan.replicate_names(table, table.where)]
 
 
 def _pandas() -> Any:

@@ -465,6 +465,19 @@ class SurveyPlan:
             return (f"no {option('strata')}: the strata of the jackknife are taken from the replicate weights",)
         return ()
 
+    def rule_of_rows(self, weight: Any, replicates: Any, stratum: Any) -> ReplicateRule:
+        """How replicate weights of rows, shape (n, R), become a variance."""
+        from maskwell.core.cells import Cells, products_of_replicates
+        from maskwell.engines.report_counts import SurveyTally
+
+        n = len(replicates)
+        weight = np.ones(n) if weight is None else weight
+        ratio = replicates / weight[:, None]
+        ratios = np.array([np.where(ratio > 0, ratio, np.inf).min(axis=0), ratio.max(axis=0)])
+        plan = {"weight": weight, "replicates": replicates} | ({} if stratum is None else {"stratum": stratum})
+        cells = Cells.of(np.arange(n), **plan)  # a line for each row: sums of rows would hide what a replicate changes
+        return self._replicate_rule(SurveyTally(cells, (), n, 0, ratios, products_of_replicates(replicates, weight)))
+
     def _replicate_rule(self, tally: SurveyTally) -> ReplicateRule:
         from maskwell.estimation.sampling.replicate_weights import (
             ReplicateRule,

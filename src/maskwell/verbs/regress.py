@@ -33,6 +33,9 @@ def regress(
     strata: Any = None,
     clusters: Any = None,
     population: Any = None,
+    replicates: str | None = None,
+    replicate_method: str | None = None,
+    fay: Any = None,
     lonely: str = "error",
     plan: SamplingPlan | None = None,
     latent: str | None = None,
@@ -60,6 +63,9 @@ def regress(
     weights, strata, clusters, population
         Names of columns, or one value for each row; the population may be one number. ``"A,B"`` names the clusters or
         populations of two stages. See :func:`fit_logistic`.
+    replicates, replicate_method, fay
+        How the names of columns of replicate weights start, how they were made ("jk1", "jkn", "brr", "fay" or
+        "bootstrap"), and Fay's factor: the model is fitted with each of them, and standard errors come from the spread.
     inclusion
         The chance with which each row was drawn, in place of weights.
     plan
@@ -96,7 +102,13 @@ def regress(
     check_kind(str, formula=formula)
     check_kind(str | None, latent=latent, variance=variance)
     named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
-    columns = SurveyPlan(**named).columns()
+    survey = SurveyPlan(**named, replicates=replicates, replicate_method=replicate_method, fay=fay)
+    survey.check()
+    columns = survey.columns()
+    if replicates is not None and (plan is not None or clusters is not None or population is not None):
+        raise ParameterError(
+            "replicate weights with clusters, a population or a plan", hint="replicates hold all that: leave these out"
+        )
     values = {name: value for name, value in sampling.items() if not isinstance(value, str | None)}
     table = read_model_frame(
         data,
@@ -116,7 +128,11 @@ def regress(
         if "weights" in values or columns.weights is not None:
             raise ParameterError("both weights and inclusion chances are given", hint="a weight is one over the chance")
         values["weights"] = 1 / check_inclusion(values.pop("inclusion"), len(table.versions[0]))
-    return fit_model_table(table, lonely=lonely, plan=plan, variance=variance, **values)
+    rule = None
+    if replicates is not None:
+        told = table.plan
+        rule = survey.rule_of_rows(told.get("weight"), told["replicates"], told.get("stratum"))
+    return fit_model_table(table, lonely=lonely, plan=plan, variance=variance, replicates=rule, **values)
 
 
 def _assigned(designs: Designs, data: Any) -> Sequence[Assignment]:

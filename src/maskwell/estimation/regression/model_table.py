@@ -6,7 +6,7 @@ file. Two categories of the outcome give a logistic, more a multinomial regressi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -17,10 +17,12 @@ from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.logit_models import regress_outcome
+from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
 from maskwell.estimation.regression.regression_result import Change, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
+from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 
@@ -121,14 +123,20 @@ def fit_model_table(
     lonely: str = "error",
     plan: SamplingPlan | None = None,
     variance: str | None = None,
+    replicates: ReplicateRule | None = None,
     **arrays: Any,
 ) -> Regression:
     """Fit what the table calls for; ``arrays`` hold what its own columns do not say about the sampling.
 
-    Where nothing was randomized it is an ordinary regression, by the same code.
+    Where nothing was randomized it is an ordinary regression, by the same code. With a rule for the replicate weights
+    of the table the model is fitted once more with each of them, and variances come from the spread.
     """
-    sampled = row_sampling(len(table.versions[0]), plan, lonely=lonely, **{**_sampling_columns(table.plan), **arrays})
-    result = _on_open(table, sampled, variance) if table.predictor is None else _on_randomized(table, sampled, variance)
+    n = len(table.versions[0])
+    if replicates is not None:
+        result = _replicated(table, np.asarray(table.plan["replicates"]), replicates, variance)
+    else:
+        sampled = row_sampling(n, plan, lonely=lonely, **{**_sampling_columns(table.plan), **arrays})
+        result = _fitted(table, sampled, variance)
     return replace(
         result,
         outcome=table.outcome_name,
@@ -137,6 +145,41 @@ def fit_model_table(
         frame=table.matrix_of,
         variables=lambda dummy: map(_change, table.moved(dummy)),
     )
+
+
+def _fitted(table: ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
+    return _on_open(table, sampled, variance) if table.predictor is None else _on_randomized(table, sampled, variance)
+
+
+def _replicated(table: ModelTable, replicates: Real, rule: ReplicateRule, variance: str | None) -> Regression:
+    """``V = sum_r c_r (b_r - b)(b_r - b)'`` with the factors c_r of the method.
+
+    Source: standard, as in R's survey package (withReplicates with mse = TRUE).
+    """
+    if variance is not None:
+        raise ParameterError(f"variance = {variance!r} with replicate weights", hint="leave it out: they tell it")
+    n, count = replicates.shape
+    result = _fitted(table, RowSampling.of(n, weights=table.plan.get("weight", np.ones(n))), None)
+    runs = [_fitted(table, RowSampling(n, weights=weights), None) for weights in replicates.T]
+    lost = sum(not run.converged for run in runs)
+    if lost:
+        raise InputError(
+            f"{lost:,} of {count:,} replicates have no finite coefficients",
+            hint="use fewer predictors, or weights, strata and clusters in place of the replicates",
+        )
+    df, said = int(rule.degrees_of_freedom(count)), f"{count:,} replicates ({rule.method})"
+    factors = rule.factors(count)
+    result = replace(result, covariance=_spread(result, runs, factors), degrees_of_freedom=df, variance=said)
+    if result.latent is None:
+        return result
+    hidden = [run.latent for run in runs if run.latent is not None]
+    spread = _spread(result.latent, hidden, factors)
+    return replace(result, latent=replace(result.latent, covariance=spread, degrees_of_freedom=df))
+
+
+def _spread(center: Coefficients, runs: Sequence[Coefficients], factors: Real) -> Real:
+    away = np.array([run.estimates - center.estimates for run in runs])
+    return np.asarray((away * factors[:, None]).T @ away)
 
 
 def _change(moved: tuple[str, Real, Real | None]) -> Change:
