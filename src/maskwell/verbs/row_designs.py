@@ -7,7 +7,6 @@ Nothing of it is run. Rows with the same parameters are a group of rows, and eac
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction
-from maskwell.core.phrases import HINT, listed, option, shorten
+from maskwell.core.phrases import HINT, MESSAGE, listed, option, shorten
 from maskwell.designs.design import Design
 from maskwell.designs.wire import read_design
 from maskwell.engines.assignments import different_rows
@@ -34,6 +33,7 @@ When: TypeAlias = tuple[tuple[str, str], ...]
 
 MOST_DESIGNS = 1_000
 MOST_SIGNS = 200
+LARGEST = 1e20
 _LABELS = ("categories", "reports")
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 _WRITE = "write it as: warner(p=COLUMN), or forced(truth=P1, yes=P2, no=1-P1-P2)"
@@ -68,14 +68,19 @@ class RowDesign:
             return procedure_named(self.procedure).design(
                 given, categories=self.labels.get("categories"), reports=self.labels.get("reports")
             )
-        except (MaskwellError, ArithmeticError) as error:
-            if not self.columns:
-                raise
-            raise ParameterError(
+        except (MaskwellError, ArithmeticError, ValueError) as error:
+            raise self._no_design(row, error) from error
+
+    def _no_design(self, row: Mapping[str, str | None], error: Exception) -> MaskwellError:
+        if self.columns:
+            return ParameterError(
                 f"{self.procedure}: some rows have parameters that make no design",
                 hint=f"look at the columns {listed([*self.columns.values()], len(self.columns), 50)}",
                 values=", ".join(f"{name} = {row[name]}" for name in self.columns.values()),
-            ) from error
+            )
+        if isinstance(error, MaskwellError) and len(error.message) <= MESSAGE:
+            return error
+        return ParameterError(f"{self.procedure}: its parameters make no design", hint=_WRITE)
 
 
 def read_row_design(text: str) -> RowDesign:
@@ -210,7 +215,7 @@ def _check(tree: ast.expr, columns: Mapping[str, str]) -> None:
     match tree:
         case ast.Name(name) if name in columns:
             parts: list[ast.expr] = []
-        case ast.Constant(value) if isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value)):
+        case ast.Constant(value) if isinstance(value, str) or _is_moderate(value):
             parts = []
         case ast.List(parts):
             pass
@@ -222,6 +227,11 @@ def _check(tree: ast.expr, columns: Mapping[str, str]) -> None:
             raise NotAllowedError("only columns, numbers and + - * / may stand in it")
     for part in parts:
         _check(part, columns)
+
+
+def _is_moderate(value: Any) -> bool:
+    """Whether a number is no larger than parameters are, so that exact arithmetic with it stays short."""
+    return isinstance(value, int | float) and (value == 0 or 1 / LARGEST <= abs(value) <= LARGEST)
 
 
 def _labels(tree: ast.expr, columns: Mapping[str, str]) -> Categories:
