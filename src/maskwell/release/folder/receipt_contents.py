@@ -276,7 +276,8 @@ def _randomness(release: Release) -> str:
 
 def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
     if not release.plan.publishes(stage):
-        return {**_about(release, stage), "matrix": WITHHELD}
+        within = len(np.unique(stage.cells))  # parts of a withheld matrix tell how many combinations stay as they are
+        return {**_about(release, stage), "blocks": within, "matrix": WITHHELD}
     check_matrix(release.plan, stage)
     return {**_about(release, stage), "matrix": INCLUDED, **_public_matrix(stage)}
 

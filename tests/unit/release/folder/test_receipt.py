@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
 
-from maskwell.core import Categories
+from maskwell.core import Categories, CellTable
 from maskwell.designs import Dense, Sparse, Uniform, sparse
 from maskwell.errors import DataFileError, ParameterError, PublishError
-from maskwell.release import load_receipt
+from maskwell.release import ReleasePlan, load_receipt
+from maskwell.release.assessment import assess_tables, tables_of
 from maskwell.release.folder import receipt_contents
 from maskwell.release.folder.receipt import receipt_from_dict, stage_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import (
@@ -298,3 +299,12 @@ def test_a_published_matrix_of_few_records_comes_without_the_share_that_would_te
     few, many = (release_table({"x": ["a", "b", "b", "b", "c"] * n}, plan).release for n in (5, 400))
     assert public_receipt(few)["groups"][0]["changed_expected"] is None
     assert public_receipt(many)["groups"][0]["changed_expected"] is not None
+
+
+def test_nothing_public_counts_the_combinations_that_are_not_rare() -> None:
+    """Of a mixed file, those that stay are blocks of their own: their number is a count of the original file."""
+    plan = ReleasePlan.of([{"variables": "x", "method": "mixing"}], keys=["x"], match="0.5")
+    table = CellTable.of(["x"], {("a",): 1, ("b",): 1, ("c",): 1, ("d",): 9, ("e",): 8})
+    release = assess_tables(dict.fromkeys(tables_of(plan), table), plan)
+    assert public_receipt(release)["groups"][0]["blocks"] == 1
+    assert internal_receipt(release)["groups"][0]["blocks"] == 3
