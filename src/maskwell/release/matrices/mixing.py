@@ -181,6 +181,14 @@ class BlockRates:
         groups = block_numbers(within, len(counts))
         sizes = np.bincount(groups, counts).astype(np.int64)
         short, needed = np.unique(groups[cells]), math.ceil(1 / self.xi)
+        if sizes[short].min() >= needed:
+            raise InfeasibleError(
+                f"{where}{': ' if where else ''}blocks of so few cells do not keep match = {to_decimal(self.xi)}",
+                hint=f"give a larger block_size, {math.ceil(1.5 * needed):,} or more, or none",
+                cells=cells,
+                needed=needed,
+                nearest=float(self.risk.max()),
+            )
         raise InfeasibleError(
             f"{where}{': ' if where else ''}{len(short):,} of {len(sizes):,} cells have too few records"
             f" ({int(sizes[short].min()):,}; match = {to_decimal(self.xi)} needs {needed:,})",
@@ -237,7 +245,7 @@ def rates_for_match(
     blocks = np.arange(len(amounts))  # cells that stay are blocks of their own
     steps, risks = np.zeros((2, len(amounts)))
     if len(small):
-        most = _block_size(len(small)) if size is None else as_whole(size, "size", low=2)
+        most = _block_size(len(small), bound) if size is None else as_whole(size, "size", low=2)
         parts = blocks_of_cells(codes[small], most, group[small].tolist())
         for block in _settled(small, parts, numbers, group, bound):
             first = block.cells.min()
@@ -246,13 +254,15 @@ def rates_for_match(
     return BlockRates(bound, place, steps.astype(np.int64), risks[labels])
 
 
-def _block_size(cells: int) -> int:
+def _block_size(cells: int, xi: Fraction) -> int:
     """Small cells of a block: many keep the rates low, but a matrix has so many entries for each of them.
 
-    >>> _block_size(500), _block_size(50_000), _block_size(10**6)
-    (256, 83, 16)
+    Even if all are single records there must be more than 1/xi of them.
+
+    >>> [_block_size(cells, Fraction(1, 5)) for cells in (500, 50_000, 10**6)], _block_size(10**6, Fraction(1, 20))
+    ([256, 83, 16], 30)
     """
-    return min(LARGEST, max(SMALLEST, ENTRIES // cells))
+    return max(min(LARGEST, max(SMALLEST, ENTRIES // cells)), math.ceil(Fraction(3, 2) / xi))
 
 
 @dataclass(frozen=True, eq=False)
