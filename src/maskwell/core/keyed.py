@@ -382,8 +382,19 @@ def read_ids(ids: Any) -> Records:
         raise WrongTypeError(f"ids of shape {array.shape}", hint="give one column of ids, one for each record")
     if array.dtype.kind in "iu" and not (array.dtype == np.uint64 and array.size and int(array.max()) >= _HIGH):
         return Records(array.astype(np.int64), [], [])
-    if array.dtype.kind == "f" and _all_whole(array):
-        return Records(array.astype(np.int64), [], [])
+    if array.dtype.kind in "mM":  # of nanoseconds NumPy would make whole numbers
+        raise WrongTypeError("the id in row 0 (counted from 0) is a time", hint="ids are whole numbers or texts", row=0)
+    if array.dtype.kind == "f":
+        inexact = np.abs(array) >= 2.0 ** (np.finfo(array.dtype).nmant + 1)  # two whole numbers may be one float
+        if inexact.any():
+            row = int(np.argmax(inexact))
+            raise WrongTypeError(
+                f"the id in row {row} (counted from 0) is too large for a {array.dtype}",
+                hint="keep ids as whole numbers or texts",
+                row=row,
+            )
+        if _all_whole(array):
+            return Records(array.astype(np.int64), [], [])
     return _one_by_one(array.tolist())
 
 
@@ -400,7 +411,7 @@ def _as_array(ids: Any) -> Array:
 def _all_whole(array: Array) -> bool:
     if not np.isfinite(array).all():
         return False
-    return bool((np.abs(array) <= _LARGEST_WHOLE_FLOAT).all() and (array == np.rint(array)).all())
+    return bool((array == np.rint(array)).all())
 
 
 def _one_by_one(values: list[Any]) -> Records:
@@ -420,7 +431,7 @@ def _read(value: Any, row: int) -> int | str:
         return _within(int(value)) if _WHOLE.fullmatch(value) else value
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return _within(int(value))
-    if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_WHOLE_FLOAT:
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_WHOLE_FLOAT:
         return int(value)
     if (isinstance(value, str) and not value) or is_missing(value):
         raise MissingValueError(

@@ -225,7 +225,11 @@ def test_a_record_without_an_id_is_refused(ids: Any) -> None:
         KEYED.names(ids)
 
 
-@pytest.mark.parametrize("ids", [[True], [1.5], [1e300], [b"a"], [(1, 2)], np.array(["2020-01-01"], dtype="M8[D]")])
+OTHERS = [[True], [1.5], [1e300], [2.0**53], [b"a"], [(1, 2)], np.array([7], "M8[D]"), np.array([7], "M8[ns]")]
+TOO_LARGE = [np.array([2.0**24], np.float32), np.array([2.0**11], np.float16), np.array([2.0**53])]
+
+
+@pytest.mark.parametrize("ids", [*OTHERS, *TOO_LARGE])
 def test_ids_of_other_kinds_are_refused(ids: Any) -> None:
     with pytest.raises(WrongTypeError, match="row 0 ") as raised:
         KEYED.names(ids)
