@@ -67,8 +67,8 @@ def verify_release(
             hint="give the hash that was signed, as maskwell verify and sha256sum print it",
         )
     try:
-        whole = (place / INTERNAL / MANIFEST).is_file()
-        if not whole and not (place / SUMS).is_file():
+        whole = _is_own_file(place / INTERNAL / MANIFEST) and not (place / INTERNAL).is_symlink()
+        if not whole and not _is_own_file(place / SUMS):
             raise DataFileError(f"{folder} holds no {INTERNAL}/{MANIFEST} and no {SUMS}", hint=FOLDER_HINT)
         if not whole and (source is not None or plan is not None):
             raise ParameterError(
@@ -86,8 +86,8 @@ def _whole_checks(folder: Path, source: str | Path | None, plan: str | Path | Re
     manifest = _manifest(folder / INTERNAL / MANIFEST)
     files, listed = files_in(folder), dict(manifest["files"])
     files.pop(f"{INTERNAL}/{MANIFEST}")
-    for part, what in ((PUBLIC, "public files"), (INTERNAL, "internal files")):
-        of_part = {name: digest for name, digest in listed.items() if name.startswith(f"{part}/")}
+    for public, what in ((True, "public files"), (False, "internal files")):
+        of_part = {name: digest for name, digest in listed.items() if name.startswith(f"{PUBLIC}/") == public}
         yield _unchanged(what, of_part, files)
     yield _nothing_else(listed, files)
     yield _sums_agree(folder / PUBLIC, listed)
@@ -114,7 +114,11 @@ def _unchanged(what: str, listed: Mapping[str, str], files: Mapping[str, Path]) 
 
 
 def _is_same(path: Path, digest: str) -> bool:
-    return path.is_file() and not path.is_symlink() and sha256_of(path) == digest
+    return _is_own_file(path) and sha256_of(path) == digest
+
+
+def _is_own_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _nothing_else(listed: Mapping[str, str], files: Mapping[str, Path]) -> Check:
@@ -124,7 +128,7 @@ def _nothing_else(listed: Mapping[str, str], files: Mapping[str, Path]) -> Check
 
 def _sums_agree(public: Path, listed: Mapping[str, str]) -> Check:
     """What users are told is what was signed."""
-    expected = {name.removeprefix(f"{PUBLIC}/"): digest for name, digest in listed.items() if name.startswith(PUBLIC)}
+    expected = {name.removeprefix(f"{PUBLIC}/"): digest for name, digest in listed.items() if name.startswith(f"{PUBLIC}/")}
     expected.pop(SUMS, None)
     same = (public / SUMS).is_file() and sums_of(public / SUMS) == expected
     words = "lists the public files with the same hashes" if same else "does not list the public files as they were"
@@ -163,6 +167,8 @@ def _manifest(path: Path) -> dict[str, Any]:
         read = {key: [(str(one["file"]), str(one["sha256"])) for one in content[key]] for key in ("files", "source")}
         if content["maskwell"] != "manifest" or content["version"] != MANIFEST_VERSION:
             raise ValueError("not a manifest of this version")
+        if len(dict(read["files"])) < len(read["files"]):
+            raise ValueError("a file is listed twice")
     except (ValueError, KeyError, TypeError) as error:
         raise DataFileError(
             f"{path} is no manifest of a release ({fault_of(error)})", hint=FOLDER_HINT, path=str(path)

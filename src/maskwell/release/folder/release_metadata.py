@@ -462,4 +462,7 @@ def sums_of(path: Path) -> dict[str, str]:
     lines = [_SUM.fullmatch(line) for line in text.splitlines()]
     if not all(lines):
         raise DataFileError(f"{path} is no list of SHA-256 hashes", hint=FOLDER_HINT, path=str(path))
-    return {line[2]: line[1] for line in lines if line}
+    sums = {line[2]: line[1] for line in lines if line}
+    if len(sums) < len(lines):
+        raise DataFileError(f"{path} lists a file twice", hint=FOLDER_HINT, path=str(path))
+    return sums

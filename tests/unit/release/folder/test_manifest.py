@@ -173,3 +173,25 @@ def test_bad_input(out: Path, tmp_path: Path) -> None:
         mw.verify(out, design="d.json")
     with pytest.raises(ParameterError, match="source with a certificate"):
         mw.verify("proof.json", source="people.csv")
+
+
+def test_the_list_itself_is_not_behind_a_link(out: Path, tmp_path: Path) -> None:
+    (out / "internal").rename(tmp_path / "elsewhere")
+    (out / "internal").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataFileError, match="holds no internal"):
+        mw.verify(out)
+
+
+@together("name", ["extra.csv", "../outside", "public/README.md"])
+def test_every_listed_file_is_looked_at_once(name: str, released: Path, tmp_path: Path) -> None:
+    out = Path(copytree(released / "out", tmp_path / "out"))
+    (out / "extra.csv").write_text("")
+    manifest = out / "internal/manifest.json"
+    content = json.loads(manifest.read_text())
+    content["files"].insert(0, {"file": name, "sha256": "0" * 64})
+    manifest.write_text(json.dumps(content))
+    if name.startswith("public/"):
+        with pytest.raises(DataFileError, match="listed twice"):
+            mw.verify(out)
+    else:
+        assert "internal files" in failed(out)
