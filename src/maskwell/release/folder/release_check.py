@@ -128,7 +128,9 @@ def _nothing_else(listed: Mapping[str, str], files: Mapping[str, Path]) -> Check
 
 def _sums_agree(public: Path, listed: Mapping[str, str]) -> Check:
     """What users are told is what was signed."""
-    expected = {name.removeprefix(f"{PUBLIC}/"): digest for name, digest in listed.items() if name.startswith(f"{PUBLIC}/")}
+    expected = {
+        name.removeprefix(f"{PUBLIC}/"): digest for name, digest in listed.items() if name.startswith(f"{PUBLIC}/")
+    }
     expected.pop(SUMS, None)
     same = (public / SUMS).is_file() and sums_of(public / SUMS) == expected
     words = "lists the public files with the same hashes" if same else "does not list the public files as they were"

@@ -140,8 +140,8 @@ def test_blocks_are_large_enough_for_the_bound() -> None:
     """Also where there are so many cells, or so low a bound, that blocks are as small as they may be."""
     single = np.ones(600, dtype=np.int64)
     assert rates_for_match(np.arange(600)[:, None], single, "0.002").reached.all()
-    assert not (small := rates_for_match(np.arange(600)[:, None], single, "0.05", size=16)).reached.all()
-    with pytest.raises(InfeasibleError, match="blocks of so few cells do not keep match = 0.05"):
+    small = rates_for_match(np.arange(600)[:, None], single, "0.05", size=16)
+    with pytest.raises(InfeasibleError, match=r"blocks of so few cells do not keep match = 0\.05"):
         small.check_reached(single, [0] * 600)
 
 
