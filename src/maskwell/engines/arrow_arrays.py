@@ -327,6 +327,8 @@ def coming_schema(coming: Any, schema: Any) -> Any:
 def first_used(values: Any) -> Any:
     """A dictionary array whose dictionary holds the values that occur, in the order in which they do, and no others.
 
+    One that is ordered keeps its order, which has a meaning.
+
     >>> import pyarrow as pa
     >>> array = pa.DictionaryArray.from_arrays(pa.array([2, None, 0, 2]), pa.array(["a", "b", "c"]))
     >>> first_used(array).dictionary.to_pylist(), first_used(array).to_pylist()
@@ -334,6 +336,7 @@ def first_used(values: Any) -> Any:
     """
     arrow, compute = require(), require("pyarrow.compute")
     used = compute.drop_null(compute.unique(values.indices))
+    used = used.take(compute.sort_indices(used)) if values.type.ordered else used
     places = np.zeros(len(values.dictionary), dtype=str(values.type.index_type))
     places[np.asarray(used)] = np.arange(len(used))
     indices = arrow.array(places).take(values.indices)

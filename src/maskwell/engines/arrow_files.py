@@ -151,10 +151,8 @@ class ParquetSink:
     def _flush(self) -> None:
         with file_errors("write", "the output"):
             table = require().Table.from_batches(self._waiting).unify_dictionaries()
-            columns = [
-                column if column.type == field.type else first_used(column.combine_chunks())
-                for column, field in zip(table.columns, self._schema, strict=True)
-            ]
+            is_dictionary = require().types.is_dictionary
+            columns = [first_used(one.combine_chunks()) if is_dictionary(one.type) else one for one in table.columns]
             self._started(table.schema).write_table(require().table(columns, schema=table.schema))
         self._waiting, self._rows, self._bytes = [], 0, 0
 

@@ -63,7 +63,10 @@ Draws: TypeAlias = RandomSource | KeyedRandom
 """Where random words come from: one row after the other, or by person under a secret key."""
 
 MOST_ROWS_EACH = 100
-"""Rows of one person, on average over a batch, from which on a column is not taken to name persons."""
+"""Rows of one person, on average over the first rows, from which on a column is not taken to name persons."""
+
+CHECKED_ROWS = 1 << 14
+"""Rows over which this is looked at, at least, however small the batches are in which they come."""
 
 MOST_CODED = 1 << 12
 """Labels of a dictionary that is handed to a sink: few enough that each piece of the rows may hold all of them."""
@@ -288,14 +291,14 @@ class Persons:
     """Whose rows they are, as kept draws know it: the same name for the same person in every table and file."""
 
     def __init__(self, keys: KeyedRandom, column: str) -> None:
-        self._keys, self._column, self._checked = keys, column, False
+        self._keys, self._column = keys, column
+        self._rows, self._different = 0, set[Any]()
 
     def names(self, values: Any, row: int, kept: Array | None = None) -> Array:
         """A block of 16 bytes for each of the next rows, or the kept ones among them; ``row`` of them came before."""
         check_no_missing(values, self._column, row, "say in every row whose it is: kept draws go by the person")
-        if not self._checked:
+        if self._rows < CHECKED_ROWS:
             self._check_many(values)
-            self._checked = True
         try:
             names = self._keys.names(ids_of(values))
         except (MissingValueError, WrongTypeError) as error:
@@ -310,10 +313,12 @@ class Persons:
 
     def _check_many(self, values: Any) -> None:
         """Raise for a column with few different values, such as a region: all its rows of one value would be alike."""
-        different = len(values.unique())
-        if different * MOST_ROWS_EACH <= len(values):
+        self._rows += len(values)
+        self._different.update(values.unique().to_pylist())
+        different = len(self._different)
+        if different * MOST_ROWS_EACH <= self._rows:
             raise ParameterError(
-                f"column {self._column!r} names no persons: {different:,} different values in {len(values):,} rows",
+                f"column {self._column!r} names no persons: {different:,} different values in {self._rows:,} rows",
                 hint="name the column with the id of each person; rows of one person share their draws",
                 column=self._column,
             )

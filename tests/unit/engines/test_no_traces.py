@@ -11,9 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from maskwell import Categories, SeededRandom
+from maskwell.core.keyed import KeyedRandom
 from maskwell.designs import Subset, Uniform
 from maskwell.engines.assignments import Assignment
-from maskwell.engines.column_randomizer import randomize_file
+from maskwell.engines.column_randomizer import Persons, randomize_file
+from maskwell.errors import ParameterError
 
 LABELS = Categories.of(["no", "a much longer answer"])
 DESIGN = Uniform.from_gamma(3, LABELS)
@@ -195,3 +197,26 @@ def test_rows_without_a_value_are_left_out_beside_views(tmp_path):
     out = tmp_path / "out.arrow"
     randomize_file(str(tmp_path / "true.arrow"), str(out), [Assignment.of("answer", DESIGN)], missing="drop")
     assert pyarrow.ipc.open_file(out).read_all().column("x").to_pylist() == ["a", "c"]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_dictionaries_hold_what_the_rows_hold_in_their_order(tmp_path, ordered):
+    """Not values of rows that were left out, nor of others that the column once had, nor the order of the input."""
+    places, values = pa.array([2, 1, 3, 1], pa.int8()), pa.array(["unused", "a", "left out", "b"])
+    copied = pa.DictionaryArray.from_arrays(places, values, ordered=ordered)
+    given, made = tmp_path / "given.parquet", tmp_path / "made.parquet"
+    pq.write_table(pa.table({"answer": [None, "no", "no", "no"], "copied": copied}), given)
+    randomize_file(str(given), str(made), [Assignment.of("answer", DESIGN)], missing="drop")
+    assert not any(text in made.read_bytes() for text in (b"unused", b"left out"))
+    assert pq.read_table(made).column("copied").to_pylist() == ["a", "b", "a"]
+    pq.write_table(pa.table({"answer": ["no"] * 3, "copied": copied.take([2, 1, 2])}), given)
+    randomize_file(str(given), str(made), [Assignment.of("answer", DESIGN)])
+    dictionary = pq.read_table(made).column("copied").chunk(0).dictionary.to_pylist()
+    assert dictionary == (["a", "b"] if ordered else ["b", "a"])
+
+
+def test_few_persons_are_noticed_however_small_the_batches():
+    persons = Persons(KeyedRandom.of(bytes(range(32)), "d"), "region")
+    with pytest.raises(ParameterError, match="'region' names no persons: 2 different values in 200 rows"):
+        for row in range(0, 400, 40):
+            persons.names(pa.array(["north", "south"] * 20), row)
