@@ -24,6 +24,9 @@ ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("MASKWELL_KILLS", "2"))
 """How often; fifty times is ``python -m bench.collection_kills``."""
 
+TRIES = 3
+"""On a busy machine nobody may be waiting at the moment of a kill, which then shows nothing."""
+
 
 @pytest.mark.parametrize(
     ("kind", "target"), [("sqlite", "service"), ("postgresql", "service"), ("postgresql", "database")]
@@ -34,10 +37,13 @@ def test_no_acknowledged_report_is_lost_or_doubled(kind: str, target: str) -> No
     kills = KILLS if kind == "sqlite" else (KILLS + 1) // 2
     words = ["--database", kind, "--target", target, "--kills", str(kills)]
     command = [sys.executable, "-m", "bench.collection_kills", *words]  # a process without threads, which may fork
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert f"killed {kills} times" in run.stdout
-    assert "{}" not in run.stdout  # the kills came while respondents were waiting
+    for _ in range(TRIES):
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+        assert f"killed {kills} times" in run.stdout
+        if "{}" not in run.stdout:  # the kills came while respondents were waiting
+            return
+    pytest.fail(f"no kill came while a respondent was waiting: {run.stdout}")
 
 
 def test_a_signal_to_end_lets_reports_on_their_way_be_written(tmp_path: Path) -> None:

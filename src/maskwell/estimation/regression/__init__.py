@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from maskwell.estimation.regression.logit_models import fit_logistic as fit_logistic
     from maskwell.estimation.regression.logit_models import fit_multinomial as fit_multinomial
     from maskwell.estimation.regression.nested_models import NestedTest as NestedTest
-    from maskwell.estimation.regression.nested_models import compare_nested as compare_nested
     from maskwell.estimation.regression.predictor_models import fit_predictor as fit_predictor
     from maskwell.estimation.regression.regression_result import Regression as Regression
 else:
@@ -22,7 +21,7 @@ else:
         submod_attrs={
             "anchor_models": ["AnchoredEstimate", "estimate_with_anchor", "fit_with_anchor"],
             "logit_models": ["fit_logistic", "fit_multinomial"],
-            "nested_models": ["NestedTest", "compare_nested"],
+            "nested_models": ["NestedTest"],
             "predictor_models": ["fit_predictor"],
             "regression_result": ["Regression"],
         },

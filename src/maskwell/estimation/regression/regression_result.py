@@ -182,7 +182,7 @@ class Regression(Coefficients):
         return margins.at(self.estimates, margins.complete(values[:, None] if values.ndim == 1 else values))
 
     def compare(self, smaller: Regression, *, method: str | None = None) -> NestedTest:
-        """Test this model against a special case of it, fitted to the same rows: see :func:`compare_nested`."""
+        """Test this model against a special case of it, fitted to the same rows."""
         return compare_nested(self, smaller, method=method)
 
     def marginal_effects(self, *, dummy: bool = False) -> Effects:
