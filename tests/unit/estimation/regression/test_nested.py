@@ -10,7 +10,8 @@ from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.regression import compare_nested, fit_logistic, fit_multinomial
+from maskwell.estimation.regression import fit_logistic, fit_multinomial
+from maskwell.estimation.regression.nested_models import compare_nested
 
 X, CODES = logistic_data(1500, [-0.4, 0.5, 0.0, 0.2])
 
