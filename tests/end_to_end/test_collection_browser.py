@@ -143,7 +143,7 @@ def page(browser: Any, service: RunningService, store: Store) -> Iterator[Any]:
     stored = opened(store, SURVEY)
     context = browser.new_context(locale="en-GB")
     made = context.new_page()
-    made.set_default_timeout(20_000)
+    made.set_default_timeout(60_000)
     made.goto(f"{service.address}/s/{stored.code}")
     made.get_by_role("button", name="Begin").wait_for()
     yield made

@@ -39,7 +39,7 @@ def test_everything_after_the_page_itself_is_asked_for_at_once(
     address = f"{service.address}/s/{opened(store, SURVEY).code}"
     context = browser.new_context(locale="en-GB")
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     held: list[Any] = []
     finished: list[Any] = []
     page.on("requestfinished", lambda request: finished.append(request))  # noqa: PLW0108 (Playwright marks it)
@@ -82,7 +82,7 @@ class KillableBrowser:
         except BaseException:
             self.kill()
             raise
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(60_000)
 
     def kill(self) -> None:
         """At once, with all its processes, as a crash or an empty battery does."""

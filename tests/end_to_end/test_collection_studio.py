@@ -47,7 +47,7 @@ class Watch:
 
     def new_page(self) -> Any:
         page = self.context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("request", self._request)
