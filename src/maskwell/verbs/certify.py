@@ -13,6 +13,7 @@ from maskwell.privacy.certificate import certify as certify_design
 from maskwell.privacy.certificate_check import Verified, verify_certificate, verify_file
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.provable_claims import Improves
+from maskwell.release.folder.receipt import is_folder
 from maskwell.release.folder.release_check import verify_release
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.verbs.inputs import DesignOrPath, read_demand
@@ -54,7 +55,7 @@ def verify(
     sha256
         The hash that was signed, of the list of the files of a release.
     """
-    if isinstance(certificate, str | os.PathLike) and _is_folder(certificate):
+    if isinstance(certificate, str | os.PathLike) and is_folder(certificate):
         _check_none("a release", design=design)
         return verify_release(os.fspath(certificate), source=source, plan=plan, sha256=sha256)
     _check_none("a certificate", source=source, plan=plan, sha256=sha256)
@@ -63,13 +64,6 @@ def verify(
         return verify_file(Path(certificate) if not isinstance(certificate, str) else certificate, design=about)
     content = certificate.to_dict() if isinstance(certificate, Certificate) else certificate
     return verify_certificate(content, design=about)
-
-
-def _is_folder(path: str | os.PathLike[str]) -> bool:
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):  # a name that no file can have; whoever opens it says so
-        return False
 
 
 def _check_none(what: str, **options: Any) -> None:

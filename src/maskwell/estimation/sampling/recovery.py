@@ -293,6 +293,10 @@ class Scores:
             if self.recovery.full:
                 return sum((r.squares(x, self.centre) for r, x in parts), np.zeros((self.recovery.k,) * 2))
             return sum((r.squares_diagonal(x, self.centre) for r, x in parts), np.zeros(self.recovery.k))
+        return self._squares_by_lines(a)
+
+    def _squares_by_lines(self, a: Real) -> Real:
+        """The same from the scores of the lines, whatever they are."""
         total = np.zeros((self.recovery.k,) * 2)
         for block in _blocks(len(self.lines), self.recovery.k):
             apart = self.of_lines(self.lines[block])
@@ -352,11 +356,7 @@ class WeightedScores(Scores):
 
     def squares(self, a: Real) -> Real:
         """``sum a e e'``, shape (k, k)."""
-        total = np.zeros((self.recovery.k,) * 2)
-        for block in _blocks(len(self.lines), self.recovery.k):
-            apart = self.of_lines(self.lines[block])
-            total += (apart.T * a[self.lines[block]]) @ apart
-        return total
+        return self._squares_by_lines(a)
 
     def of_lines(self, lines: Array) -> Real:
         """The scores of some lines, shape (lines, k)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -113,7 +114,7 @@ class Receipt:
 def load_receipt(path: str | Path) -> Receipt:
     """Read a receipt; DataFileError where it is none."""
     check_path(path=path)
-    hint = "give the file in it: public/receipt.json" if _is_folder(path) else "check the path"
+    hint = "give the file in it: public/receipt.json" if is_folder(path) else "check the path"
     text = read_document(path, error=DataFileError, hint=hint)
     try:
         content = from_json(text)
@@ -122,7 +123,8 @@ def load_receipt(path: str | Path) -> Receipt:
     return receipt_from_dict(content, str(path))
 
 
-def _is_folder(path: str | Path) -> bool:
+def is_folder(path: str | PathLike[str]) -> bool:
+    """Whether there is a folder of this name."""
     try:
         return Path(path).is_dir()
     except (OSError, ValueError):  # a name that no file can have; whoever opens it says so
