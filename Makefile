@@ -47,7 +47,7 @@ browser:
 spark: setup
 	@if ! command -v java > /dev/null; then echo "no java: tests of Spark are left out (install Java 17 to run them)"; \
 	elif ! cmp -s requirements/spark.txt $(VENV)/spark.txt; then echo "set up: PySpark, 430 MB to download; a minute or two"; \
-	  $(PIP) install --no-deps --no-build-isolation --require-hashes -r requirements/spark.txt && cp requirements/spark.txt $(VENV); fi
+	  $(PIP) install --no-compile --no-deps --no-build-isolation --require-hashes -r requirements/spark.txt && cp requirements/spark.txt $(VENV); fi
 
 # The tests take all cores but do not fill them to the end, so the other checks run beside them; theirs is said last.
 check: setup  ## formatter, linter, types, import contracts, documentation, tests

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from maskwell.cli.main import cli
 
 WIDTH = 100
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -104,5 +105,6 @@ def refused(
 
 
 def snapshot() -> dict[str, bytes]:
-    """Every file in the working folder."""
+    """Every file in the working folder, which is one of the test's own: others write into the project's meanwhile."""
+    assert Path.cwd() != ROOT, "run the test in a folder of its own: monkeypatch.chdir(tmp_path)"
     return {str(path): path.read_bytes() for path in Path().rglob("*") if path.is_file()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,7 +74,8 @@ def test_refusals(questions: dict[str, list[str]], options: dict[str, object], s
         plan_questions(questions, 9, **options)  # type: ignore[arg-type]
 
 
-def test_the_command() -> None:
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     typed = ("plan", "--question", "cheats=yes,no", "--question", "bribes=never,once,often", "--epsilon", "1")
     found = run(*typed, "--margin", "0.05", "--json").json()
     assert (found["better"], found["combinations"], len(found["design"])) == ("together", 6, 1)
