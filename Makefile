@@ -49,18 +49,21 @@ spark: setup
 	elif ! cmp -s requirements/spark.txt $(VENV)/spark.txt; then echo "set up: PySpark, 430 MB to download; a minute or two"; \
 	  $(PIP) install --no-compile --no-deps --no-build-isolation --require-hashes -r requirements/spark.txt && cp requirements/spark.txt $(VENV); fi
 
-# The tests take all cores but do not fill them to the end, so the other checks run beside them; theirs is said last.
+# Tests wait for browsers and services, so the other checks run beside them, and after those the tests of what is printed.
+# What they say comes last.
 check: setup  ## formatter, linter, types, import contracts, documentation, tests
-	@echo "check: tests; beside them format, lint, types, import contracts, documentation"
+	@echo "check: tests; beside them format, lint, types, import contracts, documentation, what is printed"
 	@status=0; $(MAKE) --no-print-directory --keep-going --jobs=2 checks-beside tests || status=1; cat $(LOG); exit $$status
 
-.PHONY: tests checks checks-beside
+.PHONY: tests printed checks checks-beside
 tests: setup
-	@$(PYTEST)
-	@echo "check: what is printed, as on other processors"; $(BIN)/python -m tests.support.processors $(PRINTED)
+	@$(PYTEST) tests $(addprefix --ignore=,$(filter tests/%,$(PRINTED)))
+
+printed: setup
+	@echo "check: what is printed, as on another processor"; $(BIN)/python -m tests.support.processors $(PRINTED)
 
 checks-beside: setup
-	@$(MAKE) --no-print-directory checks > $(LOG) 2>&1
+	@{ status=0; $(MAKE) --no-print-directory checks || status=1; $(MAKE) --no-print-directory printed && exit $$status; } > $(LOG) 2>&1
 
 checks: setup
 	@echo "check: format"; $(BIN)/ruff format --quiet --check --output-format concise . || { echo "run: $(BIN)/ruff format ."; exit 1; }

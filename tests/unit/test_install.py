@@ -43,7 +43,7 @@ def test_each_package_is_named_with_its_size(installer: ModuleType) -> None:
         "package 1 of 2: click",
         "package 1 of 2: click, downloading 107 kB",
         "package 2 of 2: numpy",
-        "unpacking 2 packages, about a minute",
+        "unpacking 2 packages, about half a minute",
     ]
 
 
@@ -68,5 +68,5 @@ def test_a_log_stays_short_and_ends_with_the_fault(
     monkeypatch.setattr(installer, "PIP", ("-c", program))
     assert installer.install(lock) == status
     out, err = capfd.readouterr()
-    assert out.splitlines() == ["  package 1 of 2: click", "  unpacking 2 packages, about a minute"]
+    assert out.splitlines() == ["  package 1 of 2: click", "  unpacking 2 packages, about half a minute"]
     assert ("Successfully installed" in err) == bool(status)
