@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 # The same examples everywhere, however busy it is; for others, and more: pytest --hypothesis-profile=thorough
-settings.register_profile("house", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("house", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("house")
 

@@ -149,7 +149,7 @@ def designs(draw: st.DrawFn, categories: mw.Categories) -> Design:
     return (Dense.of if kind == "dense" else Sparse.of_matrix)(matrix, categories, categories)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.filter_too_much])
 @given(labels, st.data())
 def test_random_designs_draw_alike(client: Client, labels: list[Any], data: st.DataObject) -> None:
     """Labels of all types, probabilities with large denominators: one fingerprint, the same draws."""

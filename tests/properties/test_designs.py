@@ -14,8 +14,8 @@ from tests.support.twin import Twin, row_parity
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Composed, Dense, Design, Kronecker, Mixture, Subset, Unary, Uniform
 
-often = settings(deadline=None, derandomize=True, max_examples=60)
-seldom = settings(deadline=None, derandomize=True, max_examples=40)
+often = settings(deadline=None, derandomize=True, max_examples=30)
+seldom = settings(deadline=None, derandomize=True, max_examples=25)
 
 Columns = list[list[Fraction]]
 

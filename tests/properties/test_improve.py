@@ -131,7 +131,7 @@ def test_the_test_itself_notices_what_is_wrong() -> None:
     assert is_admissible([[Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)]], Fraction(2))
 
 
-@settings(deadline=None, derandomize=True, max_examples=80)
+@settings(deadline=None, derandomize=True, max_examples=40)
 @given(st.lists(st.lists(st.integers(1, 60), min_size=4, max_size=4), min_size=2, max_size=4), st.data())
 def test_columns_of_any_integers_at_their_own_parity(weights: list[list[int]], data: st.DataObject) -> None:
     rows = [list(row) for row in zip(*([Fraction(n, sum(column)) for n in column] for column in weights), strict=True)]
@@ -147,7 +147,7 @@ def test_columns_of_any_integers_at_their_own_parity(weights: list[list[int]], d
         assert is_reduced_admissible(rows, parity)
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(deadline=None, derandomize=True, max_examples=25)
 @given(st.lists(st.lists(st.floats(1e-6, 1), min_size=3, max_size=3), min_size=2, max_size=5))
 def test_floats_are_improved_exactly(weights: list[list[float]]) -> None:
     design = Dense.of(np.array([np.array(column) / sum(column) for column in weights]).T)

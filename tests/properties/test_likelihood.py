@@ -15,7 +15,7 @@ from maskwell.estimation import maximise
 from maskwell.estimation.maximisation.ascent import em_step, newton, squarem
 from maskwell.estimation.maximisation.log_likelihood import Written, value
 
-often = settings(deadline=None, derandomize=True, max_examples=60)
+often = settings(deadline=None, derandomize=True, max_examples=30)
 seldom = settings(deadline=None, derandomize=True, max_examples=30)
 
 

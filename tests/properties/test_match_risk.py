@@ -56,7 +56,7 @@ def test_the_strict_risk_keeps_its_bound(row: tuple[list[int], list[float], int]
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 def test_expected_matches_are_a_mean_of_shares(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     counts, P = rng.integers(1, 6, k), rng.dirichlet(np.ones(k), k).T

@@ -66,7 +66,7 @@ def values(F: list[list[Fraction]], v: list[int]) -> dict[str, Fraction]:
     }
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(v=COUNTS, asked=bounds())
 def test_kept_exactly_or_refused_with_a_bound_that_works(v: list[int], asked: Bounds) -> None:
     try:
@@ -96,7 +96,7 @@ def _check_nearest(v: list[int], asked: Bounds, error: InfeasibleError) -> None:
             assert optimal_matrix(v, asked.with_bound(name, exact)).optimum >= 0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(v=COUNTS, beta=SHARE)
 def test_closed_form_of_a_bound_on_own_values(v: list[int], beta: Fraction) -> None:
     share = Fraction(max(v), sum(v))
@@ -108,7 +108,7 @@ def test_closed_form_of_a_bound_on_own_values(v: list[int], beta: Fraction) -> N
     assert optimal_matrix(v, Bounds(posterior_own=beta)).optimum == pytest.approx(float(best), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(v=COUNTS, gamma=SHARE)
 def test_closed_form_of_a_bound_on_guesses(v: list[int], gamma: Fraction) -> None:
     if gamma < Fraction(max(v), sum(v)):
@@ -118,7 +118,7 @@ def test_closed_form_of_a_bound_on_guesses(v: list[int], gamma: Fraction) -> Non
     assert optimal_matrix(v, Bounds(guess=gamma)).optimum == pytest.approx(float(gamma), abs=1e-8)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(v=COUNTS)
 def test_the_smallest_guess_is_that_of_sequential_uniformity(v: list[int]) -> None:
     share = Fraction(max(v), sum(v))

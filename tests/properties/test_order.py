@@ -15,8 +15,8 @@ from maskwell.designs.rational import Matrix, product
 from maskwell.designs.row_reduction import equivalent, reduce_rows
 from maskwell.planning import order_of, sufficiency
 
-often = settings(deadline=None, derandomize=True, max_examples=100)
-seldom = settings(deadline=None, derandomize=True, max_examples=40)
+often = settings(deadline=None, derandomize=True, max_examples=50)
+seldom = settings(deadline=None, derandomize=True, max_examples=25)
 
 
 @st.composite

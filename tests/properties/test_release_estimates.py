@@ -59,7 +59,7 @@ def test_the_best_guess_lies_between_its_floor_and_one(case: tuple[list[int], De
     assert found.agreement <= found.probability + 1e-12
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(kept_counts())
 def test_every_further_release_tells_no_less(case: tuple[list[int], Dense]) -> None:
     counts, P = case

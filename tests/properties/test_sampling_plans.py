@@ -39,7 +39,7 @@ def same(a: SurveyEstimate, b: SurveyEstimate) -> bool:
     return bool(equal and np.array_equal(a.covariance, b.covariance) and a.n == b.n)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(surveys(), st.integers(1, 5), st.integers(0, 10**6))
 def test_any_split_of_the_rows_gives_identical_results(rows: dict[str, Any], parts: int, seed: int) -> None:
     n = len(rows["report"])

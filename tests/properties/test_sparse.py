@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Dense, Sparse, wire
 
-often = settings(deadline=None, derandomize=True, max_examples=60)
+often = settings(deadline=None, derandomize=True, max_examples=30)
 integers = st.one_of(st.just(0), st.just(0), st.integers(1, 9), st.integers(1, 2**66))
 
 

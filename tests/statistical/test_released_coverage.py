@@ -19,7 +19,7 @@ from maskwell.release.folder.receipt_contents import rounded_up
 from maskwell.release.utility.utility_measures import inflation_of
 
 PI = {"straw": 0.5, "tile": 0.3, "tin": 0.2}
-RUNS, N = 400, 300
+RUNS, N = 240, 300
 
 
 def covered(folder: Path) -> np.ndarray:

@@ -13,7 +13,7 @@ from tests.support.words import law_of_draws
 
 from maskwell.core.draws import WordReader, choice, choice_from, coin, interval, others, settle
 
-thorough = settings(deadline=None, derandomize=True, max_examples=80)
+thorough = settings(deadline=None, derandomize=True, max_examples=40)
 
 
 def test_words_are_read_in_order_then_refilled() -> None:

@@ -32,7 +32,7 @@ from maskwell.core.exact import (
 )
 from maskwell.errors import ParameterError, WrongTypeError
 
-thorough = settings(deadline=None, derandomize=True, max_examples=100)
+thorough = settings(deadline=None, derandomize=True, max_examples=50)
 
 
 @pytest.mark.parametrize(

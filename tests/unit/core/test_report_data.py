@@ -14,7 +14,7 @@ from maskwell.core.report_data import split_sets
 from maskwell.errors import MaskwellError, MissingValueError, ReportError
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(deadline=None, derandomize=True, max_examples=50)
 @given(
     st.integers(1, 40).flatmap(
         lambda k: st.tuples(st.just(k), st.lists(st.lists(st.booleans(), min_size=k, max_size=k)))

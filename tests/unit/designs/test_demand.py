@@ -99,7 +99,7 @@ def test_rappor_is_exact_where_the_root_is(root: Any) -> None:
     assert Unary.rappor_from_gamma(Fraction(root) ** 2, Categories.numbered(4)).parity_exact() == Fraction(root) ** 2
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, derandomize=True, max_examples=75)
 @given(st.floats(min_value=1e-6, max_value=50), st.integers(2, 10**6))
 def test_parity_stays_below_for_any_epsilon(epsilon: float, k: int) -> None:
     lowest, highest = exp_range(min(readings(epsilon)))

@@ -154,7 +154,7 @@ def test_a_confidence_over_nothing_is_refused() -> None:
         ReportedBaskets.of(packed(held), item_bits(DESIGN)).confidence(["i0"], ["i1"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_any_items_any_chances(data) -> None:
     """Support and pair tables agree with the products for any number of items, also across whole bytes and words."""

@@ -83,7 +83,7 @@ def test_costs_do_not_move_a_given_number_of_respondents() -> None:
 
 
 @given(st.floats(0.1, 20), st.floats(0.05, 0.95), st.sampled_from([{"n": 30}, {"margin": 0.2}, {"budget": 150}]))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_no_rounding_beats_the_bound(cost: float, share: float, size: dict[str, float]) -> None:
     parts = [
         Stratum("town", share, TOWN.design, TOWN.pi),
@@ -157,7 +157,7 @@ def test_bad_strata(strata: list[Stratum], given: dict[str, Any], said: str) -> 
 
 
 @given(st.floats(0.55, 0.95), st.floats(0.05, 0.45), st.floats(0.05, 0.95), st.floats(0.05, 0.95))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_two_samples_of_simmons_device(p1: float, p2: float, pi: float, beta: float) -> None:
     """The closed form: n_1 / n_2 = s_1 / s_2, whatever joins the two traits."""
     p1, p2 = round(p1, 4), round(p2, 4)

@@ -166,7 +166,7 @@ def test_an_extremal_design_without_full_rank_is_not_ranked():
     assert "cannot be estimated" in last.note
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(weights=st.lists(st.integers(1, 30), min_size=2, max_size=6), gamma=st.fractions(Fraction(3, 2), 20))
 def test_assumed_shares_never_change_the_promise(weights, gamma):
     pi = [Fraction(w, sum(weights)) for w in weights]

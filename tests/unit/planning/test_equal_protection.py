@@ -83,7 +83,7 @@ def test_what_has_no_family_cannot_be_made_to_tell_more() -> None:
 
 
 @given(st.floats(0.02, 0.98), st.floats(0.02, 0.98), st.floats(0.01, 0.99))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_at_equal_ratio_warner_beats_simmons_exactly_when_beta_is_below_one_half(
     p: float, beta: float, pi: float
 ) -> None:

@@ -64,7 +64,7 @@ def test_no_corner_is_better(pi, gamma, utility):
     assert found.bound == pytest.approx(best, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     weights=st.lists(st.integers(0, 50), min_size=2, max_size=7).filter(any),
     gamma=st.fractions(Fraction(101, 100), 1000),

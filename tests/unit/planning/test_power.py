@@ -29,7 +29,7 @@ def shares(k: int) -> Any:
 
 
 @given(shares(3), st.floats(0.5, 4), st.floats(0, 2), st.integers(0, 2))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_no_shares_are_worse_than_the_worst(pi: Any, deff: float, cv: float, category: int) -> None:
     sampling = Sampling(deff, cv)
     worst = worst_shares(THREE, category=category, sampling=sampling)
@@ -53,7 +53,7 @@ def test_without_a_category_the_hardest_is_planned_for() -> None:
 
 
 @given(shares(3), st.floats(0, 1), st.integers(0, 2))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_the_line_is_the_variance_where_the_other_shares_keep_their_proportions(
     pi: Any, share: float, category: int
 ) -> None:

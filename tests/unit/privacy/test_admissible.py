@@ -71,7 +71,7 @@ def matrices(k: int, m: int) -> st.SearchStrategy[Dense]:
     return st.lists(column, min_size=k, max_size=k).map(Dense.from_integers)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.integers(1, 4).flatmap(lambda k: st.integers(1, 5).flatmap(lambda m: matrices(k, m))))
 def test_any_matrix(design: Dense) -> None:
     level = design.parity_exact()

@@ -37,7 +37,7 @@ def mirrored(steps: Steps) -> Steps:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(upper_steps())
 def test_steps_give_the_least_ratio_of_odds_that_any_prior_shows(steps: Steps) -> None:
     bound = steps.bound(upper=True)
@@ -186,7 +186,7 @@ def upper_lines(draw: st.DrawFn) -> Lines:
     return Lines.of([*corners, (1, 1)])
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(upper_lines())
 def test_no_prior_on_a_line_shows_less_than_its_bound(lines: Lines) -> None:
     bound = lines.bound(upper=True)

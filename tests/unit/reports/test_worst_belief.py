@@ -64,7 +64,7 @@ def test_what_is_met_has_no_worst_case() -> None:
 edges = st.fractions(min_value=Fraction(1, 20), max_value=Fraction(1, 2), max_denominator=20)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.fractions(min_value=2, max_value=40, max_denominator=20), edges, edges, st.booleans(), st.booleans())
 def test_what_is_said_is_true(parity: Fraction, edge: Fraction, rise: Fraction, closed: bool, falling: bool) -> None:
     """What can happen lies within its bound, what is allowed is not stretched, and the limit holds on that side."""

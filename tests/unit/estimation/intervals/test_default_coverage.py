@@ -171,7 +171,7 @@ def test_samples_that_tell_the_shares_only_together(family: str) -> None:
 
 
 @given(st.lists(st.integers(0, 40), min_size=4, max_size=4).filter(lambda x: sum(x) > 2))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 def test_matched_is_exact_where_one_count_tells_a_share(counts: list[int]) -> None:
     """A k-ary design, written out as a dense one whose rows are then told to be of any kind."""
     uniform = Uniform.from_gamma(7, Categories.numbered(4))

@@ -70,7 +70,7 @@ def releases(draw: st.DrawFn) -> tuple[list[Row], list[Group]]:
     return rows, groups
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(releases())
 def test_a_table_that_is_said_to_be_kept_is_kept(made: tuple[list[Row], list[Group]]) -> None:
     rows, groups = made
