@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import click
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from maskwell.cli.main import cli
 
 _metadata = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -28,6 +35,7 @@ html_title = f"maskwell {version}"
 html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["page.css"]
+html_math_renderer = "mathml"
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -35,8 +43,30 @@ autodoc_class_signature = "separated"
 
 
 def setup(app: Any) -> None:
-    """Before the docstrings are read (napoleon does so at 500)."""
+    """Docstrings are mended before napoleon reads them (at 500); formulas become MathML, for which no page loads a script."""
     app.connect("autodoc-process-docstring", close_sections, priority=400)
+    app.add_directive("commands", Commands)
+    app.add_html_math_renderer("mathml", (write_inline_formula, None), (write_displayed_formula, None))
+
+
+def write_inline_formula(writer: Any, node: Any) -> None:
+    """Write a formula within a line of text."""
+    write_formula(writer, node, "inline")
+
+
+def write_displayed_formula(writer: Any, node: Any) -> None:
+    """Write a formula on a line of its own, which scrolls on a screen that is too narrow for it."""
+    writer.body.append('<div class="math notranslate">')
+    write_formula(writer, node, "block")
+    writer.body.append("</div>")
+
+
+def write_formula(writer: Any, node: Any, display: str) -> None:
+    """Write a node of LaTeX as MathML. The converter is needed only where pages are written, so it is imported here."""
+    from latex2mathml.converter import convert
+
+    writer.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
 
 
 def close_sections(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
@@ -52,3 +82,25 @@ def close_sections(_app: Any, _what: str, _name: str, _object: Any, _options: An
             inside = False
         closed.append(line)
     lines[:] = closed
+
+
+class Commands(SphinxDirective):
+    """Every command with what its ``--help`` prints, as sections of the page."""
+
+    def run(self) -> list[nodes.Node]:
+        """Give a section for each command; the commands of a group are sections within its own."""
+        return list(sections_of(cli, click.Context(cli, info_name="maskwell", terminal_width=80)))
+
+
+def sections_of(group: click.Group, context: click.Context) -> Iterator[nodes.section]:
+    """Give a section for each command of a group."""
+    for name in group.list_commands(context):
+        if command := group.get_command(context, name):
+            inner = click.Context(command, parent=context, info_name=name, terminal_width=80)
+            title = inner.command_path
+            section = nodes.section(ids=[title.replace(" ", "-")], names=[title])
+            section += nodes.title(text=title)
+            section += nodes.literal_block(text=inner.get_help(), language="text")
+            if isinstance(command, click.Group):
+                section += list(sections_of(command, inner))
+            yield section
