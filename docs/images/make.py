@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maskwell import estimate, regress
 from maskwell.core import Categories, CellTable, SeededRandom
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments
@@ -25,6 +26,7 @@ from maskwell.planning import plan_sample
 from maskwell.plots import (
     Picture,
     plot_canonical,
+    plot_coefficients,
     plot_demand,
     plot_demands,
     plot_family,
@@ -164,6 +166,25 @@ def released(**protect: object) -> Release:
     return assess_tables({columns: file.project(columns) for columns in tables_of(plan)}, plan)
 
 
+def asked() -> dict[str, np.ndarray]:
+    """Made-up people who answered by Warner's cards, with their age and region."""
+    rng, design = np.random.default_rng(1965), warner("0.8")
+    age, south = rng.integers(18, 80, PEOPLE // 4), rng.random(PEOPLE // 4) < 0.4
+    true = rng.random(PEOPLE // 4) < 1 / (1 + np.exp(2.5 - 0.03 * age - 0.6 * south))
+    reports = design.randomize(np.where(true, "yes", "no"), random=SeededRandom(1965))
+    return {"evades": reports, "age": age // 10, "region": np.where(south, "south", "north")}
+
+
+def groups() -> Picture:
+    """Shares of two regions and of all."""
+    return estimate(asked(), {"evades": warner("0.8")}, by="region").plot()
+
+
+def coefficients() -> Picture:
+    """A logistic regression of the answers."""
+    return plot_coefficients(regress(asked(), "evades ~ age + region", {"evades": warner("0.8")}))
+
+
 def pages() -> dict[str, Picture | Drawing]:
     """The pictures of the pages, by the name of their file."""
     return {
@@ -173,6 +194,9 @@ def pages() -> dict[str, Picture | Drawing]:
         "canonical-general": plot_canonical(GENERAL),
         "family": plot_family(demand=SUSPICION),
         "family-alone": plot_family(),
+        "flows": plot_flows(Uniform.from_epsilon(1, Categories.of(TRUTH))),
+        "groups": groups(),
+        "coefficients": coefficients(),
         "met": plot_revealed(Fraction(5), demand=SUSPICION),
         "not-met": plot_revealed(Fraction(16), demand=SUSPICION),
         "margin": plot_margins(plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)),
