@@ -43,7 +43,7 @@ autodoc_class_signature = "separated"
 
 
 def setup(app: Any) -> None:
-    """Docstrings are mended before napoleon reads them (at 500); formulas become MathML, for which no page loads a script."""
+    """Mend docstrings before napoleon reads them (at 500), and write formulas as MathML, which needs no script."""
     app.connect("autodoc-process-docstring", close_sections, priority=400)
     app.add_directive("commands", Commands)
     app.add_html_math_renderer("mathml", (write_inline_formula, None), (write_displayed_formula, None))

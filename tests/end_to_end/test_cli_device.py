@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from fractions import Fraction
@@ -138,7 +139,7 @@ def test_sheets_to_standard_output_and_papers() -> None:
 
 def test_two_questions() -> None:
     shown = run("device", "crosswise.json", "--question", "Did you?", "-o", "a.html").out
-    assert "check it for your population" in " ".join(shown.split())
+    assert "check that for your population" in " ".join(shown.split())
     assert "Was your mother born in January or February?" in Path("a.html").read_text(encoding="utf-8")
     shown = run("device", "crosswise.json", "--innocuous", "Is your house number even?", "-o", "b.html").out
     assert "note:" not in shown
@@ -195,7 +196,7 @@ def test_every_family_has_sheets(family: list[str]) -> None:
         (["kary.json", "--deck", "2", "--not-less-private"], "no deck of at most 2 cards"),
         (["missing.json"], "cannot read"),
         (["warner.json", "-o", "warner.json"], "also an input"),
-        (["warner.json", "-o", "x", "--realised", "x"], "would both be x"),
+        (["warner.json", "-o", "x", "--realised", "x"], "the same name"),
         (["huge.json"], "at most 10,000"),
     ],
 )
@@ -209,3 +210,21 @@ def test_files_are_kept() -> None:
     refused("device", "warner.json", "-o", "s.html", saying="exists")
     run("device", "warner.json", "-o", "s.html", "--force")
     run("device", "warner.json", "-o", "-", "--json", status=2)
+
+
+def test_texts_are_saved_edited_and_printed() -> None:
+    design_file("warner.json", "warner", "--p", "0.7")
+    made = run("device", "warner.json", "--save-texts", "t.json", "--json").json()
+    assert made["texts_file"] == "t.json"
+    texts = json.loads(Path("t.json").read_text(encoding="utf-8"))
+    Path("t.json").write_text(json.dumps({**texts, "How to answer": "Wie"}), encoding="utf-8")
+    run("device", "warner.json", "--texts", "t.json", "-o", "s.html")
+    assert "<h1>Wie</h1>" in Path("s.html").read_text(encoding="utf-8")
+    for content, saying in (
+        ("[1]", "one text for each sentence"),
+        ("{", "is not JSON"),
+        ('{"a": 1}', "one text for each"),
+    ):
+        Path("t.json").write_text(content, encoding="utf-8")
+        refused("device", "warner.json", "--texts", "t.json", saying=saying)
+    refused("device", "warner.json", "-o", "x.html", "--save-texts", "x.html", saying="the same name")

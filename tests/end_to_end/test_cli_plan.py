@@ -66,7 +66,7 @@ def test_margin_gives_respondents() -> None:
 def test_text_fits_and_begins_and_ends_as_it_should(options: list[str]) -> None:
     out = run("plan", *options).out
     lines = out.splitlines()
-    assert lines[0].startswith("Take ")
+    assert lines[0].startswith("Recommended for ")
     assert lines[-1].startswith("Next: maskwell design ")
     assert max(map(len, lines)) <= 100, [line for line in lines if len(line) > 100]
     assert "in words:" in out
@@ -88,7 +88,7 @@ def test_what_comes_next_works() -> None:
 
 def test_a_design_is_written_once() -> None:
     out = run("plan", "--k", "5", "--gamma", "3", "-o", "d.json").out
-    assert "written to d.json" in out.splitlines()[0]
+    assert "saved to d.json" in out.splitlines()[0]
     assert out.splitlines()[-1] == "Next: maskwell audit d.json --gamma 3"
     refused("plan", "--k", "5", "--gamma", "3", "-o", "d.json", saying="d.json")
     run("plan", "--k", "6", "--gamma", "3", "-o", "d.json", "--force")
@@ -214,7 +214,7 @@ def test_a_margin_that_tells_nothing_is_called_so(options: list[str], saying: st
 def test_a_margin_that_tells_something_is_not_warned_of() -> None:
     shown = run("plan", "--k", "10", "--epsilon", "1", "--n", "2000")
     assert "warning" not in shown.out
-    assert "2,000 respondents give each share within 0.0759" in " ".join(shown.out.split())
+    assert "With 2,000 respondents, each share is estimated to within ±0.0759" in " ".join(shown.out.split())
     assert "V_R: n times the variance that randomization adds" in shown.out
     assert run("plan", "--k", "10", "--epsilon", "1", "--json").json()["warnings"] == []
 

@@ -45,7 +45,7 @@ SHEETS = {  # the options, and how many pages they make
     "kary": (["--spinner"], 4),
     "words": (["--general"], 4),
     "many": (["--general"], None),
-    "evaded": (["--dice"], 3),
+    "evaded": (["--dice", "--forms", "--study", "Tax survey of 2027"], 6),
     "agree": ([], 3),
     "mangat": ([], 4),
     "twice": ([], 5),

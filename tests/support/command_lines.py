@@ -134,6 +134,7 @@ device warner.json --question "Have you ever evaded taxes?" -o new.html
 device warner.json --deck 20 --not-less-private --realised new.json
 device kary.json --deck 50 --paper letter
 device forced.json --spinner -o new.html
+device warner.json --study Taxes --forms --save-texts new.json -o new.html
 randomize data.csv --design vote=warner.json -o new.csv
 randomize data.csv --design vote=warner.json --design drugs=kary.json -o new.parquet --seed 7
 randomize data.csv --design vote,drugs=product.json -o -

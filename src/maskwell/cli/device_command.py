@@ -37,12 +37,27 @@ DEVICE = ("deck", "dice", "coins", "spinner", "faces", "throws", "general", "not
 @click.option("--question", metavar="TEXT", help="The question, as it is printed.")
 @click.option("--innocuous", metavar="TEXT", help="The other question of procedures with two.")
 @click.option("--paper", type=click.Choice(["a4", "letter"]), help="The paper, if not the printer's own.")
+@click.option(
+    "--study", metavar="TEXT", help="Name of the survey at the top of every sheet, beside a frame for a logo."
+)
+@click.option("--forms", is_flag=True, help="Also print a practice sheet, a list to tick and a sheet to fill in alone.")
+@click.option("--texts", type=FilePath(), metavar="T.json", help="Sentences in other words or another language.")
+@click.option(
+    "--save-texts", type=FilePath(), metavar="T.json", help="Where all sentences go, to be edited for --texts."
+)
 @click.option("-o", "--output", type=FilePath(), metavar="F.html", help="Where the sheets go; - is standard output.")
 @click.option("--realised", type=FilePath(), metavar="D2.json", help="Where the design that it realises goes.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @json_option
 def device(
-    design: str, output: str | None, realised: str | None, *, force: bool, as_json: bool, **options: Any
+    design: str,
+    output: str | None,
+    realised: str | None,
+    save_texts: str | None,
+    *,
+    force: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Cards, dice, coins or a spinner that carry out the design in the file D, as sheets to print.
 
@@ -57,13 +72,15 @@ def device(
     from maskwell.verbs.device import device as make_device
     from maskwell.verbs.device import write_device
 
-    check_standard_output(as_json=as_json, output=output, realised=realised)
-    if output is not None and output == realised:
-        raise ParameterError(f"sheets and design would both be {output}", hint="give them different names")
-    check_outputs([path for path in (output, realised) if path is not None], force=force, inputs=[design])
+    check_standard_output(as_json=as_json, output=output, realised=realised, save_texts=save_texts)
+    paths = [path for path in (output, realised, save_texts) if path is not None]
+    if len({*paths}) < len(paths):
+        raise ParameterError("two of the outputs have the same name", hint="give them different names")
+    inputs = tuple(path for path in (design, options["texts"]) if path is not None)
+    check_outputs(paths, force=force, inputs=inputs)
     made = make_device(design, **{name: options[name] for name in DEVICE})
     sheet = _sheet_options(realised or (design if made.general.exact else None), options)
-    written = write_device(made, sheet, output, realised, overwrite=force, inputs=(design,))
+    written = write_device(made, sheet, output, realised, save_texts, overwrite=force, inputs=inputs)
     if as_json:
         print_json({**made.to_dict(), **written})
         return
@@ -78,27 +95,31 @@ def device(
         remarks=sheet_notes(made, sheet),
         command=_typed(design, options),
     )
-    print_lines(lines, err="-" in (output, realised))
+    print_lines(lines, err="-" in paths)
 
 
 def _sheet_options(design_file: str | None, options: dict[str, Any]) -> SheetOptions:
     from maskwell.reports.device.device_sheets import SheetOptions
+    from maskwell.verbs.device import read_texts
 
     return SheetOptions(
         question=options["question"] or "",
         innocuous=options["innocuous"],
         paper=options["paper"],
         design_file=design_file,
+        study=options["study"] or "",
+        forms=options["forms"],
+        texts={} if options["texts"] is None else read_texts(options["texts"]),
     )
 
 
 def _typed(path: str, options: dict[str, Any]) -> str:
     """What was typed, without the outputs."""
     words = ["maskwell", "device", path]
-    for name in (*DEVICE, "paper"):
+    for name in (*DEVICE, "paper", "forms"):
         value = options[name]
         if value:
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    for name in ("question", "innocuous"):
+    for name in ("question", "innocuous", "study", "texts"):
         words += [f"--{name}", options[name]] if options[name] else []
     return shlex.join(words)

@@ -273,8 +273,8 @@ def _check_no_survey(survey: dict[str, Any]) -> None:
     for name, value in survey.items():
         if value is not None:
             raise ParameterError(
-                f"--{name.replace('_', '-')} plans a survey with a design that is chosen",
-                hint="name the design file: maskwell plan design.json ...",
+                f"--{name.replace('_', '-')} needs a design file, and none was named",
+                hint="name it: maskwell plan design.json ...; without one, plan chooses a design",
             )
 
 

@@ -206,7 +206,7 @@ class Estimate:
         """The samples behind it; an error where it does not know them, or a report is a set. ``method`` needs them."""
         if not self.samples:
             raise ParameterError(
-                f"no {method} interval: this estimate by {self.method} does not know the counts it rests on",
+                f"no {method} interval: the estimate by {self.method} was made without the counts of reports",
                 hint="ask for a wald interval",
                 method=method,
             )
@@ -521,7 +521,10 @@ def flags_of_moments(
         words = "a standard error is zero or not defined: too little variation in the reports for a Wald interval"
         flags.append(Flag(words, "no-error"))
     if (sampling < -ROUNDING).any():
-        words = "the sampling part of a variance is estimated below zero: it is a small difference of two estimates"
+        words = (
+            "the sampling part of a variance came out negative, as happens in small samples; the total standard error "
+            "is still valid: report the total only"
+        )
         flags.append(Flag(words, "small-sampling"))
     if not full:
         flags.append(f"covariances are left out: more than {COVARIANCE_LIMIT} categories")

@@ -154,7 +154,7 @@ def counts_for(estimate: Estimate, method: str) -> BinomialCounts:
     counts = estimate.binomial_counts
     if counts is None:
         raise ParameterError(
-            f"no {method} interval: this estimate by {estimate.method} does not know the counts it rests on",
+            f"no {method} interval: the estimate by {estimate.method} was made without the counts of reports",
             hint="ask for a wald interval",
             method=method,
         )

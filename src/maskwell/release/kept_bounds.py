@@ -404,7 +404,7 @@ def _match_hint(release: Release) -> str:
         return 'use method = "mixing", or say whom the limit is for: intruder = "own-key"'
     if len(plan.protections) > 1 or open_:
         return 'randomize all keys jointly with method = "mixing", or allow a larger match'
-    return "use larger blocks or fewer columns in within, drop a key, or allow a larger match"
+    return "name fewer columns in within, drop a key, or allow a larger match"
 
 
 def _milder_is_kept(release: Release) -> bool:

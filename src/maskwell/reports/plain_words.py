@@ -202,16 +202,17 @@ def promise(parity: Parity) -> str:
     )
 
 
-def concrete(parity: Parity, prior: Fraction) -> str:
-    """The same promise for one belief.
+def concrete(parity: Parity, prior: Fraction, answer: str = "") -> str:
+    """The same promise for one belief, about the answer that is named or about any.
 
     >>> concrete(Fraction(5), Fraction(1, 10)).replace(SPACE, " ")
-    'Someone who thinks there is a 10 % chance that you are in some group would think between 2.1 % and 35.8 %
+    'Someone who thinks there is a 10 % chance that a certain answer is yours would think between 2.1 % and 35.8 %
     after seeing your report.'
     """
     before, low, high = range_in_words(parity, prior)
+    what = f"your true answer is “{answer}”" if answer else "a certain answer is yours"
     return (
-        f"Someone who thinks there is a {before}{SPACE}% chance that you are in some group would think between "
+        f"Someone who thinks there is a {before}{SPACE}% chance that {what} would think between "
         f"{low}{SPACE}% and {high}{SPACE}% after seeing your report."
     )
 

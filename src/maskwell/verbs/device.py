@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from maskwell.core.arguments import as_count
 from maskwell.core.atomic import write_files
+from maskwell.core.documents import from_json, read_document
 from maskwell.core.exact import Number
-from maskwell.core.phrases import option
+from maskwell.core.phrases import fault_of, option
 from maskwell.designs.wire import dumps, read_design
-from maskwell.errors import ParameterError
+from maskwell.errors import InputError, ParameterError
 from maskwell.procedures.realisation import Device, make_device
-from maskwell.reports.device.device_sheets import SheetOptions, device_page
+from maskwell.reports.device.device_sheets import SheetOptions, device_page, device_texts
 from maskwell.verbs.inputs import DesignOrPath
 
 
@@ -96,11 +98,12 @@ def write_device(
     sheets: SheetOptions,
     output: str | Path | None,
     realised: str | Path | None,
+    texts: str | Path | None = None,
     *,
     overwrite: bool = False,
     inputs: tuple[str, ...] = (),
 ) -> dict[str, str]:
-    """Write the sheets and the design that the device realises, both or none, and name the files."""
+    """Write the sheets, the design that the device realises and all sentences, all or none, and name the files."""
     contents = {
         "output": (
             None if output is None else str(output),
@@ -110,5 +113,26 @@ def write_device(
             None if realised is None else str(realised),
             None if realised is None else dumps(made.realised).encode(),
         ),
+        "texts_file": (
+            None if texts is None else str(texts),
+            None if texts is None else _as_json(device_texts(made, sheets)).encode(),
+        ),
     }
     return write_files(contents, force=overwrite, inputs=list(inputs))
+
+
+def _as_json(texts: dict[str, str]) -> str:
+    return json.dumps(texts, ensure_ascii=False, indent=2) + "\n"
+
+
+def read_texts(path: str | Path) -> dict[str, str]:
+    """The sentences of a file that ``--save-texts`` wrote and somebody edited."""
+    hint = "make it with maskwell device D.json --save-texts texts.json, and edit what stands after the colons"
+    text = read_document(path, error=InputError, hint=hint)
+    try:
+        texts = from_json(text)
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {fault_of(error)}", hint=hint) from error
+    if not isinstance(texts, dict) or not all(isinstance(one, str) for one in texts.values()):
+        raise InputError(f"{path} does not give one text for each sentence", hint=hint)
+    return texts

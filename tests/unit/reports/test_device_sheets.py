@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from html import unescape
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from maskwell.core import Categories
 from maskwell.designs import Design
 from maskwell.procedures import make_design, make_device
-from maskwell.reports import SheetOptions, device_page
+from maskwell.reports import SheetOptions, device_page, device_texts
 from maskwell.reports.device.device_report import assigned
 from maskwell.reports.device.device_sheets import sheet_notes
 from maskwell.reports.device.paper_cards import Face, grid_for
@@ -122,3 +123,36 @@ def test_cards_are_as_small_as_their_text_allows() -> None:
 def test_a_share_of_a_question_is_exact() -> None:
     text = words(make_design("crosswise", q=Fraction(1, 6)))
     assert "a share of 1/6 of the people asked must say yes" in text
+
+
+def test_forms_have_a_box_for_every_report_and_for_a_refusal() -> None:
+    device = make_device(make_design("warner", p="0.7"))
+    plain = device_page(device, SheetOptions(question="Did you?"))
+    page = device_page(device, SheetOptions(question="Did you?", study="Taxes & more", forms=True))
+    assert "Practice first" not in plain and 'class="box"' not in plain
+    assert page.count('class="box"') == 20 * 3 + 3
+    assert page.count("<span>Taxes &amp; more</span>") == page.count('<section class="page') - 1  # not on the cards
+    assert page.count("Pretend that your true answer is:") == 2
+    many = device_page(
+        make_device(make_design("k-ary", categories=Categories.numbered(14), gamma=6)), SheetOptions(forms=True)
+    )
+    assert many.count('class="box"') == 20 + 1  # what was said is written
+
+
+def test_a_refusal_is_an_empty_answer_from_the_sheet_to_the_estimate() -> None:
+    text = words(make_design("warner", p="0.7"))
+    assert "leave the answer empty, or tick “refused” on the form" in text
+    assert "empty where the person refused (then add --missing drop )" in text
+
+
+def test_every_sentence_can_be_edited_in_one_file() -> None:
+    device, options = make_device(make_design("crosswise", q="1/6")), SheetOptions(question="Did you?", forms=True)
+    texts = device_texts(device, options)
+    assert all(key == value for key, value in texts.items())
+    turned = {key: f"«{number}»" for number, key in enumerate(texts)}
+    page = device_page(device, replace(options, texts=turned))
+    assert device_texts(device, replace(options, texts=turned)) == turned
+    assert '<html lang="«' in page
+    shown = unescape(page[page.index("<body>") : page.index('<section class="page record')])
+    left = [key for key in texts if len(key) > 12 and key in shown]
+    assert not left

@@ -342,8 +342,8 @@ def _flags(likelihood: Likelihood, peak: Optimum, lost: Sequence[str]) -> tuple[
 def _running_away(likelihood: Likelihood, lost: Sequence[str], low: int, high: int) -> str:
     named, n = listed(lost, len(lost), 60), likelihood.n
     if low == n or high == n:
-        way, rate = ("minus", "no higher") if low == n else ("plus", "no lower")
-        why = f"reports of the first category are {rate} than the design makes them without any truth behind them"
+        way, rate, who = ("minus", "few", "nobody") if low == n else ("plus", "many", "everybody")
+        why = f"as {rate} people reported the first category as the design produces when {who} truly belongs to it"
         return f"no finite estimate: {named} runs to {way} infinity, because {why}; there is no standard error"
     if low and high and low + high == n:
         why = "the predictors tell the outcome apart without error (perfect separation)"

@@ -297,7 +297,7 @@ def _float_flows(R: Real, counts: Real) -> Real:
 # ---- sequential uniformity
 
 
-TIED = "two categories have the same count, so the matrix is singular: only direct counts can be used, no inverse"
+TIED = "two categories have the same count, so the matrix has no inverse: count the released file directly"
 
 
 def sequential_uniform(v: Any, *, categories: Categories | None = None) -> Sparse:

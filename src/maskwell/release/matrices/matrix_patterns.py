@@ -244,7 +244,7 @@ def unprotected_note(design: Sparse, amounts: Amounts) -> list[str]:
     if not len(states):
         return []
     held = f" ({int(amounts.integers[states].sum()):,} records)" if amounts.whole else ""
-    return [f"{len(states):,} of {int(amounts.support.sum()):,} categories that occur{held} are never changed"]
+    return [f"{len(states):,} of {int(amounts.support.sum()):,} combinations in the file{held} are never changed"]
 
 
 SIZE = 5

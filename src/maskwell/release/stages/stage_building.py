@@ -242,7 +242,7 @@ def _derived_stage(
     if protection.strength != 1:
         design = mixed(design, protection.strength)
     if invariance == "counts" and _weights_differ(states):
-        notes.append("counts of records are kept on average, sums of weights are not: weighted tables are biased")
+        notes.append("counts are kept on average, sums of weights are not: weighted tables of these columns are biased")
     return Stage(
         variables=protection.variables,
         within=within,

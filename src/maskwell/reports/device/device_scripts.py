@@ -18,7 +18,7 @@ from maskwell.procedures.design_builders import UNRELATED
 from maskwell.procedures.procedure import single_answers
 from maskwell.procedures.realisation import Known
 from maskwell.reports.device.device_words import MOST_LISTED, Question, Words, words_of
-from maskwell.reports.device.paper_cards import CardSheet, Face, either, if_right, matched, quoted, sheets_of
+from maskwell.reports.device.paper_cards import CardSheet, Face, cards_of, either, if_right, matched, quoted, sheets_of
 
 MONTHS = [
     "January",
@@ -123,9 +123,9 @@ def other_question(share: Fraction | None, asked: Asked) -> tuple[str, tuple[str
     share_text = to_decimal(share)
     question = months(share)
     if question is None:
-        return "", (f"the other question, to which a share of {share_text} says yes, is left blank: --innocuous TEXT",)
+        return "", (f"the other question is left blank; give one with a share {share_text} of yes: --innocuous TEXT",)
     return question, (
-        f"the other question is about birth months, to which only about a share of {share_text} says yes: check it for "
+        f"the other question is about birth months, and about {share_text} of all people say yes to it: check that for "
         "your population, or give another one with --innocuous TEXT",
     )
 
@@ -248,7 +248,7 @@ def _with_cards(
     printed = [[face for face in faces if face.copies] for faces in boxes]
     names = [""] if len(boxes) == 1 else [f"Box {number + 1}" for number in range(len(boxes))]
     counted = {
-        "boxes": [[f"{face.copies} × {face.text}" for face in faces] for faces in printed],
+        "boxes": [[f"{cards_of(face)}: {face.text}" for face in faces] for faces in printed],
         "size": sum(face.copies for face in printed[0]),
         "share": _share_text(share),
     }

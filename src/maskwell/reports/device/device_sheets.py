@@ -5,14 +5,15 @@ One file that needs no other, black on white, for A4 and Letter alike. Every lab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.documents import version_text
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.procedures.decks import truth_labels
+from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.procedures.realisation import Device
 from maskwell.reports.device.device_report import record_of
 from maskwell.reports.device.device_scripts import (
@@ -28,7 +29,6 @@ from maskwell.reports.device.device_words import (
     Question,
     is_direct,
     learned,
-    once,
     protection,
     rule_by_chance,
     words_for,
@@ -39,6 +39,8 @@ from maskwell.reports.pictures.canvas import MONO_FONTS, TEXT_FONTS
 from maskwell.reports.report import environment
 
 PAPERS = {"a4": "A4", "letter": "letter"}
+LINES = 20
+"""People on one form."""
 TRUTHFUL = ("warner", "kim-warde", "abul-ela", "mangat-singh", "bourke-dalenius")
 """Forms in which everybody says what is true."""
 
@@ -69,12 +71,22 @@ class SheetOptions:
         "a4" or "letter"; by default the printer's own, which may be either.
     design_file
         The design file to estimate with; None where the design that a rounded device realises was not kept.
+    study
+        The name of the survey, at the top of every sheet, beside a frame for a logo.
+    forms
+        Whether to print forms too: a practice sheet, a list of answers with boxes to tick, and a sheet for people who
+        fill it in alone.
+    texts
+        Sentences in place of those of the sheets, by the English sentence, as :func:`device_texts` lists them.
     """
 
     question: str = ""
     innocuous: str | None = None
     paper: str | None = None
     design_file: str | None = "design.json"
+    study: str = ""
+    forms: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def device_page(device: Device, options: SheetOptions | None = None) -> str:
@@ -86,6 +98,54 @@ def device_page(device: Device, options: SheetOptions | None = None) -> str:
     >>> page.count('<div class="face">')   # one for each of ten cards
     10
     """
+    return _page(device, options, Wording({} if options is None else options.texts))
+
+
+def device_texts(device: Device, options: SheetOptions | None = None) -> dict[str, str]:
+    """Every sentence that the sheets of a device hold, to be edited or translated and given back as ``texts``.
+
+    Keys are the English sentences, values what is printed. A sentence that is about the device, such as how many cards
+    there are, changes with it: then list the sentences again.
+
+    >>> from maskwell.procedures import make_device
+    >>> from maskwell.procedures import warner
+    >>> texts = device_texts(make_device(warner("0.7")))
+    >>> texts["How to answer"] = "So antworten Sie"
+    >>> "So antworten Sie" in device_page(make_device(warner("0.7")), SheetOptions(texts=texts))
+    True
+    """
+    wording = Wording({} if options is None else options.texts)
+    _page(device, options, wording)
+    return wording.printed
+
+
+class Wording:
+    """What is printed for each English sentence: another text where there is one."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self.printed: dict[str, str] = {}
+
+    def __call__(self, text: str) -> str:
+        """The text to print, which is remembered if it has more letters than the name of a kind or a question."""
+        if sum(map(str.isalpha, text)) < 2:
+            return text
+        return self.printed.setdefault(text, self.texts.get(text, text))
+
+    def all_of(self, value: Any) -> Any:
+        """The same for every text in lists, tables, cards and questions; what is drawn or looked up stays."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, list | tuple):
+            return type(value)(map(self.all_of, value))
+        if isinstance(value, Mapping):
+            return {name: one if name == "kind" else self.all_of(one) for name, one in value.items()}
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{one.name: self.all_of(getattr(value, one.name)) for one in fields(value)})
+        return value
+
+
+def _page(device: Device, options: SheetOptions | None, say: Wording) -> str:
     check_kind(Device, device=device)
     check_kind(SheetOptions | None, options=options)
     options = SheetOptions() if options is None else options
@@ -98,7 +158,11 @@ def device_page(device: Device, options: SheetOptions | None = None) -> str:
             css={"text": TEXT_FONTS, "mono": MONO_FONTS, "paper": PAPERS.get(options.paper or "", "")},
             version=version_text(),
             question=options.question,
-            **_fitted(_content(device, options)),
+            study=options.study,
+            forms=options.forms,
+            lines=LINES,
+            say=say,
+            **_fitted(_content(device, options, say)),
         )
     )
 
@@ -114,10 +178,10 @@ def _fitted(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "full": needed > FULL}
 
 
-def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
+def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, Any]:
     script, design = _script(device, options), device.deck.realised
     words = words_for(device) if script is None else script.words()
-    return {
+    sentences = {
         "title": _title(device) if script is None else script.title,
         "steps": words.steps,
         "rules": words.rules,
@@ -128,13 +192,13 @@ def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
         "truth_heading": _heading(device.deck.wish),
         "protection": protection(device.deck) if script is None else protection(device.deck, script.hidden_by),
         "together": learned(design),
-        "once": once(design),
+        "reports": list(device.deck.reports) if script is None else report_labels(design),
         "sheets": _sheets(device, script),
         "direct": throws_of(device.dice) if device.dice is not None and is_direct(device.dice) else None,
         "parts": explained(device),
-        "spinner": None if device.spinner is None else spinner_svg(device.spinner),
-        **record_of(device, options.design_file),
     }
+    spinner = None if device.spinner is None else spinner_svg(device.spinner)
+    return {**say.all_of(sentences), "spinner": spinner, **record_of(device, options.design_file)}
 
 
 def _heading(design: Design) -> str:

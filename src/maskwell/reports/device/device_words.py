@@ -18,8 +18,8 @@ from maskwell.privacy.criteria import stands_for
 from maskwell.procedures.decks import Deck, report_labels, written_reports
 from maskwell.procedures.dice_spinner import DiceTable
 from maskwell.procedures.realisation import Device
-from maskwell.reports.device.paper_cards import either, faces_of, if_right, letters, place_word, quoted
-from maskwell.reports.plain_words import concrete, promise, repetition
+from maskwell.reports.device.paper_cards import cards_of, either, faces_of, if_right, letters, place_word, quoted
+from maskwell.reports.plain_words import concrete, promise
 from maskwell.reports.report import environment, template_environment
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def in_one_table(deck: Deck) -> bool:
 
 def _kinds(deck: Deck) -> list[str]:
     """The kinds of cards with their numbers, where that is a short list."""
-    kinds = [f"{face.copies} × {face.in_short()}" for face in faces_of(deck)]
+    kinds = [f"{cards_of(face)}: {face.in_short()}" for face in faces_of(deck)]
     return kinds if len(kinds) <= MOST_KINDS and max(map(len, kinds)) <= SHORT else []
 
 
@@ -155,7 +155,8 @@ def protection(deck: Deck, hidden_by: str = "chance") -> list[str]:
     if isinstance(parity, float):
         return [promise(parity), *_ruled_out(deck)]
     hidden = Sentences("promise").text(f"hidden_by_{hidden_by}")
-    return [hidden, *(concrete(parity, belief) for belief in SPOKEN)]
+    answer = deck.truths[0] if len(deck.truths) == 2 else ""
+    return [hidden, *(concrete(parity, belief, answer) for belief in SPOKEN)]
 
 
 def _ruled_out(deck: Deck) -> list[str]:
@@ -173,11 +174,6 @@ def _ruled_out(deck: Deck) -> list[str]:
 def learned(design: Design) -> str:
     """What the survey learns; that it cannot tell who is said only where no report gives anybody away."""
     return Sentences("promise").text("learned", isinstance(design.parity_exact(), float))
-
-
-def once(design: Design) -> str:
-    """Why the same person is asked once."""
-    return repetition(stands_for(design))
 
 
 # ---- the sentences: each line of a file is one step or one rule

@@ -72,6 +72,15 @@ class CardSheet:
     faces: tuple[Face, ...]
 
 
+def cards_of(face: Face) -> str:
+    """How many cards of a kind there are.
+
+    >>> cards_of(Face(1, "Red")), cards_of(Face(7, "Red"))
+    ('1 card', '7 cards')
+    """
+    return f"{face.copies} {'card' if face.copies == 1 else 'cards'}"
+
+
 def quoted(label: str) -> str:
     """A label as it is said.
 

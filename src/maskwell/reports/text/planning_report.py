@@ -31,13 +31,15 @@ def choice_report(choice: Choice, path: str | None, demand: str) -> Report:
 
 
 def _choice_answer(choice: Choice, path: str | None) -> str:
-    written = "" if path is None else f", written to {path}"
-    first = f"Take {choice.recommended.candidate.spoken} for {choice.demand.text}{written}"
+    saved = "" if path is None else f" (saved to {path})"
+    first = f"Recommended for {choice.demand.text}: {choice.recommended.candidate.spoken}{saved}."
     if choice.n is None:
-        return f"{first}."
-    give = "gives" if choice.n == 1 else "give"
+        return first
     which = "each share" if choice.category is None else f"the share of {_named(choice.category)}"
-    return f"{first}: {_respondents(choice.n)} {give} {which} within {number(choice.margin, 3)}."
+    level = f"{Printed(100 * choice.level):g} %"
+    return (
+        f"{first} With {_respondents(choice.n)}, {which} is estimated to within ±{number(choice.margin, 3)} ({level})."
+    )
 
 
 def _choice_facts(choice: Choice) -> list[tuple[str, str]]:

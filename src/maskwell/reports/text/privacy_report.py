@@ -63,19 +63,20 @@ def _promise(design: Design, path: str) -> str:
 
 def _demand_answer(audit: Mapping[str, Any], design: Design, path: str) -> str:
     demand = audit["demand"]
-    answer = f"{path} {'meets' if audit['meets'] else 'does not meet'} the demand {demand['stated']}"
+    said = "Yes: {} meets" if audit["meets"] else "No: {} does not meet"
+    answer = f"{said.format(path)} the demand {demand['stated']}"
     if "phi" in demand:
         near = " within 1e-9 (given as decimals)" if audit["slack_used"] else ""
         return f"{answer}: phi is {number(audit['average_security'])}{near}. It bounds no parity."
-    limit = "the bound, which must not be reached," if demand["strict"] else "the bound"
+    strict = ", which must not be reached" if demand["strict"] else ""
     bound = parity_from_text(demand["gamma_exact"])
     if audit["slack_used"]:
         both = design.decimals and demand["decimals"]
         whose = "both were" if both else f"the {'design' if design.decimals else 'demand'} was"
         parity = parity_text(bound)
-        return f"{answer}: its parity is {parity} within 1e-9, {limit} {parity} ({whose} given as decimals)."
+        return f"{answer} (parity {parity} within 1e-9, limit {parity}{strict}; {whose} given as decimals)."
     reached, most = told_apart(design.parity_exact() if demand["strict"] else stands_for(design), bound)
-    return f"{answer}: its parity is {reached}, {limit} {most}."
+    return f"{answer} (parity {reached}, limit {most}{strict})."
 
 
 # ---- what to do next

@@ -265,7 +265,7 @@ MEASURES: tuple[tuple[str, Read], ...] = (
     ("… not knowing who is in the sample", _number("expected_reidentifications")),
     ("Best guess of a record's keys is right", _chance("guess_probability")),
     ("Records alone with their keys, expected", _number("expected_uniques")),
-    ("… that are whom they seem to be", _number("expected_true_uniques")),
+    ("… of which still in their true place", _number("expected_true_uniques")),
     ("Records alone, as it came out", _number("uniques")),
     ("Fewest records with the same keys", _number("smallest")),
     ("Records with fewer than 3 alike", _fewer_than(3)),

@@ -96,7 +96,7 @@ def test_an_error_that_is_not_defined_leaves_no_interval_but_a_word() -> None:
 def test_an_estimate_that_forgot_its_counts_has_no_likelihood_intervals() -> None:
     estimate = replace(estimate_of([120, 180], WARNER), samples=())
     for method in ("score", "exact", "profile", "bootstrap"):
-        with pytest.raises(ParameterError, match="does not know the counts"):
+        with pytest.raises(ParameterError, match="without the counts of reports"):
             estimate.intervals(0.95, method)
 
 

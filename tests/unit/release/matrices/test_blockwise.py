@@ -28,7 +28,7 @@ def test_every_cell_has_its_own_matrix() -> None:
     assert is_invariant(design, counts)
     assert design.components().tolist() == [0, 1, 2, 0, 1, 3]
     assert design.provenance["method"] == "method1"
-    assert design.provenance["notes"] == ["1 of 5 categories that occur (50 records) are never changed"]
+    assert design.provenance["notes"] == ["1 of 5 combinations in the file (50 records) are never changed"]
 
 
 def test_cells_with_the_same_counts_are_worked_out_once() -> None:

@@ -37,7 +37,7 @@ def test_method_1_in_blocks_is_method_1_in_each() -> None:
     np.testing.assert_allclose(P[np.ix_([0, 1, 4], [0, 1, 4])], first.matrix())
     np.testing.assert_allclose(P[np.ix_([2, 3], [2, 3])], second.matrix())
     assert P[5, 5] == 1
-    assert design.provenance["notes"] == ["1 of 6 categories that occur (9 records) are never changed"]
+    assert design.provenance["notes"] == ["1 of 6 combinations in the file (9 records) are never changed"]
 
 
 def test_the_smallest_category_never_stays_at_theta_one() -> None:
@@ -48,7 +48,7 @@ def test_the_smallest_category_never_stays_at_theta_one() -> None:
 def test_method_1_without_change() -> None:
     design = method1([5, 3], 0)
     assert design.exact_matrix() == [[1, 0], [0, 1]]
-    assert design.provenance["notes"] == ["2 of 2 categories that occur (8 records) are never changed"]
+    assert design.provenance["notes"] == ["2 of 2 combinations in the file (8 records) are never changed"]
 
 
 def test_weights_with_many_digits_stay_exact() -> None:

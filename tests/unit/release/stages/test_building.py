@@ -457,4 +457,4 @@ def test_weighted_tables_are_called_biased_only_where_weights_differ(weights: li
     weighted = replace(table, weights=np.array(weights), squares=np.array(weights) ** 2)
     plan = ReleasePlan.of([{"variables": "x", "method": "inverse-frequency", "xi": "0.5"}], weights="w")
     (stage,) = build_stages(plan, {("x",): weighted})
-    assert any("weighted tables are biased" in note for note in stage.notes) is said
+    assert any("weighted tables of these columns are biased" in note for note in stage.notes) is said
