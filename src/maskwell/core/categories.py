@@ -322,7 +322,7 @@ class Categories:
     def _type_hint(self, offenders: Iterable[Any], match: str) -> str:
         with suppress(LabelError):  # labels whose texts clash cannot be matched by text at all
             if match == "value" and (self._finder("O", "text")(list(offenders)) < len(self)).any():
-                return '; some differ only in type: convert them, or encode(..., match="text")'
+                return "; some differ only in type, as 1 and '1' do: convert them"
         return "; recode these, or make another design"
 
     def _missing_code(self, label: Hashable) -> int:

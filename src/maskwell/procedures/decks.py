@@ -84,6 +84,8 @@ def check_words(design: Design) -> None:
 
 MOST_CARDS = 1000
 """Cards that people are asked to cut and shuffle, unless more are allowed."""
+MOST_BY_DICE = 10_000
+"""Cards that four ten-sided dice stand for."""
 
 ENTRY_LIMIT = 10_000
 Columns = Sequence[Sequence[Fraction]]
@@ -261,10 +263,21 @@ def _check_size(columns: Columns, most: int) -> None:
     if size > most:
         raise TooLargeError(
             f"an exact deck needs {big(size)} cards, more than {most:,}",
-            hint="round it: --deck N (bounded_deck), and estimate with the design that this realises",
+            hint=_smaller_deck(size),
             size=size,
             most=most,
         )
+
+
+def _smaller_deck(size: int) -> str:
+    """The exact way first, where one can be followed: four ten-sided dice stand for 10,000 cards.
+
+    >>> _smaller_deck(10_000)
+    'exact with dice: --dice --faces 10 --deck 10000; or round it: --deck N (bounded_deck)'
+    """
+    if size <= MOST_BY_DICE:
+        return f"exact with dice: --dice --faces 10 --deck {size}; or round it: --deck N (bounded_deck)"
+    return "round it: --deck N (bounded_deck), and estimate with the design that this realises"
 
 
 def _integers(column: Sequence[Fraction], size: int) -> list[int]:

@@ -42,11 +42,11 @@ def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
     what = f"the matrix of {shorten(', '.join(stage.variables), 24)}"
     disclosure = next((one for one in (told(stage, *mass) for mass in _masses(stage)) if one is not None), None)
     if stage.derived:
-        tells = "tells its counts" if disclosure is None else f"tells {disclosure.in_words()}"
-        raise PublishError(f"{what} was worked out from the file and {tells}", hint=_CLEAR)
+        revealed = "its counts" if disclosure is None else disclosure.in_words()
+        raise PublishError(f"{what} was worked out from the file and reveals {revealed}", hint=_CLEAR)
     if disclosure is not None:
         raise PublishError(
-            f"{what} tells {disclosure.in_words()}",
+            f"{what} reveals {disclosure.in_words()}",
             hint=_WAYS_OUT,
             off_by=disclosure.off_by,
             released_error=disclosure.released,

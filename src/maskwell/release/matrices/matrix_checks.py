@@ -183,7 +183,7 @@ def check_publishable(design: CodedDesign, v: Any, clearance: str | None) -> Non
     told = int((exchanging & (counts > 0)).sum())
     if told:
         raise PublishError(
-            f"this matrix tells the true counts: {told:,} of {int((counts > 0).sum()):,} counts follow from it",
+            f"this matrix reveals the true counts: {told:,} of {int((counts > 0).sum()):,} counts follow from it",
             hint="withhold it, or say why the counts may be known (clearance)",
             told=told,
             recovered=_recovered(design, counts),

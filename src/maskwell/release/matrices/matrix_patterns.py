@@ -430,7 +430,9 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
     """
     bound = check_probability(xi, "xi")
     if not bound or math.ceil(1 / bound) > _MOST_TERMS:
-        raise ParameterError(f"xi = {xi} is below 1/{_MOST_TERMS}", hint="give a bound between 0.005 and 1", xi=xi)
+        raise ParameterError(
+            f"the bound on a match is {xi}, below 1/{_MOST_TERMS}", hint="give a bound between 0.005 and 1", xi=xi
+        )
     records = read_amounts(counts)
     amounts = records if mass is None else read_amounts(mass, weighted=True)
     _check_same_support(records, amounts)

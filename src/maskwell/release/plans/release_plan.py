@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -263,6 +264,14 @@ def load_plan(path: str | Path) -> ReleasePlan:
     return read_plan(text, name=str(path), folder=str(Path(path).parent))
 
 
+def _toml_hint(text: str) -> str:
+    """What to write; or, for a table, that plan and data seem to be swapped."""
+    first = text.lstrip().partition("\n")[0]
+    if "=" not in first and "[" not in first and re.search(r"[,;\t]", first):
+        return "it looks like a table: were plan and data swapped? maskwell release DATA --plan PLAN.toml"
+    return 'texts stand in quotes, lists in brackets: keys = ["sex", "region"]'
+
+
 def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> ReleasePlan:
     """The plan that a text holds.
 
@@ -272,10 +281,7 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
     try:
         tables = from_toml(text)
     except ValueError as error:
-        raise PlanError(
-            f"{name} is not TOML: {fault_of(error, 60)}",
-            hint='texts stand in quotes, lists in brackets: keys = ["sex", "region"]',
-        ) from error
+        raise PlanError(f"{name} is not TOML: {fault_of(error, 60)}", hint=_toml_hint(text)) from error
     plan = ReleasePlan.from_dict(tables)
     return replace(plan, protections=tuple(_located(one, folder) for one in plan.protections)) if folder else plan
 

@@ -98,7 +98,7 @@ def device_page(device: Device, options: SheetOptions | None = None) -> str:
     >>> page.count('<div class="face">')   # one for each of ten cards
     10
     """
-    return _page(device, options, Wording({} if options is None else options.texts))
+    return _printed(device, options)[0]
 
 
 def device_texts(device: Device, options: SheetOptions | None = None) -> dict[str, str]:
@@ -114,9 +114,7 @@ def device_texts(device: Device, options: SheetOptions | None = None) -> dict[st
     >>> "So antworten Sie" in device_page(make_device(warner("0.7")), SheetOptions(texts=texts))
     True
     """
-    wording = Wording({} if options is None else options.texts)
-    _page(device, options, wording)
-    return wording.printed
+    return _printed(device, options)[1]
 
 
 class Wording:
@@ -145,13 +143,15 @@ class Wording:
         return value
 
 
-def _page(device: Device, options: SheetOptions | None, say: Wording) -> str:
+def _printed(device: Device, options: SheetOptions | None) -> tuple[str, dict[str, str]]:
+    """The page, and what was printed for each English sentence."""
     check_kind(Device, device=device)
     check_kind(SheetOptions | None, options=options)
     options = SheetOptions() if options is None else options
     if options.paper is not None and options.paper not in PAPERS:
         raise ParameterError(f"paper = {options.paper!r}", hint=f"one of {', '.join(PAPERS)}", paper=options.paper)
-    return (
+    say = Wording(options.texts)
+    page = (
         environment()
         .get_template("device.html")
         .render(
@@ -165,6 +165,7 @@ def _page(device: Device, options: SheetOptions | None, say: Wording) -> str:
             **_fitted(_content(device, options, say)),
         )
     )
+    return page, say.printed
 
 
 def _fitted(content: dict[str, Any]) -> dict[str, Any]:

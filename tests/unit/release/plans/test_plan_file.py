@@ -255,6 +255,12 @@ BAD = {
 }
 
 
+def test_a_table_in_place_of_a_plan_is_taken_for_a_swap() -> None:
+    with pytest.raises(PlanError, match="is not TOML") as caught:
+        read_plan("sex,region\nf,north\n")
+    assert "were plan and data swapped?" in caught.value.hint
+
+
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
 def test_what_is_wrong_is_said(text: str, said: str) -> None:
     with pytest.raises(PlanError, match=said) as caught:
