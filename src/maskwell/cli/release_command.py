@@ -193,10 +193,12 @@ def _try_out(
     bound = None if plan.match is None else float(plan.match)
     drawn = write_plot(plot, plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=force)
     if as_json:
-        print_json({**_content(release), "map": [point.to_dict() for point in points], **drawn})
+        beside = {"map": [point.to_dict() for point in points], "recodes": [one.to_dict() for one in tried.recodes]}
+        print_json({**_content(release), **beside, **drawn})
     else:
         options = {"--key": key, "--matrices": matrices}
-        print_lines(with_plot(dry_run_report(release, points, source=file, plan=plan_file, given=options), plot))
+        report = dry_run_report(release, points, tried.recodes, source=file, plan=plan_file, given=options)
+        print_lines(with_plot(report, plot))
     _answer(release)
 
 

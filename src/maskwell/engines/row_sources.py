@@ -22,6 +22,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, fault_of, listed
 from maskwell.engines.arrow_arrays import VALUES, arrow_values, check_column_type, reason_of, require, validated_values
 from maskwell.engines.file_parts import PartRows, parts_of
+from maskwell.engines.input_file import InputFile
 from maskwell.errors import DataFileError, ParameterError, WrongTypeError
 
 Coded: TypeAlias = Mapping[str, Categories | None]
@@ -208,18 +209,19 @@ def open_source(
     if isinstance(path, MemoryTable):
         yield path.rows
         return
+    asked = InputFile.of(path)
     ending, engine, expected = ending_of(path), _ipc() if _is_arrow_stream(path) else engine_of(path), coded
     if not isinstance(expected, Mapping):
         expected = dict.fromkeys(expected)
 
     def open_part(file: str) -> Source:
         _check_part(file, ending, path)
-        opened = partial(engine.open_source, file, ending, coded=expected, exact=exact, copied=copied)
-        return WatchedFile(file, opened)
+        part = InputFile.of(file, asked.form)
+        return WatchedFile(file, partial(engine.open_source, part, ending, coded=expected, exact=exact, copied=copied))
 
     if not is_several(path):
         with closing(open_part(path)) as source:
-            yield source
+            yield asked.seen(source)
         return
     if engine.holds_codes:
         raise DataFileError(
@@ -228,7 +230,7 @@ def open_source(
             path=path,
         )
     with closing(PartRows(parts_of(path), open_part, coded=expected, copied=copied)) as rows, rows.row_errors():
-        yield rows
+        yield asked.seen(rows)
 
 
 def is_several(path: str) -> bool:
@@ -469,9 +471,9 @@ class MemoryRows:
 
     style = None
 
-    def __init__(self, data: Any) -> None:
-        self._table = validated_values(_arrow(data))
+    def __init__(self, data: Any, table: Any = None) -> None:
         self._given = data
+        self._table = validated_values(_arrow(data)) if table is None else table
         self.schema = self._table.schema
         if not len(self._table):
             raise DataFileError("the table has no rows", hint="give a table with at least one row")
@@ -487,6 +489,10 @@ class MemoryRows:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def with_table(self, table: Any) -> MemoryRows:
+        """The same with other rows, which still become a table of the kind that was given."""
+        return MemoryRows(self._given, table)
 
     def like_given(self, batches: Sequence[Any], schema: Any) -> Any:
         """Rows as a table of the kind that was given; an index of pandas starts anew."""

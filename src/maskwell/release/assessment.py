@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable, give_back_memory
-from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, part_of
+from maskwell.core.phrases import listed
+from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, open_rows, part_of
 from maskwell.engines.dependence import DependenceCounter
+from maskwell.engines.recoding import Recoding, recoded, recoding_of
 from maskwell.engines.release_pass import RowsReleased, file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryTable, ending_of
@@ -66,6 +68,8 @@ DRAWN_AGAIN = (
     "the file was drawn {draws} times until it kept the limit; keeping only such files changes the probabilities of the"
     " draws a little"
 )
+
+NOT_MET = "[recode.{column}]: no record has {labels}; a label that is spelled otherwise stays as it is"
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,8 @@ class Release:
         the key that they were made with, or ``None`` where there was none.
     shuffled
         Whether the records come in random order.
+    recoded
+        How many categories each recoded column had, and how many it has.
     released
         What became of the records; nothing before they are released.
     """
@@ -161,6 +167,7 @@ class Release:
     private: bool = True
     keyed: str | None = None
     shuffled: bool = False
+    recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     released: ReleasedRows = ReleasedRows()
 
     @property
@@ -319,6 +326,7 @@ MOST_PAIRS = 300
 
 Columns = tuple[str, ...]
 Tables = dict[Columns, CellTable]
+RecordsT = TypeVar("RecordsT", str, MemoryTable)
 
 
 def assess_file(
@@ -332,7 +340,23 @@ def assess_file(
     check_kind(Callable | None, progress=progress)
     check_path(path=path)
     check_kind(ReleasePlan, plan=plan)
-    return assess(path, plan, earlier, progress)
+    return assess(*prepared(path, plan), earlier, progress)
+
+
+def prepared(records: RecordsT, plan: ReleasePlan) -> tuple[RecordsT, ReleasePlan]:
+    """The records with the columns recoded that a plan recodes, and the plan in the codes that the file holds."""
+    plan.check([column.name for column in file_columns(_on_disk(records))])
+    rows = recoded(records, Recoding(plan.recodes))
+    with open_rows(rows, []) as source:
+        return rows, plan.in_codes(source.style)
+
+
+def _on_disk(records: RecordsT) -> RecordsT:
+    if records == "-":
+        raise ParameterError(
+            "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
+        )
+    return records
 
 
 def assess(
@@ -341,14 +365,8 @@ def assess(
     earlier: Sequence[Stage] | None = None,
     progress: Progress | None = None,
 ) -> Release:
-    """What a plan would do to the records of a file or of a table, with what their unchanged columns give away."""
-    if records == "-":
-        raise ParameterError(
-            "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
-        )
-    names = [column.name for column in file_columns(records)]
-    plan.check(names)
-    beside = dependence_counter(plan, names)
+    """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
+    beside = dependence_counter(plan, [column.name for column in file_columns(records)])
     tables = count_records(records, plan, tables_of(plan), progress, beside)
     assessed = assess_tables(tables, plan, "" if isinstance(records, MemoryTable) else records, earlier)
     channels = side_channels(plan, beside.facts())
@@ -357,7 +375,18 @@ def assess(
     def count(columns: Sequence[str]) -> CellTable:
         return count_records(records, plan, [(*columns,)])[(*columns,)]
 
-    return _with_side_channels(assessed, channels, count)
+    return _with_recodes(_with_side_channels(assessed, channels, count), recoding_of(records))
+
+
+def _with_recodes(release: Release, recoding: Recoding | None) -> Release:
+    """A release that says how many categories were made of how many, and which labels of groups did not occur."""
+    if recoding is None:
+        return release
+    told = [
+        NOT_MET.format(column=column, labels=listed(map(repr, labels), len(labels), 60))
+        for column, labels in recoding.not_met().items()
+    ]
+    return replace(release, recoded=recoding.categories(), warnings=(*release.warnings, *told))
 
 
 def _with_side_channels(
@@ -580,5 +609,7 @@ def count_external(plan: ReleasePlan) -> dict[str, CellTable]:
     for protection in plan.protections:
         if protection.counts_from is not None:
             within, variables = plan.columns_of(protection)
-            tables[",".join(variables)] = count_tables(protection.counts_from, [(*within, *variables)])[0]
+            recoding = Recoding({name: plan.recodes[name] for name in (*within, *variables) if name in plan.recodes})
+            rows = recoded(protection.counts_from, recoding)
+            tables[",".join(variables)] = count_tables(rows, [(*within, *variables)])[0]
     return tables

@@ -43,6 +43,7 @@ from maskwell.release.assessment import (
     assess,
     counted_tables,
     judged,
+    prepared,
     released_tables,
 )
 from maskwell.release.folder.matrix_disclosure import check_matrix
@@ -115,6 +116,7 @@ def open_release(
     source = _source(random, plan)
     check_key(plan, key)
     check_new_folder(folder)
+    path, plan = prepared(path, plan)
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
     assessed = _assessed(path, plan, source, earlier, progress)
     for stage in assessed.published:
@@ -197,7 +199,7 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     """
     check_kind(ReleasePlan, plan=plan)
     source = _source(random, plan)
-    table = MemoryTable(data)
+    table, plan = prepared(MemoryTable(data), plan)
     tables: list[Any] = []
 
     def write(work: RowPlan) -> RowsReleased:
@@ -472,6 +474,8 @@ def _check_same_protections(receipt: Receipt, plan: ReleasePlan) -> None:
         differ = [key for key in {**before, **after} if before.get(key) != after.get(key) and key not in free]
         if differ:
             raise PlanError(f"[[protect]] number {number}: {differ[0]} is not as in the earlier release", hint=hint)
+    if receipt.plan.get("recode", {}) != plan.to_dict().get("recode", {}):
+        raise PlanError("[recode] is not as in the earlier release", hint=hint)
     for key, default in (("missing", "unchanged"), ("weights", None)):
         if receipt.plan.get("release", {}).get(key, default) != getattr(plan, key):
             raise PlanError(f"[release]: {key} is not as in the earlier release", hint=hint)

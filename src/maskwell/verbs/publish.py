@@ -29,6 +29,7 @@ from maskwell.release.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING,
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan, load_plan, read_plan
 from maskwell.release.publication import ReleasedTable, check_key, earlier_stages, open_release, release_table
+from maskwell.release.recode_effects import RecodeEffect, recode_effects
 from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
 from maskwell.release.side_channels import dependence_counter, following_columns, side_channels
 from maskwell.release.stages.stage_building import build_stages
@@ -195,10 +196,11 @@ def _load() -> None:
 
 @dataclass(frozen=True, eq=False)
 class DryRun:
-    """What a plan would do to a file, and what other bounds would give and cost."""
+    """What a plan would do to a file, what other bounds would give and cost, and what its recodes save."""
 
     release: Release
     points: Sequence[RiskUtilityPoint]
+    recodes: Sequence[RecodeEffect] = ()
 
 
 def dry_run(
@@ -209,17 +211,17 @@ def dry_run(
     matrices: Receipt | str | None = None,
     progress: Progress | None = None,
 ) -> DryRun:
-    """Assess a plan on a file, beside the same plan under other bounds. Nothing is written.
+    """Assess a plan on a file, beside the same plan under other bounds and without its recodes. Nothing is written.
 
-    ``key`` and ``matrices`` are those of :func:`release_file`; with earlier matrices there are no other bounds.
+    ``key`` and ``matrices`` are those of :func:`release_file`; with earlier matrices there is nothing beside it.
     """
     check_key(plan, key)
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
     release = assess_file(path, plan, earlier=earlier, progress=progress)
     release = release if key is None else replace(release, keyed=key.commitment())
-    chosen = point_of(release, label_of(plan), chosen=True)
-    points = risk_utility_map(release, progress) if earlier is None else [chosen]  # other bounds, other matrices
-    return DryRun(release, points)
+    if earlier is not None:  # other bounds would have other matrices
+        return DryRun(release, [point_of(release, label_of(plan), chosen=True)])
+    return DryRun(release, risk_utility_map(release, progress), recode_effects(path, release, progress))
 
 
 def first_plan(path: str, *, plan: str = "plan.toml", match: Number = MATCH, progress: Progress | None = None) -> str:

@@ -13,9 +13,11 @@ from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.phrases import option
 from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_values
+from maskwell.engines.recoding import Recoding, recoded
 from maskwell.engines.row_sources import MemoryTable, schema_of
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release.folder.receipt import Receipt, stages_of
+from maskwell.release.plans.recodes import read_recodes
 from maskwell.release.risk.file_risk import VariableContribution, assess_risk, variable_contributions
 from maskwell.release.risk.risk_report import (
     INTRUDERS,
@@ -207,6 +209,7 @@ def risk(
         check_option("intruder", intruder, INTRUDERS)
     rows, names = rows_of(data), _checked_names(keys)
     stages, told = _stages(receipt)
+    rows = rows if told is None else recoded(rows, Recoding(read_recodes(told.plan.get("recode", {}))))
     table, drawn = _counted(rows, names, stages, released, weights, progress)
     if told is not None and table.n != told.rows:
         raise DataFileError(

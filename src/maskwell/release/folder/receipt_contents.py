@@ -22,9 +22,11 @@ from maskwell.core import labels as rules
 from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.documents import json_form, version_text
+from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import in_json
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
+from maskwell.engines.recoding import Recode
 from maskwell.errors import LabelError
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import VERSION, Group
@@ -267,7 +269,23 @@ def _head(release: Release, audience: str) -> dict[str, Any]:
         "rows": release.rows,
         "order": "shuffled" if release.shuffled else "kept",
         "weights": release.plan.weights,
+        **({"recoded": recoded} if (recoded := recoded_in_words(release)) else {}),
     }
+
+
+def recoded_in_words(release: Release) -> dict[str, str]:
+    """What was done to recoded columns that are published; what they held before is not told."""
+    return {column: _how(recode) for column, recode in release.plan.recodes.items()}
+
+
+def _how(recode: Recode) -> str:
+    if recode.gives_text:
+        return "numbers became classes" if recode.cuts else "categories were grouped"
+    done = [
+        *([] if recode.step is None else [f"rounded to multiples of {to_decimal(recode.step)}"]),
+        *(f"{text} stands for {meaning}" for text, meaning in recode.ends.items()),
+    ]
+    return "; ".join(done)
 
 
 def _randomness(release: Release) -> str:

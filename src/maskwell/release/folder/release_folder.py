@@ -163,6 +163,7 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> s
         "tables are.",
         "## What was done",
         *(f"- {text}" for text in processing(receipt["groups"])),
+        *(f"- {in_markdown(name)} was made coarser before: {how}." for name, how in receipt.get("recoded", {}).items()),
         _order(receipt),
         *_formulas(entries),
         "## How to analyse",

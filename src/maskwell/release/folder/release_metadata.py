@@ -38,7 +38,7 @@ from maskwell.core.phrases import Printed, in_spreadsheet, is_formula, visible_l
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_sources import COMPRESSED, input_files
 from maskwell.errors import DataFileError
-from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json
+from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json, recoded_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -65,6 +65,8 @@ class Entry:
         "randomized", "follows" (linked to a randomized one), "weight" or "unchanged".
     group
         Which group of the receipt randomized it, from 1.
+    recoded
+        How it was made coarser before, in words; ``None`` where it was not.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Entry:
     categories: tuple[tuple[Hashable, str | None], ...] | None
     role: str
     group: int | None
+    recoded: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -83,6 +86,7 @@ class Entry:
             "label": self.label,
             "role": self.role,
             "group": self.group,
+            **({} if self.recoded is None else {"recoded": self.recoded}),
             "categories": None if self.categories is None else listed,
         }
 
@@ -132,6 +136,7 @@ def _entry(release: Release, column: ReleasedColumn) -> Entry:
         _categories(release, column, about, group),
         _role(release, column, group),
         group,
+        recoded_in_words(release).get(column.name),
     )
 
 
@@ -149,7 +154,9 @@ def _categories(
         return None
     planned = release.plan.codebook.get(column.name, ())
     values = _by_text([*_typed(planned, file_labels), *file_labels, *about.values])
-    return tuple((value, _label(about.values, value)) for value in values) if values else None
+    ends = release.plan.recodes[column.name].ends if column.name in release.plan.recodes else {}
+    labels = {**{value: ends.get(texts(value)[-1]) for value in values}, **about.values}
+    return tuple((value, labels[value]) for value in values) if values else None
 
 
 def _typed(planned: Iterable[str], file_labels: Sequence[Hashable]) -> list[Hashable]:
@@ -164,10 +171,6 @@ def _by_text(values: Iterable[Hashable]) -> list[Hashable]:
     for value in values:
         values_by_text.setdefault(texts(value)[-1], value)
     return [*values_by_text.values()]
-
-
-def _label(labels: Mapping[Any, str], value: Hashable) -> str | None:
-    return labels.get(value)
 
 
 def _about(labels: Any, name: str) -> ColumnLabels:
@@ -366,6 +369,8 @@ def _variable(parent: ET.Element, number: int, entry: Entry) -> None:
     _add(variable, "varFormat", type="numeric" if entry.kind in ("integer", "number") else "character")
     if entry.role in REMARKS:
         _add(variable, "notes", REMARKS[entry.role], subject="disclosure control")
+    if entry.recoded is not None:
+        _add(variable, "notes", f"Made coarser before the release: {entry.recoded}.", subject="disclosure control")
 
 
 def _add(parent: ET.Element, tag: str, content: str | None = None, /, **attributes: str) -> ET.Element:

@@ -262,7 +262,7 @@ def _allowed(plan: ReleasePlan, rule: Steps | Moves, levels: Sequence[Hashable])
     texts = [next(iter(by_text([level]))) for level in levels]
     one = {text: texts[i] for i, level in reversed([*enumerate(levels)]) for text in by_text([level])}
     if isinstance(rule, Steps):
-        order = rule.order or plan.codebook.get(rule.variable) or texts
+        order = rule.order or plan.order_of(rule.variable) or texts
         rule = replace(rule, order=tuple(one.get(text, text) for text in order))
     else:
         rule = replace(rule, pairs=tuple((one.get(a, a), one.get(b, b)) for a, b in rule.pairs))

@@ -16,18 +16,21 @@ from maskwell.core.documents import LARGEST_TOML, from_toml, read_document
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values
 from maskwell.engines.formula import read_formula
+from maskwell.engines.labelled_columns import Labels
+from maskwell.engines.recoding import Recode
 from maskwell.errors import PlanError, PublishError, UnknownCategoryError
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule, Steps, read_rule
 from maskwell.release.plans.method import located
 from maskwell.release.plans.plan_entries import by_text, typed, unknown_label, write_toml
 from maskwell.release.plans.protection import INCLUDED, Protection
+from maskwell.release.plans.recodes import check_recodes, in_codes, read_recodes, recode_contents
 from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import Randomization
 
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
-_TABLES = ("release", "protect", "rule", "codebook")
+_TABLES = ("release", "recode", "protect", "rule", "codebook")
 RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "title": read.text,
     "keys": read.names,
@@ -75,6 +78,8 @@ class ReleasePlan:
     intruder
         Whom ``match`` speaks of: one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`, by default somebody who
         knows the matrices and the counts and looks where a record is found most easily.
+    recodes
+        Columns that are made coarser before anything is counted; all else in the plan speaks of their new categories.
     codebook
         For some columns all their labels, as texts and in order, also those that do not occur.
     title
@@ -83,6 +88,8 @@ class ReleasePlan:
         Regressions that are fitted to the true and the released file, to be compared: ``"employed ~ age + sex"``.
     demonstration
         Whether the release is only a demonstration, whose draws may be repeatable.
+    as_typed
+        The plan with labels as people wrote them, where those of a file have become codes.
 
     >>> plan = ReleasePlan.of(
     ...     [Protection.of(["roof", "sex"], "inverse-frequency", xi="0.5")], keys=["roof", "sex"], match="0.5"
@@ -104,10 +111,12 @@ class ReleasePlan:
     missing: str = "unchanged"
     match: Fraction | None = None
     intruder: str = ANY_LOOK
+    recodes: Mapping[str, Recode] = field(default_factory=dict)
     codebook: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     title: str | None = None
     formulas: tuple[str, ...] = ()
     demonstration: bool = False
+    as_typed: ReleasePlan | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_plan(self)
@@ -118,13 +127,13 @@ class ReleasePlan:
         protect: Sequence[Protection | Mapping[str, Any]],
         *,
         rule: Sequence[AnyRule | Mapping[str, Any]] = (),
+        recode: Mapping[str, Recode | Mapping[str, Any]] | None = None,
         codebook: Mapping[str, Sequence[Any]] | None = None,
         **release: Any,
     ) -> ReleasePlan:
         """From values as people type them; ``release`` takes the keys of the table ``[release]``."""
-        return cls.from_dict(
-            {"release": release, "protect": protect, "rule": rule, "codebook": {} if codebook is None else codebook}
-        )
+        columns = {"recode": recode or {}, "codebook": {} if codebook is None else codebook}
+        return cls.from_dict({"release": release, "protect": protect, "rule": rule, **columns})
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ReleasePlan:
@@ -133,6 +142,7 @@ class ReleasePlan:
         protections = top.take("protect", lambda value, _: read.tables(value, "protect"), ())
         rules = top.take("rule", lambda value, _: read.tables(value, "rule"), ())
         codebook = top.take("codebook", read.table, {})
+        recodes = top.take("recode", lambda value, _: read_recodes(value), {})
         table = read.Entries(top.take("release", read.table, {}), "[release]")
         top.finish(_TABLES)
         values = {key: table.take(key, reader) for key, reader in RELEASE_ENTRIES.items() if key in table}
@@ -140,6 +150,7 @@ class ReleasePlan:
         return cls(
             protections=tuple(Protection.read(one, place("protect", i)) for i, one in enumerate(protections)),
             rules=tuple(read_rule(one, place("rule", i)) for i, one in enumerate(rules)),
+            recodes=recodes,
             codebook={column: _codebook(labels, column) for column, labels in codebook.items()},
             **values,
         )
@@ -181,12 +192,26 @@ class ReleasePlan:
         levels = table.levels[table.place(column)]
         occurring = [level for level in levels if level is not None or self.missing == "category"]
         if column not in self.codebook:
-            return occurring
+            return self._in_classes(column, occurring)
         known = by_text(occurring)
         labels = [known[text] if text in known else typed(text, occurring) for text in self.codebook[column]]
         if extra := [level for level in occurring if level not in labels]:
             raise _not_in_codebook(table, column, extra)
         return labels
+
+    def _in_classes(self, column: str, occurring: list[Hashable]) -> list[Hashable]:
+        """Labels in the order of the classes that a recode cuts, where it does."""
+        places = {label: i for i, label in enumerate(self.order_of(column))}
+        return sorted(occurring, key=lambda level: places.get(str(level), len(places))) if places else occurring
+
+    def order_of(self, column: str) -> tuple[str, ...]:
+        """The labels of a column in the order that the plan tells, as texts; empty where it tells none."""
+        recode = self.recodes.get(column)
+        return self.codebook.get(column) or (() if recode is None else recode.classes)
+
+    def in_codes(self, style: object) -> ReleasePlan:
+        """The plan for a file with labels, of which ``style`` tells: labels that it names become their codes."""
+        return in_codes(self, style.columns) if isinstance(style, Labels) else self
 
     def match_of(self, protection: Protection) -> Fraction | None:
         """The bound on the chance of a correct match that a protection keeps: its own, else that of the release."""
@@ -198,8 +223,12 @@ class ReleasePlan:
 
     def to_dict(self) -> dict[str, Any]:
         """The tables of the plan, with numbers as texts; :meth:`from_dict` reads them back."""
+        if self.as_typed is not None:
+            return self.as_typed.to_dict()
         release = {key: _plain(getattr(self, key)) for key in RELEASE_ENTRIES if getattr(self, key) != _DEFAULTS[key]}
-        out: dict[str, Any] = {"release": release, "protect": [one.contents() for one in self.protections]}
+        recodes = {column: recode_contents(recode) for column, recode in self.recodes.items()}
+        out: dict[str, Any] = {"release": release, **({"recode": recodes} if recodes else {})}
+        out |= {"protect": [one.contents() for one in self.protections]}
         out |= {"rule": [rule.contents() for rule in self.rules]} if self.rules else {}
         codebook = {column: list(labels) for column, labels in self.codebook.items()}
         return out | ({"codebook": codebook} if codebook else {})
@@ -319,6 +348,7 @@ def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
             yield from ((f"[[protect]] number {i}: {key}", name) for name in getattr(protection, key))
     for i, rule in enumerate(plan.rules, 1):
         yield from ((f"[[rule]] number {i}", name) for name in rule.columns)
+    yield from ((f"[recode.{name}]", name) for name in plan.recodes)
     yield from (("[codebook]", name) for name in plan.codebook)
     yield from (("[release]: formulas", name) for name in _in_formulas(plan))
 
@@ -346,6 +376,7 @@ def check_plan(plan: ReleasePlan) -> None:
             hint='add one, such as [[protect]] with variables = ["sex"] and method = "sequential"',
         )
     _check_roles(plan)
+    check_recodes(plan)
     _check_protected_once(plan)
     _check_numbers(plan)
     _check_labels(plan)

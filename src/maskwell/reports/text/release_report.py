@@ -12,10 +12,12 @@ from typing import Any
 
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import Printed, one_line, shorten
+from maskwell.engines.recoding import MOST_REMEMBERED
 from maskwell.errors import InfeasibleError
 from maskwell.privacy.certificate_check import Verified
 from maskwell.release.assessment import Release
 from maskwell.release.kept_bounds import check_kept, exempted
+from maskwell.release.recode_effects import RecodeEffect
 from maskwell.release.risk.file_risk import VariableContribution
 from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
@@ -98,6 +100,7 @@ def risk_grid(risk: RiskReport) -> Grid:
 def dry_run_report(
     release: Release,
     points: Sequence[RiskUtilityPoint],
+    recodes: Sequence[RecodeEffect] = (),
     *,
     source: str,
     plan: str,
@@ -110,7 +113,7 @@ def dry_run_report(
     """
     refused = refusal(release)
     first = _would_be(release) if refused is None else _would_not_be(release, refused)
-    body = [*map_table(points), *_map_notes(release, points), GAP, *_changes(release)]
+    body = [*map_table(points), *_map_notes(release, points), *recode_table(recodes), GAP, *_changes(release)]
     more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
     command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
     if refused is None:
@@ -176,6 +179,44 @@ def map_table(points: Sequence[RiskUtilityPoint]) -> list[Grid]:
     if not rows:
         return []
     return [Grid(header, [row[:-1] for row in rows], marks=[row[-1] for row in rows])]
+
+
+def recode_table(effects: Sequence[RecodeEffect]) -> list[Block]:
+    r"""What each recode of a plan saves: the plan, and the same without it.
+
+        >>> plan = RecodeEffect(left_out=(), alone=24, risk_before=1.0, risk=0.2, changed=0.002)
+        >>> fine = RecodeEffect(
+        ...     left_out=("age",), categories=((93, 5),), alone=3050, risk_before=1.0, risk=0.2, changed=0.09
+        ... )
+        >>> print("
+    ".join(recode_table([plan, fine])[1].to_text()))
+          coarsen or randomize?  categories   alone  risk before  risk after  records changed
+          the plan                        –      24        100 %        20 %            0.2 %
+          age as it is              93 to 5   3,050        100 %        20 %            9.0 %
+    """
+    header = ["coarsen or randomize?", "categories", "alone", "risk before", "risk after", "records changed"]
+    notes = [f"{_unrecoded(one)}: {one.note}" for one in effects if one.note]
+    if not effects:
+        return []
+    return [GAP, Grid(header, [*map(_recode_row, effects)]), Notes([ALONE], word="alone"), Notes(notes)]
+
+
+ALONE = "records that nobody shares the keys with before anything is randomized"
+
+
+def _recode_row(effect: RecodeEffect) -> list[str]:
+    of = [f"{old:,}{'+' * (old >= MOST_REMEMBERED)} to {new:,}" for old, new in effect.categories]
+    start = [_unrecoded(effect), of[0] if len(of) == 1 else NONE]
+    if effect.note:
+        return [*start, *[NONE] * 3, "not possible"]
+    chances = [_plain(bound_value("match", chance)) for chance in (effect.risk_before, effect.risk)]
+    return [*start, f"{effect.alone:,}", *chances, f"{percent(effect.changed)} %"]
+
+
+def _unrecoded(effect: RecodeEffect) -> str:
+    if len(effect.left_out) > 1:
+        return "nothing recoded"
+    return f"{shorten(effect.left_out[0], 16)} as it is" if effect.left_out else "the plan"
 
 
 def _beaten(points: Sequence[RiskUtilityPoint]) -> list[int | None]:

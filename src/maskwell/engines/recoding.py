@@ -1,0 +1,307 @@
+"""Columns that become coarser as they are read: groups of categories, classes of numbers, top codes, rounding.
+
+:func:`recoded` gives rows in which this has been done, wherever a path or a table in memory may stand: whoever counts,
+randomizes or writes them never sees what the columns held before. Each different value of a column is looked at once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, overload
+
+from maskwell.core.exact import to_decimal
+from maskwell.core.labels import texts
+from maskwell.core.phrases import shorten
+from maskwell.engines.arrow_arrays import require, without_traces
+from maskwell.engines.column_codes import places_of
+from maskwell.engines.input_file import InputFile
+from maskwell.engines.labelled_columns import ColumnLabels, Labels
+from maskwell.engines.row_sources import MemoryRows, MemoryTable, Source, find_column
+from maskwell.errors import ParameterError, WrongTypeError
+
+MOST_REMEMBERED = 100_000
+"""Values of a column whose new values are remembered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recode:
+    """How the values of one column become coarser; missing values stay missing.
+
+    Attributes
+    ----------
+    group
+        New labels, each with the labels that it takes the place of, as texts.
+    other
+        The new label of everything that no group names; without it such labels stay.
+    cuts
+        Where classes of numbers begin, in rising order: below the first, from each to the next, from the last on.
+    bottom, top
+        Numbers at or below the first, and at or above the second, become that number.
+    step
+        Numbers become the nearest multiple of this, the larger of two that are equally near.
+
+    >>> age = Recode(cuts=(Fraction(18), Fraction(65)))
+    >>> [age.value(n) for n in (3, 18, "64.5", 65)]
+    ['under 18', '18 to under 65', '18 to under 65', '65 or more']
+    >>> Recode(group={"couple": ("married", "partner")}).value("married"), Recode(top=Fraction(80)).value(93)
+    ('couple', 80)
+    """
+
+    group: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    other: str | None = None
+    cuts: tuple[Fraction, ...] = ()
+    bottom: Fraction | None = None
+    top: Fraction | None = None
+    step: Fraction | None = None
+
+    @property
+    def gives_text(self) -> bool:
+        """Whether the column holds texts afterwards, whatever it held before."""
+        return bool(self.group or self.cuts or self.other is not None)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels of the classes of numbers, in order.
+
+        >>> Recode(cuts=(Fraction(18), Fraction("64.5"))).classes
+        ('under 18', '18 to under 64.5', '64.5 or more')
+        """
+        cuts = [to_decimal(cut) for cut in self.cuts]
+        between = [f"{low} to under {high}" for low, high in pairwise(cuts)]
+        return (f"under {cuts[0]}", *between, f"{cuts[-1]} or more") if cuts else ()
+
+    @property
+    def ends(self) -> dict[str, str]:
+        """What the numbers at the ends stand for, by their texts.
+
+        >>> Recode(bottom=Fraction(16), top=Fraction(80)).ends
+        {'16': '16 or less', '80': '80 or more'}
+        """
+        lowest = {} if self.bottom is None else {to_decimal(self.bottom): f"{to_decimal(self.bottom)} or less"}
+        return lowest | ({} if self.top is None else {to_decimal(self.top): f"{to_decimal(self.top)} or more"})
+
+    def value(self, value: Any, label: str | None = None) -> Any:
+        """What one value becomes; ``label`` is that of a file with value labels.
+
+        Raises
+        ------
+        ValueError
+            A number is needed and this is none.
+        """
+        if self.cuts:
+            return self.classes[bisect_right(self.cuts, _number(value))]
+        return self._grouped(value, label) if self.gives_text else self._limited(value)
+
+    def _grouped(self, value: Any, label: str | None) -> str:
+        spoken = (*texts(value), *([] if label is None else [label]))
+        places = self._places
+        new = next((places[one] for one in spoken if one in places), self.other)
+        return (label or texts(value)[-1]) if new is None else new
+
+    @cached_property
+    def _places(self) -> dict[str, str]:
+        return {old: new for new, labels in self.group.items() for old in labels}
+
+    def _limited(self, value: Any) -> Any:
+        """A number within the limits, in its own type; one that need not change stays as it was written."""
+        number = new = _number(value)
+        if self.step is not None:
+            new = self.step * ((number / self.step + Fraction(1, 2)).__floor__())
+        new = new if self.top is None else min(new, self.top)
+        new = new if self.bottom is None else max(new, self.bottom)
+        if isinstance(value, str):
+            return value if new == number and self.step is None else to_decimal(new)
+        if isinstance(value, Decimal):
+            return Decimal(new.numerator) / Decimal(new.denominator)
+        return int(new) if isinstance(value, int) and new.denominator == 1 else float(new)
+
+
+def _number(value: Any) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        try:
+            return Fraction(value)  # a decimal number
+        except TypeError:
+            raise ValueError(value) from None
+    if isinstance(value, str) and "/" in value:
+        raise ValueError(value)
+    try:
+        return Fraction(value)
+    except OverflowError:
+        raise ValueError(value) from None
+
+
+@overload
+def recoded(records: str, recoding: Recoding) -> str: ...
+@overload
+def recoded(records: MemoryTable, recoding: Recoding) -> MemoryTable: ...
+def recoded(records: str | MemoryTable, recoding: Recoding) -> str | MemoryTable:
+    """The records of a file or of a table in memory, with some columns made coarser."""
+    if not recoding.recodes:
+        return records
+    if isinstance(records, MemoryTable):
+        return RecodedTable(records.data, recoding)
+    return InputFile.of(records, view=recoding)
+
+
+def recoding_of(records: str | MemoryTable) -> Recoding | None:
+    """What makes records coarser that :func:`recoded` gave; None where nothing does."""
+    view = records.recoding if isinstance(records, RecodedTable) else getattr(records, "view", None)
+    return view if isinstance(view, Recoding) else None
+
+
+class Recoding:
+    """Recodes of some columns, which remember the values that they met."""
+
+    def __init__(self, recodes: Mapping[str, Recode]) -> None:
+        self.recodes = dict(recodes)
+        self._met: dict[str, dict[Any, Any]] = {name: {} for name in recodes}
+
+    def __call__(self, source: Source, path: str) -> Source:
+        """The rows of a source, recoded; ``path`` is what messages call them."""
+        return RecodedSource(source, self.recodes, self._met, path)
+
+    def categories(self) -> dict[str, tuple[int, int]]:
+        """How many values each column had and has, of those met so far; at most so many as are remembered."""
+        return {name: (len(met), len({*met.values()})) for name, met in self._met.items()}
+
+    def not_met(self) -> dict[str, list[str]]:
+        """Labels of groups that no value had so far, by column; left out where too many values were met to say."""
+        lacking = {name: [*self._lacking(name)] for name, met in self._met.items() if len(met) < MOST_REMEMBERED}
+        return {name: labels for name, labels in lacking.items() if labels}
+
+    def _lacking(self, name: str) -> Iterator[str]:
+        """A group whose labels stand for themselves keeps its name: then nothing tells them from those that stay."""
+        met = {text for value in self._met[name] for text in texts(value)}
+        for new, labels in self.recodes[name].group.items():
+            yield from (label for label in labels if label not in met and label != new)
+
+
+class RecodedTable(MemoryTable):
+    """A table in memory with some columns made coarser."""
+
+    def __init__(self, data: Any, recoding: Recoding) -> None:
+        super().__init__(data)
+        self.recoding = recoding
+
+    @cached_property
+    def rows(self) -> MemoryRows:
+        """Its rows, which can be read again and again."""
+        rows = MemoryRows(self.data)
+        source = self.recoding(rows, str(self))
+        return rows.with_table(require().Table.from_batches(source.batches(), source.schema))
+
+
+class RecodedSource:
+    """Rows of a source in which some columns have become coarser."""
+
+    def __init__(
+        self, source: Source, recodes: Mapping[str, Recode], met: Mapping[str, dict[Any, Any]], path: str
+    ) -> None:
+        about = source.style.columns if isinstance(source.style, Labels) else {}
+        self._source = source
+        self._columns = {
+            find_column(source.schema, name, path): _Column(
+                name, recode, about.get(name), source.schema.field(name).type, met[name]
+            )
+            for name, recode in recodes.items()
+        }
+        self.schema, self.style = without_traces(source.schema, [*recodes]), source.style
+        for place, column in self._columns.items():
+            self.schema = self.schema.set(place, require().field(column.name, column.kind))
+        if about:
+            told = {column.name: column.labels for column in self._columns.values()}
+            self.style = replace(source.style, columns={**about, **told})
+        self.done, self.close = source.done, source.close
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        arrow = require()
+        places = range(len(self.schema)) if only is None else sorted(only)
+        for batch in self._source.batches(only):
+            columns = [
+                self._columns[place].recoded(column) if place in self._columns else column
+                for place, column in zip(places, batch.columns, strict=True)
+            ]
+            yield arrow.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+class _Column:
+    """One column that becomes coarser: the new value of each old one, as they are met."""
+
+    def __init__(self, name: str, recode: Recode, about: ColumnLabels | None, old: Any, met: dict[Any, Any]) -> None:
+        arrow = require()
+        plain = old.value_type if arrow.types.is_dictionary(old) else old
+        self.name, self._recode, self._about = name, recode, about
+        self.kind = arrow.string() if recode.gives_text else plain
+        self.labels = ColumnLabels() if about is None else _labels_after(recode, about)
+        self._met = met
+        self._last: tuple[Any, Any] | None = None
+
+    def recoded(self, column: Any) -> Any:
+        """The column with its new values."""
+        places, dictionary = places_of(column)
+        if self._last is None or not self._last[0].equals(dictionary):
+            self._last = dictionary, self._values(dictionary)
+        return self._last[1].take(require().array(places))
+
+    def _values(self, dictionary: Any) -> Any:
+        """The new value of each entry of a dictionary, and none for none."""
+        arrow = require()
+        values = [*map(self._value, dictionary.to_pylist()), None]
+        try:
+            made = arrow.array(values, self.kind)
+            if arrow.types.is_integer(self.kind) and made.to_pylist() != values:  # Arrow cuts decimals off
+                raise TypeError
+        except (arrow.ArrowException, TypeError):
+            raise WrongTypeError(
+                f"column {shorten(self.name)!r} holds {self.kind}, which cannot hold its new values",
+                hint="recode it by whole numbers, or by group or cuts, which make texts of them",
+                column=self.name,
+            ) from None
+        return made
+
+    def _value(self, value: Any) -> Any:
+        if value is None or value != value:
+            return None if self._recode.gives_text else value
+        new = self._met.get(value)
+        if new is None:
+            new = self._made(value)
+            if len(self._met) < MOST_REMEMBERED:
+                self._met[value] = new
+        return new
+
+    def _made(self, value: Any) -> Any:
+        about = self._about
+        if about is not None and _is_missing(value, about):
+            return None if self._recode.gives_text else value
+        try:
+            return self._recode.value(value, None if about is None else about.values.get(value))
+        except ValueError:
+            raise ParameterError(
+                f"[recode.{shorten(self.name, 30)}]: the column holds a value that is no number",
+                hint="cuts, top, bottom and round are for numbers; name labels in group",
+                values=repr(value),
+                column=self.name,
+            ) from None
+
+
+def _is_missing(value: Any, about: ColumnLabels) -> bool:
+    """Whether a labelled file declares a value missing."""
+    if about.text:
+        return value == "" or any(low <= value <= high for low, high in about.missing if isinstance(low, str))
+    return any(low <= value <= high for low, high in about.missing if not isinstance(low, str))
+
+
+def _labels_after(recode: Recode, about: ColumnLabels) -> ColumnLabels:
+    """What is still true of a column: nothing that tells its old values."""
+    if recode.gives_text:
+        return ColumnLabels(text=True, label=about.label, measure="nominal")
+    ends, missing = recode.ends, [value for value in about.values if _is_missing(value, about)]
+    kept = {value: label for value, label in about.values.items() if value in missing}
+    return replace(about, values=kept | {float(text): label for text, label in ends.items()})
