@@ -21,6 +21,7 @@ from maskwell.cli.options import (
     read_assignments,
     sampling_options,
     show_values_option,
+    text_form_options,
     with_plot,
     write_plot,
 )
@@ -104,6 +105,7 @@ def quantity_options(command: Command) -> Command:
 @missing_option
 @format_option
 @plot_options("the estimates with their intervals")
+@text_form_options("file")
 @show_values_option
 @json_option
 def estimate(

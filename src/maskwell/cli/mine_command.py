@@ -12,6 +12,7 @@ from maskwell.cli.options import (
     plot_content,
     plot_options,
     show_values_option,
+    text_form_options,
     with_plot,
     write_plot,
 )
@@ -65,6 +66,7 @@ from maskwell.cli.output import Progress, print_json, print_lines
     help="Rows without a basket: refuse, or leave them out.",
 )
 @plot_options("the largest supports with their intervals")
+@text_form_options("file")
 @show_values_option
 @json_option
 def mine(

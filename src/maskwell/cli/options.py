@@ -11,8 +11,9 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -81,6 +82,38 @@ show_values_option = click.option(
     expose_value=False,
     help="Let error messages show the values of FILE that are in the way. CONFIDENTIAL.",
 )
+_FORM = {
+    "separator": ("SIGN", "What stands between the fields of a CSV file: , ; | : tab or space."),
+    "encoding": ("NAME", "How a CSV file is written: utf-8, windows-1252, latin-1, ..."),
+    "decimal": ("SIGN", "What stands before decimals in a CSV file: . or a comma."),
+}
+_FOUND_OUT = " Found out from the file if left out."
+
+
+def text_form_options(*files: str) -> Callable[[F], F]:
+    """Options for how CSV files are read; the paths in these parameters of the command then say so."""
+
+    def decorate(command: F) -> F:
+        @wraps(command)
+        def run(*args: Any, **given: Any) -> Any:
+            form = {name: given.pop(name) for name in _FORM}
+            if any(value is not None for value in form.values()):
+                given |= {name: _in_form(given[name], form) for name in files if given[name] is not None}
+            return command(*args, **given)
+
+        for name, (metavar, words) in reversed(_FORM.items()):
+            run = click.option(f"--{name}", metavar=metavar, help=words + _FOUND_OUT)(run)
+        return cast("F", run)
+
+    return decorate
+
+
+def _in_form(path: str, form: dict[str, str]) -> str:
+    from maskwell.engines.input_file import csv_file
+
+    return csv_file(path, **form)
+
+
 format_option = click.option(
     "--format",
     "style",

@@ -14,6 +14,7 @@ from maskwell.cli.options import (
     missing_option,
     read_assignments,
     show_values_option,
+    text_form_options,
 )
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.errors import ParameterError
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 @click.option("--dataset", metavar="NAME", help="With --key: what the data are called, the same in every run.")
 @click.option("--person", metavar="COL", help="With --key: the column that tells whose row it is.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@text_form_options("file")
 @show_values_option
 @json_option
 def randomize(

@@ -19,6 +19,7 @@ from maskwell.cli.options import (
     read_assignments,
     sampling_options,
     show_values_option,
+    text_form_options,
     with_plot,
     write_plot,
 )
@@ -87,6 +88,7 @@ SAMPLING = (
 )
 @format_option
 @plot_options("the coefficients with their intervals")
+@text_form_options("file")
 @show_values_option
 @json_option
 def regress(

@@ -14,6 +14,7 @@ from maskwell.cli.options import (
     plot_content,
     plot_option,
     show_values_option,
+    text_form_options,
     with_plot,
     write_plot,
 )
@@ -71,6 +72,7 @@ KEPT = (
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
 @click.option("--force", is_flag=True, help="With --init or --plot: replace a file that exists.")
 @plot_option("the map of risk and change, with --dry-run")
+@text_form_options("file")
 @show_values_option
 @json_option
 def release(

@@ -16,6 +16,7 @@ from maskwell.cli.options import (
     plot_content,
     plot_options,
     show_values_option,
+    text_form_options,
     with_plot,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @click.option("--contributions", is_flag=True, help="What each key, and each of its levels, adds to the risk.")
 @click.option("--records", type=FilePath(), metavar="OUT", help="Where the risk of every record goes.")
 @plot_options("the risk of records before and after a release")
+@text_form_options("file", "released")
 @show_values_option
 @json_option
 def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_json: bool, **options: Any) -> int:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from maskwell.engines.cell_counts import count_tables as count_tables
     from maskwell.engines.counts_in_arrow import counts_from_arrow as counts_from_arrow
     from maskwell.engines.counts_in_arrow import counts_to_arrow as counts_to_arrow
+    from maskwell.engines.input_file import csv_file as csv_file
     from maskwell.engines.spark_frames import spark_session as spark_session
 else:
     import lazy_loader
@@ -18,6 +19,7 @@ else:
         submod_attrs={
             "cell_counts": ["count_tables"],
             "counts_in_arrow": ["counts_from_arrow", "counts_to_arrow"],
+            "input_file": ["csv_file"],
             "spark_frames": ["spark_session"],
         },
     )

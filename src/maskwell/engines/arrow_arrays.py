@@ -113,7 +113,7 @@ def _hint(error: BaseException, what: str) -> str:
     if isinstance(error, FileNotFoundError):
         return "check the path"
     if "UTF" in text or isinstance(error, UnicodeError):
-        return "save the file as UTF-8"
+        return "save the file as UTF-8, or name the encoding of a CSV file: --encoding windows-1252"
     if what == "write":
         return "choose another place or kind of file for the output"
     return "the file may be damaged or cut short, or of another kind than its ending says"

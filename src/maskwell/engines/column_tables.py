@@ -5,6 +5,7 @@ Columns are read as Arrow arrays; a table in memory also gives them as they are,
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -176,8 +177,8 @@ class TableInFile(Table):
 def open_table(data: Any, coded: Coded | None = None) -> Iterator[Table]:
     """A table of any kind, or the path of a file; the columns ``coded`` hold these categories, maybe as labels."""
     if isinstance(data, str | Path):
-        with open_source(str(data), coded=coded or {}) as source:
-            yield TableInFile(str(data), source)
+        with open_source(os.fspath(data), coded=coded or {}) as source:
+            yield TableInFile(os.fspath(data), source)
         return
     yield TableInMemory(data.data if isinstance(data, MemoryTable) else data)
 

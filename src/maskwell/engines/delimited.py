@@ -1,7 +1,8 @@
 """CSV and TSV, plain or compressed: every column is read as text, so that only the randomized columns can change.
 
 An empty field is a missing value, an empty field in quotes an empty text, and both are written as they were read.
-Quotes are written only where they are needed. The line ends of the input are kept.
+Quotes are written only where they are needed. The line ends of the input are kept, and so are its separator, its
+encoding and its decimal commas, which are points for all who use the rows.
 
 The bytes are cut here into blocks of whole records, which are handed to Arrow's parser one by one, in memory. A thread
 of Arrow that read a Python file by itself could still be at it while the file is closed or Python ends, which aborts
@@ -11,6 +12,7 @@ the process or leaves it hanging.
 from __future__ import annotations
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
@@ -29,6 +31,17 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from maskwell.engines.arrow_arrays import file_errors, require
+from maskwell.engines.input_file import (
+    POINT,
+    SEPARATORS,
+    UTF8,
+    DecimalCommas,
+    InputFile,
+    TextForm,
+    encoding_of,
+    say_form,
+    separator_of,
+)
 from maskwell.engines.row_sources import Coded, Engine
 from maskwell.errors import DataFileError
 
@@ -38,23 +51,42 @@ _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
 @dataclass(frozen=True)
 class Style:
-    """What a CSV file keeps besides its rows."""
+    """What a CSV file keeps besides its rows.
+
+    Attributes
+    ----------
+    newline, separator, encoding
+        What ends a line, what stands between two fields (None: what the ending of the name tells), and which bytes
+        stand for which characters.
+    commas
+        Columns whose numbers have decimal commas; more of them may come while rows are read.
+    """
 
     newline: bytes = b"\n"
+    separator: str | None = None
+    encoding: str = UTF8
+    commas: Collection[str] = ()
 
 
 class DelimitedSource:
     """Rows of a CSV or TSV file, all as text; columns that hold categories come as dictionaries."""
 
     def __init__(self, path: str, ending: str, coded: Collection[str] = ()) -> None:
-        arrow = require()
+        arrow, form = require(), InputFile.of(path).form
         self._coded = coded
-        self._path, self._separator, self._rows = path, separator(ending), 0
+        self._path, self._rows = path, 0
         self._pool: ThreadPoolExecutor | None = None
-        self._records = RecordReader(path, ending, self._separator)
+        self._records = RecordReader(path, ending, form)
         try:
             header = self._records.header()
-            self.style = Style(b"\r\n" if header.endswith(b"\r\n") else b"\n")
+            self._separator = self._records.separator
+            self._commas = _decimal_commas(path, form, self._separator)
+            self.style = Style(
+                b"\r\n" if header.endswith(b"\r\n") else b"\n",
+                self._separator,
+                UTF8 if self._records.encoding == "utf-16" else self._records.encoding,
+                () if self._commas is None else self._commas.columns,
+            )
             self.schema = arrow.schema([(name, arrow.string()) for name in self._parse_header(header)])
         except BaseException:
             self.close()
@@ -72,8 +104,18 @@ class DelimitedSource:
         options = self._options({place: column.type for place, column in zip(places, columns or (), strict=True)})
         while columns is not None:
             coming = self._pool.submit(self._next, options)
-            yield arrow.RecordBatch.from_arrays(columns, names)
+            yield arrow.RecordBatch.from_arrays(self._with_points(names, columns), names)
             columns = coming.result()
+
+    def _with_points(self, names: Sequence[str], columns: list[Any]) -> list[Any]:
+        """The columns with points in place of decimal commas."""
+        if self._commas is None:
+            return columns
+        known = bool(self._commas.columns)
+        columns = [self._commas.converted(*pair) for pair in zip(names, columns, strict=True)]
+        if self._commas.columns and not known:
+            self._commas.say()
+        return columns
 
     def _as_read(self, name: str, column: Any) -> Any:
         """A column of the first rows as all further rows will be read: a dictionary where it has few categories."""
@@ -101,7 +143,8 @@ class DelimitedSource:
             )
         if text.startswith(_OTHER_BOMS) or b"\0" in text:
             raise DataFileError(
-                f"cannot read {self._path}: it is not UTF-8, perhaps UTF-16", hint="save the file as UTF-8"
+                f"cannot read {self._path}: it is not UTF-8, perhaps UTF-16",
+                hint="save the file as UTF-8, or name its encoding: --encoding utf-16-le",
             )
         with file_errors("read", self._path):
             rows = csv.reader(io.StringIO(text.decode("utf-8"), newline=""), delimiter=self._separator, strict=True)
@@ -119,7 +162,7 @@ class DelimitedSource:
             )
         return DataFileError(
             f"{self._path}: the column names in the first line cannot be read",
-            hint=f"put names that hold {_NAMES[self._separator]} in quotes, and double the quotes within them",
+            hint=f"put names that hold {SEPARATORS[self._separator]} in quotes, and double the quotes within them",
         )
 
     def _options(self, types: dict[str, Any]) -> dict[str, Any]:
@@ -165,14 +208,20 @@ class DelimitedSource:
             row, fields, got = map(int, ragged.groups())
             raise DataFileError(
                 f"{self._path}: data row {self._rows + row} has {got} fields, and the first line has {fields}",
-                hint=f"put values that hold {_NAMES[self._separator]} or a line end in quotes",
+                hint=f"put values that hold {SEPARATORS[self._separator]} or a line end in quotes",
                 values=str(error),
                 path=self._path,
             ) from None
 
 
 _RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
-_NAMES = {",": "a comma", "\t": "a tab"}
+
+
+def _decimal_commas(path: str, form: TextForm, separator: str) -> DecimalCommas | None:
+    """Whether decimal commas are looked for: where they are asked for, or do not stand between fields."""
+    if form.decimal == "." or (form.decimal is None and separator == ","):
+        return None
+    return DecimalCommas(path, asked=form.decimal is not None)
 
 
 class DelimitedSink:
@@ -180,22 +229,43 @@ class DelimitedSink:
 
     def __init__(self, file: BinaryIO, ending: str, schema: Any, style: Style) -> None:
         self._file: Any = _compressed(file, ending)
-        self._separator, self._newline = separator(ending), style.newline.decode()
+        self._separator, self._newline = style.separator or separator(ending), style.newline.decode()
+        self._encoding, self._commas = style.encoding, style.commas
         self._options = require("pyarrow.csv").WriteOptions(
             include_header=False, batch_size=LINES_AT_ONCE, delimiter=self._separator, quoting_style="none"
         )
         names = self._separator.join(map(self._quoted_name, schema.names))
-        self._file.write(f"{names}{self._newline}".encode())
+        self._file.write(self._encoded(f"{names}{self._newline}".encode()))
 
     def write(self, batch: Any) -> None:
         """Add rows."""
         if len(batch) == 0:
             return
         with file_errors("write", "the output"):
-            lines = self._plain_lines([*map(_plain_column, batch.columns)])
+            columns = [self._with_commas(*pair) for pair in zip(batch.schema.names, batch.columns, strict=True)]
+            lines = self._plain_lines([*map(_plain_column, columns)])
             if lines is None:
-                lines = self._join([self._quoted(_as_text(column)) for column in batch.columns])
-        self._file.write(lines)
+                lines = self._join([self._quoted(_as_text(column)) for column in columns])
+        self._file.write(self._encoded(lines))
+
+    def _with_commas(self, name: str, column: Any) -> Any:
+        """A column with the decimal commas that it had when it was read."""
+        if name not in self._commas:
+            return column
+        return require("pyarrow.compute").replace_substring_regex(_as_text(column), POINT, r"\1,\2")
+
+    def _encoded(self, lines: Any) -> Any:
+        """Bytes of the output for bytes of UTF-8."""
+        if self._encoding == UTF8:
+            return lines
+        try:
+            return bytes(lines).decode(UTF8).encode(self._encoding)
+        except UnicodeEncodeError as error:
+            raise DataFileError(
+                f"a value to be written has a character that {self._encoding} does not know",
+                hint="save the input as UTF-8, and give that",
+                values=repr(error.object[error.start : error.end]),
+            ) from None
 
     def close(self) -> None:
         """Write what is left; the file itself stays open."""
@@ -406,8 +476,10 @@ CLOSE_QUOTES = "close every quote, and double the quotes within values"
 class RecordReader:
     """Reads whole records; may be stopped from another thread."""
 
-    def __init__(self, path: str, ending: str, separator: str) -> None:
-        self._path, self._separator = path, separator.encode()
+    def __init__(self, path: str, ending: str, form: TextForm) -> None:
+        self._path, self._form, self._usual = path, form, separator(ending)
+        self.separator, self.encoding = form.separator or self._usual, form.encoding or UTF8
+        self._decoder: codecs.IncrementalDecoder | None = None
         self._held, self._ended, self._stopped, self._block = b"", False, Event(), BLOCK_BYTES
         self._raw: Any
         with file_errors("read", path):
@@ -420,7 +492,8 @@ class RecordReader:
             self._file = _uncompressed(self._raw, ending)
 
     def header(self) -> bytes:
-        """The first record, with its line end."""
+        """The first record, with its line end; how the text is written is found out from what comes with it."""
+        self._begin()
         while not (end := first_end(self._held, self._separator)) and not self._ended:
             self._check_length("the first line")
             self._fill()
@@ -430,6 +503,34 @@ class RecordReader:
             raise DataFileError(f"{self._path}: a quote in the first line is never closed", hint=CLOSE_QUOTES)
         self._block = min(LONGEST_RECORD, max(BLOCK_BYTES, 64 * end))  # wide rows: many of them at once
         return header
+
+    def _begin(self) -> None:
+        """Find out the encoding and the separator, and say so where they are not the usual ones."""
+        self._fill()
+        self.encoding = self._form.encoding or encoding_of(self._held)
+        if self.encoding != UTF8:
+            self._decoder = codecs.getincrementaldecoder(self.encoding)()
+            self._held = self._in_utf8(self._held)
+        if self._form.separator is None and self._usual == ",":
+            self.separator = separator_of(self._held.removeprefix(_BOM))
+        self._separator = self.separator.encode()
+        say_form(
+            self._path,
+            None if self._form.separator or self.separator == self._usual else self.separator,
+            None if self._form.encoding or self.encoding == UTF8 else self.encoding,
+        )
+
+    def _in_utf8(self, read: bytes) -> bytes:
+        if self._decoder is None:
+            return read
+        try:
+            return self._decoder.decode(read, final=not read).encode()
+        except UnicodeDecodeError:
+            raise DataFileError(
+                f"cannot read {self._path}: some bytes are not {self.encoding}",
+                hint="name its encoding: --encoding windows-1252, for instance, or save it as UTF-8",
+                path=self._path,
+            ) from None
 
     def block(self, rows: int) -> memoryview:
         """The next records, empty at the end; ``rows`` is how many came before."""
@@ -478,6 +579,7 @@ class RecordReader:
         with file_errors("read", self._path):
             read = self._file.read(size) if self._path != "-" else b"".join(self._from_standard_input(size))
         self._ended = not read
+        read = self._in_utf8(read)
         self._held = self._held + read if self._held else read
 
     def _from_standard_input(self, size: int) -> Iterator[bytes]:

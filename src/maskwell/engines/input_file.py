@@ -1,9 +1,23 @@
-"""InputFile: the path of a file, together with how its text is read and what is made of its rows on the way."""
+"""InputFile: the path of a file, together with how its text is read and what is made of its rows on the way.
+
+A CSV file may have semicolons between its fields, decimal commas and another encoding than UTF-8. What is not given is
+found out from its beginning, said once on standard error, and kept in files that are written from it.
+"""
 
 from __future__ import annotations
 
+import codecs
+import csv
+import logging
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+from maskwell.core.arguments import check_kind, check_option
+from maskwell.core.phrases import listed, option, shorten
+from maskwell.engines.arrow_arrays import require
+from maskwell.errors import DataFileError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,24 +27,84 @@ if TYPE_CHECKING:
     View = Callable[[Source, str], Source]
     """Makes other rows of the rows of a file, whose path it is told for messages."""
 
+SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", ":": "a colon", " ": "a space"}
+"""What may stand between two fields, in words."""
+
+UTF8 = "utf-8"
+
 
 @dataclass(frozen=True)
 class TextForm:
-    """How the text of a CSV file is read; what is None is found out from its beginning.
+    r"""How the text of a CSV file is read; what is None is found out from its beginning.
 
     Attributes
     ----------
     separator
-        What stands between two fields: one character.
+        What stands between two fields: one of :data:`SEPARATORS`.
     encoding
         Which bytes stand for which characters, by the names that Python knows.
     decimal
         What stands before the decimals of a number: a point or a comma.
+
+    >>> TextForm.of(separator="tab", encoding="Latin-1")
+    TextForm(separator='\t', encoding='iso8859-1', decimal=None)
     """
 
     separator: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+
+    @classmethod
+    def of(cls, *, separator: str | None = None, encoding: str | None = None, decimal: str | None = None) -> Self:
+        """From what people type: a separator may be called by its name, such as ``tab``."""
+        check_kind(str | None, separator=separator, encoding=encoding, decimal=decimal)
+        if separator is not None:
+            separator = {words.split()[-1]: sign for sign, words in SEPARATORS.items()}.get(separator, separator)
+            if separator not in SEPARATORS:
+                raise ParameterError(
+                    f"{option('separator')} {shorten(repr(separator), 20)} is not known",
+                    hint="allowed: ',' ';' '|' ':' tab space",
+                )
+        if decimal is not None:
+            check_option("decimal", decimal, (".", ","))
+        return cls(separator, None if encoding is None else _encoding(encoding), decimal)
+
+
+def _encoding(name: str) -> str:
+    try:
+        known = codecs.lookup(name)
+        b"a".decode(known.name) if known.name == UTF8 else "a".encode(known.name)
+    except (LookupError, ValueError):
+        raise ParameterError(
+            f"{option('encoding')} {shorten(repr(name), 30)} is not known",
+            hint="for instance utf-8, windows-1252, latin-1, iso-8859-2 or windows-1250",
+        ) from None
+    return known.name
+
+
+def csv_file(
+    path: str, *, separator: str | None = None, encoding: str | None = None, decimal: str | None = None
+) -> InputFile:
+    """A CSV file that is read in a form of its own, to be given wherever the path of a file is.
+
+    Parameters
+    ----------
+    path
+        The file, a folder or a pattern.
+    separator
+        What stands between two fields: ``","``, ``";"``, ``"|"``, ``":"``, ``"tab"`` or ``"space"``.
+    encoding
+        Such as ``"utf-8"``, ``"windows-1252"`` or ``"latin-1"``.
+    decimal
+        ``"."`` or ``","``.
+
+    What is left out is found out from the beginning of the file.
+
+    >>> csv_file("people.csv", separator=";", decimal=",")
+    'people.csv'
+    """
+    check_kind(str, path=path)
+    return InputFile.of(path, TextForm.of(separator=separator, encoding=encoding, decimal=decimal))
 
 
 class InputFile(str):
@@ -43,9 +117,11 @@ class InputFile(str):
     view
         What is made of its rows before anybody sees them, or None.
 
-    >>> file = InputFile.of("people.csv")
-    >>> file == "people.csv", str(file) is file   # what makes a text of a path does not lose the rest
-    (True, True)
+    ``os.fspath`` keeps the rest, ``str`` and ``Path`` do not.
+
+    >>> file = InputFile.of("people.csv", TextForm(separator=";"))
+    >>> file == "people.csv", InputFile.of(file).form.separator
+    (True, ';')
     """
 
     __slots__ = ("form", "view")
@@ -65,5 +141,149 @@ class InputFile(str):
         """The rows of the file as they are to be seen."""
         return source if self.view is None else self.view(source, self)
 
-    def __str__(self) -> str:
-        return self
+
+# ---- what the beginning of a file tells
+
+_NOT_IN_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+_SEQUENCES = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
+_HIGH = re.compile(rb"[\x80-\xff]")
+WIDE_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+LOOKED_AT = 1 << 16
+RECORDS_LOOKED_AT = 20
+CALLED = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-16": "UTF-16"}
+
+
+def encoding_of(start: bytes) -> str:
+    """The encoding of a file that begins so: UTF-8 where it can be, or UTF-16 by its mark, Windows-1252 or Latin-1.
+
+    A text that is UTF-8 for the most part is called UTF-8: whoever reads it says where it is damaged.
+
+    >>> encoding_of("Z\u00fcrich".encode("cp1252")), encoding_of("Z\u00fcrich".encode())
+    ('cp1252', 'utf-8')
+    """
+    mark = WIDE_MARKS.get(start[:2])
+    if mark is not None and start[2:4] != b"\0\0":
+        return mark
+    try:
+        codecs.getincrementaldecoder(UTF8)().decode(start)
+    except UnicodeDecodeError:
+        whole = sum(len(match) for match in _SEQUENCES.findall(start))
+        if b"\0" in start[:LOOKED_AT] or 2 * whole >= len(_HIGH.findall(start)):
+            return UTF8
+        return "iso8859-1" if _NOT_IN_WINDOWS.search(start) else "cp1252"
+    return UTF8
+
+
+def separator_of(start: bytes) -> str:
+    r"""What stands between the fields of a file that begins so, in UTF-8; a comma where nothing speaks against it.
+
+    >>> separator_of(b"sex;income\nf;1,5\n"), separator_of(b"name\nA; B\n")
+    (';', ',')
+    """
+    first, _, _ = start.partition(b"\n")
+    candidates = [sign for sign in (",", ";", "\t", "|") if sign.encode() in first]
+    if candidates in ([], [","]):
+        return ","
+    return next((sign for sign in candidates if _fits(start, sign)), ",")
+
+
+def _fits(start: bytes, sign: str) -> bool:
+    """Whether the first records have equally many fields, and more than one."""
+    text = start[:LOOKED_AT].decode(UTF8, errors="replace")
+    lines = text.split("\n")
+    whole = lines[:-1] or lines  # the last may be cut
+    try:
+        records = [*islice(csv.reader(whole, delimiter=sign), RECORDS_LOOKED_AT)]
+    except csv.Error:
+        return False
+    widths = {len(record) for record in records if record}
+    return len(widths) == 1 and widths.pop() > 1
+
+
+class DecimalCommas:
+    """Turns decimal commas into points as rows are read, in columns that have them throughout.
+
+    Attributes
+    ----------
+    columns
+        The columns in which this was done, so that a file of the same form gets its commas back.
+
+    With ``asked`` a column counts in which some numbers have a comma and none a point; else all its first values must
+    be numbers, too.
+    """
+
+    def __init__(self, path: str, *, asked: bool) -> None:
+        self.columns: set[str] = set()
+        self._path, self._asked, self._without = path, asked, set[str]()
+
+    def say(self) -> None:
+        """Say which columns they are, where nobody asked for it."""
+        if not self._asked:
+            _say(self._path, f"has decimal commas in {listed(sorted(self.columns), len(self.columns), 50)}")
+
+    def converted(self, name: str, column: Any) -> Any:
+        """The next values of a column of texts."""
+        arrow = require()
+        if name in self._without:
+            return column
+        if arrow.types.is_dictionary(column.type):
+            labels = self.converted(name, column.dictionary)
+            return column if labels is column.dictionary else arrow.DictionaryArray.from_arrays(column.indices, labels)
+        if name not in self.columns and not self._begins(name, column):
+            return column
+        if _some(column, POINT):
+            raise DataFileError(
+                f"{self._path}: column {shorten(name)!r} has numbers with commas and numbers with points",
+                hint="say which it is: --decimal , or --decimal .",
+                path=self._path,
+                column=name,
+            )
+        return require("pyarrow.compute").replace_substring_regex(column, _COMMA, r"\1.\2")
+
+    def _begins(self, name: str, column: Any) -> bool:
+        """Whether a column is one of those from here on."""
+        commas, points = _some(column, _COMMA), _some(column, POINT)
+        if commas and not points and (self._asked or _all(column, _NUMBER)):
+            self.columns.add(name)
+        elif points or not self._asked:
+            self._without.add(name)
+        return name in self.columns
+
+
+_COMMA = r"^([+-]?\d+),(\d+)$"
+POINT = r"^([+-]?\d+)\.(\d+)$"
+_NUMBER = r"^[+-]?\d+(,\d+)?$"
+
+
+def _some(column: Any, pattern: str) -> bool:
+    compute = require("pyarrow.compute")
+    return bool(compute.any(compute.match_substring_regex(column, pattern)).as_py())
+
+
+def _all(column: Any, pattern: str) -> bool:
+    compute = require("pyarrow.compute")
+    return bool(compute.all(compute.match_substring_regex(column, pattern)).as_py())
+
+
+_LOG = logging.getLogger("maskwell")
+_SAID: dict[tuple[str, str], None] = {}
+MOST_SAID = 1000
+
+
+def say_form(path: str, separator: str | None, encoding: str | None) -> None:
+    """Say how a file is read, where that was found out and is not the usual form."""
+    told = [
+        *([] if separator is None else [f"with {SEPARATORS[separator]} between fields"]),
+        *([] if encoding is None else [f"as {CALLED.get(encoding, encoding)}"]),
+    ]
+    if told:
+        _say(path, f"is read {', '.join(told)}")
+
+
+def _say(path: str, what: str) -> None:
+    """A note on standard error, once for each file; programs may take it from the logger ``maskwell``."""
+    said = (str(path), what)
+    if said not in _SAID and len(_SAID) < MOST_SAID:
+        _SAID[said] = None
+        name = "standard input" if path == "-" else shorten(said[0], 40)
+        _LOG.warning("note: %s %s", name, what)

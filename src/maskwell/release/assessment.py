@@ -346,7 +346,7 @@ def assess_file(
 def prepared(records: RecordsT, plan: ReleasePlan) -> tuple[RecordsT, ReleasePlan]:
     """The records with the columns recoded that a plan recodes, and the plan in the codes that the file holds."""
     plan.check([column.name for column in file_columns(_on_disk(records))])
-    rows = recoded(records, Recoding(plan.recodes))
+    rows = recoded(records, Recoding(plan.recodes)) if plan.recodes else records
     with open_rows(rows, []) as source:
         return rows, plan.in_codes(source.style)
 
@@ -375,7 +375,8 @@ def assess(
     def count(columns: Sequence[str]) -> CellTable:
         return count_records(records, plan, [(*columns,)])[(*columns,)]
 
-    return _with_recodes(_with_side_channels(assessed, channels, count), recoding_of(records))
+    release = _with_side_channels(assessed, channels, count)
+    return _with_recodes(release, recoding_of(records)) if plan.recodes else release
 
 
 def _with_recodes(release: Release, recoding: Recoding | None) -> Release:

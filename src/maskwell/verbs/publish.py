@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -93,7 +94,7 @@ def publish(
         return release_table(data, asked, random=random)
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "records": records}
     if isinstance(data, str | Path):
-        return release_file(str(data), asked, str(folder), progress=progress, **options)
+        return release_file(os.fspath(data), asked, str(folder), progress=progress, **options)
     parent = Path(folder).absolute().parent
     if not parent.is_dir():
         raise DataFileError(f"{parent} is not a folder", hint="make it first, or name a folder in one that is there")

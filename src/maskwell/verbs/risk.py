@@ -209,7 +209,8 @@ def risk(
         check_option("intruder", intruder, INTRUDERS)
     rows, names = rows_of(data), _checked_names(keys)
     stages, told = _stages(receipt)
-    rows = rows if told is None else recoded(rows, Recoding(read_recodes(told.plan.get("recode", {}))))
+    if told is not None and "recode" in told.plan:
+        rows = recoded(rows, Recoding(read_recodes(told.plan["recode"])))
     table, drawn = _counted(rows, names, stages, released, weights, progress)
     if told is not None and table.n != told.rows:
         raise DataFileError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -329,6 +330,13 @@ def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
         times = columns.count(name) if isinstance(columns, list | tuple) else [*columns].count(name)
         if times != 1:
             raise _no_column(where, name, columns, times)
+    if twice := [name for name, times in Counter(columns).items() if times > 1]:
+        start = "rename all but one of each; several columns are named "
+        raise PlanError(
+            f"the file has {columns.count(twice[0])} columns named {shorten(repr(twice[0]), 40)}",
+            hint=start + listed(map(repr, twice), len(twice), HINT - len(start)),
+            columns=twice,
+        )
     for name in _in_formulas(plan):
         if name in (*plan.drop, plan.id):
             raise PlanError(
@@ -376,7 +384,8 @@ def check_plan(plan: ReleasePlan) -> None:
             hint='add one, such as [[protect]] with variables = ["sex"] and method = "sequential"',
         )
     _check_roles(plan)
-    check_recodes(plan)
+    if plan.recodes:
+        check_recodes(plan)
     _check_protected_once(plan)
     _check_numbers(plan)
     _check_labels(plan)

@@ -1,0 +1,192 @@
+"""CSV files as they come: separators, encodings and decimal commas are found out or given, and come out so."""
+
+from __future__ import annotations
+
+import logging
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.together import together
+
+import maskwell as mw
+from maskwell.engines import input_file
+from maskwell.engines.input_file import TextForm, csv_file, encoding_of, separator_of
+from maskwell.engines.row_sources import open_sink, open_source
+from maskwell.errors import DataFileError, ParameterError
+
+pa = pytest.importorskip("pyarrow")
+
+NAMES = ["ort", "größe", "lohn", "note"]
+
+
+def rows(n: int = 60) -> list[list[str]]:
+    draw = random.Random(7)
+    towns = ["Zürich", "Bern", "Genève", 'St. "Gallen"', "Aarau; West"]
+    return [
+        [draw.choice(towns), draw.choice(["groß", "klein", ""]), f"{draw.uniform(-9, 9):.2f}", draw.choice("123")]
+        for _ in range(n)
+    ]
+
+
+def text(separator: str = ";", decimal: str = ",", newline: str = "\n") -> str:
+    def field(value: str) -> str:
+        quoted = any(sign in value for sign in (separator, '"'))
+        return '"' + value.replace('"', '""') + '"' if quoted else value
+
+    lines = [NAMES, *([a, b, c.replace(".", decimal), d] for a, b, c, d in rows())]
+    return newline.join(separator.join(map(field, line)) for line in lines) + newline
+
+
+def read(path: str) -> tuple[list[list[Any]], Any]:
+    with open_source(path) as source:
+        table = pa.Table.from_batches(source.batches())
+        return [[*row] for row in zip(*table.to_pydict().values(), strict=True)], source.style
+
+
+EXPECTED = [[a, b or None, c, d] for a, b, c, d in rows()]
+FORMS = [
+    (separator, decimal, encoding, newline)
+    for separator, decimal in ((";", ","), (";", "."), ("\t", ","), ("|", "."), (",", "."))
+    for encoding in ("utf-8", "cp1252", "utf-8-sig", "utf-16")
+    for newline in ("\n", "\r\n")
+]
+
+
+@together(["separator", "decimal", "encoding", "newline"], FORMS)
+def test_every_form_is_found_out(tmp_path: Path, separator: str, decimal: str, encoding: str, newline: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(text(separator, decimal, newline).encode(encoding))
+    values, style = read(str(path))
+    assert values == EXPECTED
+    assert style.separator == separator
+    assert {*style.commas} == ({"lohn"} if decimal == "," else set())
+
+
+@together(["separator", "decimal", "encoding", "newline"], [form for form in FORMS if form[2] in ("utf-8", "cp1252")])
+def test_a_file_is_written_as_it_was_read(
+    tmp_path: Path, separator: str, decimal: str, encoding: str, newline: str
+) -> None:
+    content = text(separator, decimal, newline).encode(encoding)
+    (tmp_path / "a.csv").write_bytes(content)
+    with (
+        open_source(str(tmp_path / "a.csv"), coded=["ort", "lohn"]) as source,
+        (tmp_path / "b.csv").open("wb") as file,
+        open_sink(file, "b.csv", source.schema, style=source.style) as sink,
+    ):
+        for batch in source.batches():
+            sink.write(batch)
+    assert (tmp_path / "b.csv").read_bytes() == content
+
+
+def test_small_blocks_and_bytes_that_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskwell.engines import delimited
+
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    for encoding in ("utf-16", "cp1252"):
+        (tmp_path / "a.csv").write_bytes(text().encode(encoding))
+        assert read(str(tmp_path / "a.csv"))[0] == EXPECTED
+
+
+def test_what_is_given_counts(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("name:x\nŁódź:1\n".encode("cp1250"))
+    assert read(csv_file(str(tmp_path / "a.csv"), separator=":", encoding="windows-1250"))[0] == [["Łódź", "1"]]
+    (tmp_path / "b.csv").write_text('x,y\n"1,5",a\n"2",b\n')
+    assert read(str(tmp_path / "b.csv"))[0][0] == ["1,5", "a"], "a comma between fields: nothing is guessed"
+    assert read(csv_file(str(tmp_path / "b.csv"), decimal=","))[0] == [["1.5", "a"], ["2", "b"]]
+    (tmp_path / "c.csv").write_text("x;y\n1,5;a\n")
+    assert read(csv_file(str(tmp_path / "c.csv"), decimal="."))[0] == [["1,5", "a"]]
+    (tmp_path / "d.csv").write_text("x;y\n1;a\n")
+    assert read(csv_file(str(tmp_path / "d.csv"), separator=","))[0] == [["1;a"]]
+
+
+STARTS: list[tuple[bytes, str]] = [
+    (b"a,b\n1,2\n", ","),
+    (b"a;b\n1;2\n", ";"),
+    (b"a;b", ";"),
+    (b"name\nA; B\n", ","),
+    (b"a;b,c\n1;2,3\n4;5,6\n", ","),
+    (b"a;b,c\n1;2\n4;5\n", ";"),
+    (b'"a;b",c\n1,2\n', ","),
+    (b"a\tb\n1\t2\n", "\t"),
+    (b"a;b\n1\n2", ","),
+]
+
+
+@together(["start", "sign"], STARTS)
+def test_separators(start: bytes, sign: str) -> None:
+    assert separator_of(start) == sign
+
+
+def test_encodings() -> None:
+    assert encoding_of(b"abc") == encoding_of("ü".encode()[:1]) == "utf-8", "a character may be cut at the end"
+    assert encoding_of("Müller ä".encode() + b"\xff ") == "utf-8", "damaged UTF-8 is not called something else"
+    assert encoding_of("naïve €".encode("cp1252")) == "cp1252"
+    assert encoding_of(b"\x81 \xfc") == "iso8859-1"
+
+
+def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskwell.engines import delimited
+
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
+    monkeypatch.setattr(delimited, "LONGEST_RECORD", 1 << 10)
+    (tmp_path / "a.csv").write_text("x;y\n" + "1,5;a\n" * 200 + "2.5;b\n")
+    with pytest.raises(DataFileError, match="with commas and numbers with points") as refused:
+        read(str(tmp_path / "a.csv"))
+    assert "2.5" not in str(refused.value)
+    (tmp_path / "b.csv").write_text("x;y\n1,5;a\n2.5;b\n")
+    assert read(str(tmp_path / "b.csv"))[0] == [["1,5", "a"], ["2.5", "b"]], "not numbers throughout: left alone"
+
+
+def test_bytes_further_down_that_are_no_utf8_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskwell.engines import delimited
+
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
+    (tmp_path / "a.csv").write_bytes(b"x,y\n" + b"1,a\n" * 200 + b"2,\xfc\n")
+    with pytest.raises(DataFileError, match="UTF") as refused:
+        read(str(tmp_path / "a.csv"))
+    assert "--encoding" in refused.value.hint
+    assert read(csv_file(str(tmp_path / "a.csv"), encoding="latin-1"))[0][-1] == ["2", "ü"]
+
+
+def test_it_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_file, "_SAID", {})
+    (tmp_path / "a.csv").write_bytes(text().encode("cp1252"))
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            read(str(tmp_path / "a.csv"))
+        read(csv_file(str(tmp_path / "a.csv"), separator=";", encoding="cp1252", decimal=","))
+    first, second = caplog.messages
+    assert first.endswith("is read with a semicolon between fields, as Windows-1252")
+    assert second.endswith("has decimal commas in lohn")
+
+
+def test_a_character_that_the_encoding_lacks_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(text().encode("cp1252"))
+    _, style = read(str(tmp_path / "a.csv"))
+    batch = pa.record_batch({"x": ["Łódź"]})
+    with (tmp_path / "b.csv").open("wb") as file, pytest.raises(DataFileError, match="does not know"):  # noqa: SIM117
+        with open_sink(file, "b.csv", batch.schema, style=style) as sink:
+            sink.write(batch)
+
+
+@together(
+    ["given", "words"],
+    [({"separator": "x"}, "separator"), ({"encoding": "x"}, "encoding"), ({"decimal": "x"}, "decimal")],
+)
+def test_a_form_that_cannot_be_is_refused(given: dict[str, str], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        TextForm.of(**given)
+
+
+def test_parts_of_a_folder_and_the_verbs(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    for number in range(2):
+        (tmp_path / f"parts/{number}.csv").write_bytes(text().encode("cp1252"))
+    values, _ = read(str(tmp_path / "parts"))
+    assert values == EXPECTED * 2
+    weighted = tmp_path / "w.csv"
+    weighted.write_text("town#w\n".replace("#", ":") + "A:1,5\nB:2,5\nA:1,0\n")
+    result = mw.risk(csv_file(str(weighted), separator=":", decimal=","), "town", weights="w")
+    assert result.table.weights.tolist() == [2.5, 2.5]
