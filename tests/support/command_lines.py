@@ -175,7 +175,7 @@ release people.csv --plan plan.toml -o new
 release people.csv --plan plan.toml --key secret.key --matrices released/internal/receipt.json -o new --records
 release --new-key new.key
 risk people.csv --keys sex,region
-risk data.csv --keys region,age --weights weight --contributions
+risk data.csv --keys region,age --weights weight --contributions --sensitive town --separator , --encoding utf-8
 risk people.csv --released released/public/data.csv --receipt released/internal/receipt.json \
 --keys sex,region --plot new.svg
 risk data.csv --keys region,town --records new.csv

@@ -64,6 +64,7 @@ MORE = """
 >>> _ = mw.reports.release_page(release), mw.plots.plot_matrix(release.stages[0])
 >>> _ = mw.plots.plot_release_risk(release), mw.release.risk_utility_map(release)
 >>> _ = mw.release.recode_effects("people.csv", release), mw.engines.csv_file("people.csv", separator=",")
+>>> _ = mw.release.risk.attribute_risk(tables[0], ["region"], "sex")
 >>> _ = mw.publish("people.csv", plan, "released")
 >>> _ = mw.release.load_receipt("released/public/receipt.json")
 >>> utility = mw.release.utility.assess_utility(tables, tables, release.stages)

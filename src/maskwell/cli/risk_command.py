@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 @click.option("--keys", required=True, metavar="A,B,...", help="Columns that an intruder may know of a person.")
 @click.option("--released", type=FilePath(), metavar="F2", help="The released file, counted as it came out.")
 @click.option("--receipt", type=FilePath(), metavar="R", help="internal/receipt.json of the release: how it was made.")
+@click.option(
+    "--sensitive", default="", metavar="C,...", help="Columns that nobody should learn: what the keys tell of them."
+)
 @click.option("--weights", metavar="COL", help="Sampling weights: then the risk in the population is estimated, too.")
 @click.option("--match", metavar="NU", help="A bound on the chance of a correct match; exit 1 if a record is above it.")
 @click.option(

@@ -67,6 +67,11 @@ class Style:
     encoding: str = UTF8
     commas: Collection[str] = ()
 
+    @property
+    def form(self) -> TextForm:
+        """The form in which all of it is written."""
+        return TextForm(self.separator, self.encoding, "," if self.commas else None)
+
 
 class DelimitedSource:
     """Rows of a CSV or TSV file, all as text; columns that hold categories come as dictionaries."""

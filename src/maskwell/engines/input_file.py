@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from maskwell.core.arguments import check_kind, check_option
-from maskwell.core.phrases import listed, option, shorten
+from maskwell.core.phrases import option, shorten
 from maskwell.engines.arrow_arrays import require
 from maskwell.errors import DataFileError, ParameterError
 
@@ -217,9 +217,9 @@ class DecimalCommas:
         self._path, self._asked, self._without = path, asked, set[str]()
 
     def say(self) -> None:
-        """Say which columns they are, where nobody asked for it."""
+        """Say that there are some, where nobody asked for it."""
         if not self._asked:
-            _say(self._path, f"has decimal commas in {listed(sorted(self.columns), len(self.columns), 50)}")
+            _say(self._path, "has decimal commas")
 
     def converted(self, name: str, column: Any) -> Any:
         """The next values of a column of texts."""

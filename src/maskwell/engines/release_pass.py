@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -20,11 +20,13 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import KeyFinder
+from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import fault_of
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow_arrays import ANY, require, without_traces, without_views
 from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, open_rows
 from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
+from maskwell.engines.input_file import TextForm
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.row_batches import TEXTS, EvenRows, Progress, ShuffledRows, in_background, pieces
 from maskwell.engines.row_sources import (
@@ -123,7 +125,9 @@ class RowPlan:
 class RowsReleased:
     """What became of the rows: counts of the released file, records changed by column, and what could not be kept.
 
-    ``breaks`` tells for each column how many rows had another true label than the row before.
+    ``breaks`` tells for each column how many rows had another true label than the row before, ``form`` how the text of
+    a CSV file was written, ``commas`` which columns have decimal commas there, and ``values`` what the columns hold
+    that were neither randomized nor counted.
     """
 
     rows: int
@@ -133,6 +137,9 @@ class RowsReleased:
     names: list[str]
     labels: Labels | None = None
     lost: tuple[str, ...] = ()
+    form: TextForm | None = None
+    commas: frozenset[str] = frozenset()
+    values: Mapping[str, ColumnValues] = field(default_factory=dict)
 
 
 def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: Progress | None = None) -> RowsReleased:
@@ -148,8 +155,10 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             in_background(sink) as behind,
         ):
             even = EvenRows(behind, min(BATCH_ROWS, rows_of_cells(len(source.schema))))
+            survey = ValueSurvey([name for name in releaser.schema.names if name not in plan.levels])
             with _order(plan, releaser, rows, Path(output).parent, even, takes_codes=takes_codes) as target:
                 for batch in pieces(source.batches(), BATCH_ROWS):
+                    survey.add(batch)
                     target.write(counter.released(batch))
                     if progress is not None:
                         progress(counter.rows, source.done())
@@ -169,7 +178,73 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             names=releaser.schema.names,
             labels=source.style if isinstance(source.style, Labels) else None,
             lost=(*lost_in(source.style, output), *_left_out(source.style)),
+            form=getattr(source.style, "form", None),
+            commas=frozenset(getattr(source.style, "commas", ())),
+            values=survey.values(),
         )
+
+
+class ColumnValues(NamedTuple):
+    """What a column holds: whole numbers, numbers or anything else as texts, and its values where they are few."""
+
+    kind: str | None
+    labels: tuple[Hashable, ...] | None
+
+
+class ValueSurvey:
+    """Looks at columns that are published as they are: which values they hold, and whether texts are numbers."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._met: dict[str, dict[Hashable, None] | None] = {name: {} for name in names}
+        self._kinds: dict[str, str | None] = dict.fromkeys(names)
+
+    def add(self, batch: Any) -> None:
+        """Look at the next rows."""
+        for name, met in self._met.items():
+            if (met is None and self._kinds[name] in (TEXT, OTHER)) or not len(batch):
+                continue
+            column = batch.column(name)
+            distinct = column.dictionary if require().types.is_dictionary(column.type) else column.unique()
+            self._kinds[name] = wider(self._kinds[name], text_kind(distinct))
+            if met is not None:
+                met.update(dict.fromkeys(value for value in distinct.to_pylist() if value is not None))
+                self._met[name] = met if len(met) <= MOST_CATEGORIES else None
+
+    def values(self) -> dict[str, ColumnValues]:
+        """What was met; labels are sorted, so that they do not tell whose came first."""
+        return {
+            name: ColumnValues(self._kinds[name], None if met is None else tuple(sorted_levels(met)))
+            for name, met in self._met.items()
+        }
+
+
+MOST_CATEGORIES = 1000
+"""Values of a column up to which they are listed."""
+
+INTEGER, NUMBER, TEXT, OTHER = "integer", "number", "text", "other"
+_WIDER = (INTEGER, NUMBER, TEXT, OTHER)
+_KINDS_OF_TEXT = {INTEGER: r"^-?(0|[1-9]\d{0,17})$", NUMBER: r"^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$"}
+
+
+def text_kind(texts: Any) -> str | None:
+    """What kind of number texts are: whole ones, numbers, or none (as codes with zeros before them); None without any.
+
+    >>> import pyarrow as pa
+    >>> text_kind(pa.array(["1", "20", None])), text_kind(pa.array(["1.5", "2"])), text_kind(pa.array(["01", "2"]))
+    ('integer', 'number', 'text')
+    """
+    if str(texts.type) not in ("string", "large_string"):
+        return OTHER
+    if texts.null_count == len(texts):
+        return None
+    compute = require("pyarrow.compute")
+    fitting = (k for k, p in _KINDS_OF_TEXT.items() if compute.all(compute.match_substring_regex(texts, p)).as_py())
+    return next(fitting, TEXT)
+
+
+def wider(kind: str | None, other: str | None) -> str | None:
+    """The kind that holds values of both."""
+    return max((one for one in (kind, other) if one is not None), key=_WIDER.index, default=None)
 
 
 def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any], Any, RowsReleased]:

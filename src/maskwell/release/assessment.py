@@ -20,6 +20,7 @@ from maskwell.core.cells import CellTable, give_back_memory
 from maskwell.core.phrases import listed
 from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, open_rows, part_of
 from maskwell.engines.dependence import DependenceCounter
+from maskwell.engines.input_file import TextForm
 from maskwell.engines.recoding import Recoding, recoded, recoding_of
 from maskwell.engines.release_pass import RowsReleased, file_columns
 from maskwell.engines.row_batches import Progress
@@ -81,12 +82,15 @@ class ReleasedColumn:
     name, kind
         The kind is ``text``, ``integer``, ``number``, ``date``, ``boolean`` or ``other``.
     labels
-        All its labels in order, where it was randomized or counted.
+        All its labels in order; None where they are too many.
+    decimal
+        What stands before the decimals of its numbers in a text file.
     """
 
     name: str
     kind: str
     labels: tuple[Any, ...] | None = None
+    decimal: str = "."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,6 +109,8 @@ class ReleasedRows:
         What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
     lost
         What the true file told besides its rows and the released one cannot hold, in words.
+    form
+        How the text of a released CSV file is written.
     attempts
         How often the file was drawn until it kept the limit of the plan.
     files
@@ -116,6 +122,7 @@ class ReleasedRows:
     columns: Sequence[ReleasedColumn] = ()
     labels: Any = None
     lost: tuple[str, ...] = ()
+    form: TextForm | None = None
     attempts: int = 1
     files: tuple[str, ...] = ()
 

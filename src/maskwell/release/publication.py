@@ -23,9 +23,12 @@ from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.design import Design
 from maskwell.designs.sampler import KeyedSampler, Sampler, variable_name
 from maskwell.designs.sparse import Sparse
+from maskwell.engines.arrow_arrays import require
 from maskwell.engines.cell_counts import merged, write_cell_values
 from maskwell.engines.formula import read_formula
+from maskwell.engines.input_file import InputFile
 from maskwell.engines.release_pass import (
+    TEXT,
     Draws,
     RowPlan,
     RowsReleased,
@@ -33,6 +36,7 @@ from maskwell.engines.release_pass import (
     file_columns,
     release_batches,
     release_rows,
+    text_kind,
 )
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryTable
@@ -264,16 +268,24 @@ def _drawn(
 
 def _described(release: Release, rows: RowPlan, done: RowsReleased, path: str) -> Release:
     """The release with what is known of the released file."""
-    names = {column.name: column for column in file_columns(path)}
-    columns = [
-        ReleasedColumn(name, names[name].kind, tuple(rows.levels[name]) if name in rows.levels else None)
-        for name in done.names
-    ]
-    release = release.with_released(columns=columns, labels=done.labels, lost=done.lost)
+    kinds = {column.name: column.kind for column in file_columns(path)}
+    columns = [_released_column(name, kinds[name], rows, done) for name in done.names]
+    release = release.with_released(columns=columns, labels=done.labels, lost=done.lost, form=done.form)
     if formulas := formula_columns(codebook_of(release)):
         told = f"values of {', '.join(formulas)} start like a formula (=, +, - or @): spreadsheets would work them out"
         release = replace(release, warnings=(*release.warnings, told))
     return release
+
+
+def _released_column(name: str, kind: str, rows: RowPlan, done: RowsReleased) -> ReleasedColumn:
+    """A column with all its labels; columns of texts that are numbers throughout are called so."""
+    if name in rows.levels:
+        labels = tuple(rows.levels[name])
+        of_text = text_kind(require().array(labels, require().string())) if kind == TEXT else None
+    else:
+        of_text, labels = done.values[name].kind, done.values[name].labels or ()
+    told = (of_text or kind) if kind == TEXT else kind
+    return ReleasedColumn(name, told, labels or None, "," if name in done.commas else ".")
 
 
 def _with_regressions(release: Release, path: str, output: str) -> Release:
@@ -281,7 +293,8 @@ def _with_regressions(release: Release, path: str, output: str) -> Release:
     if not release.plan.formulas or release.utility is None:
         return release
     designs = {stage.variables[0]: stage.design for stage in release.stages if _is_known(release, stage)}
-    comparisons = [compare_regressions(f, path, output, designs=_used(designs, f)) for f in release.plan.formulas]
+    written = InputFile.of(output, release.released.form)
+    comparisons = [compare_regressions(f, path, written, designs=_used(designs, f)) for f in release.plan.formulas]
     return replace(release, utility=release.utility.with_regressions(comparisons))
 
 

@@ -18,6 +18,7 @@ from maskwell.engines.row_sources import MemoryTable, schema_of
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release.folder.receipt import Receipt, stages_of
 from maskwell.release.plans.recodes import read_recodes
+from maskwell.release.risk.attribute_disclosure import AttributeRisk, attribute_risk
 from maskwell.release.risk.file_risk import VariableContribution, assess_risk, variable_contributions
 from maskwell.release.risk.risk_report import (
     INTRUDERS,
@@ -57,6 +58,8 @@ class RiskResult:
         Counts of the released file over the keys, where it was given.
     files
         The released file and the receipt by their paths, where they were given so.
+    attributes, attributes_released
+        What the keys tell of each sensitive column, in the file as it is and in the released one as it came out.
     """
 
     report: RiskReport
@@ -65,6 +68,8 @@ class RiskResult:
     stages: tuple[Stage, ...] = ()
     released: CellTable | None = None
     files: tuple[str | None, str | None] = (None, None)
+    attributes: tuple[AttributeRisk, ...] = ()
+    attributes_released: tuple[AttributeRisk, ...] = ()
 
     @property
     def before(self) -> FileRisk:
@@ -126,6 +131,9 @@ class RiskResult:
     def to_dict(self, *, contributions: bool = False) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell risk --json`` gives it."""
         content = self.report.to_dict() | self._released_dict()
+        if self.attributes:
+            after = [one.to_dict() for one in self.attributes_released]
+            content["sensitive"] = {"before": [one.to_dict() for one in self.attributes], "after": after}
         if contributions:
             content["contributions"] = {
                 "variables": [one.to_dict() for one in self.variable_contributions],
@@ -151,6 +159,7 @@ class RiskResult:
             names={"released": released, "receipt": receipt},
             added=self.variable_contributions if contributions else [],
             levels=self.level_contributions if contributions else [],
+            attributes=(self.attributes, self.attributes_released),
         )
 
     def plot(self) -> Picture:
@@ -169,6 +178,7 @@ def risk(
     *,
     released: Any = None,
     receipt: Receipt | str | os.PathLike[str] | None = None,
+    sensitive: Names = (),
     weights: str | None = None,
     match: Number | None = None,
     intruder: str | None = None,
@@ -187,6 +197,8 @@ def risk(
         The released file, as a path or a table: counted as it came out.
     receipt
         The internal receipt of the release, or its path: how the file was made. Then the risk of the release is told.
+    sensitive
+        Columns that nobody should learn: then it is told what the keys tell of them, whoever's record it is.
     weights
         Column of sampling weights: then the risk in the population is estimated, too.
     match
@@ -207,11 +219,12 @@ def risk(
     check_progress(progress)
     if intruder is not None:
         check_option("intruder", intruder, INTRUDERS)
-    rows, names = rows_of(data), _checked_names(keys)
+    rows, names, secret = rows_of(data), _checked_names(keys), [*names_of(sensitive, "sensitive")]
     stages, told = _stages(receipt)
     if told is not None and "recode" in told.plan:
         rows = recoded(rows, Recoding(read_recodes(told.plan["recode"])))
-    table, drawn = _counted(rows, names, stages, released, weights, progress)
+    known, drawn_tables = _counted(rows, names, stages, released, weights, secret, progress)
+    table, drawn = known[0], drawn_tables[0] if drawn_tables else None
     if told is not None and table.n != told.rows:
         raise DataFileError(
             f"{rows} has {table.n:,} records, the receipt tells of {told.rows:,}",
@@ -228,7 +241,14 @@ def risk(
         intruder=intruder or (INTRUDERS[0] if told is None else told.intruder),
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
     )
-    return RiskResult(report, rows, table, tuple(stages), drawn, (_path(released), _path(receipt)))
+    attributes = [_attributes(counted[1:], names, secret) for counted in (known, drawn_tables)]
+    return RiskResult(report, rows, table, tuple(stages), drawn, (_path(released), _path(receipt)), *attributes)
+
+
+def _attributes(
+    tables: Sequence[CellTable], keys: Sequence[str], sensitive: Sequence[str]
+) -> tuple[AttributeRisk, ...]:
+    return tuple(attribute_risk(table, keys, name) for table, name in zip(tables, sensitive, strict=False))
 
 
 def _checked_names(keys: Names) -> list[str]:
@@ -260,16 +280,25 @@ def _counted(
     stages: Sequence[Stage],
     released: Any,
     weights: str | None,
+    sensitive: Sequence[str],
     progress: Progress | None,
-) -> tuple[CellTable, CellTable | None]:
-    """Counts of the file, and of the released file over the keys and the unchanged columns that it has."""
-    (table,) = count_tables(rows, [needed_columns(stages, keys)], weights=weights, progress=progress)
+) -> tuple[list[CellTable], list[CellTable]]:
+    """Counts of the file, and of the released file over the keys and the unchanged columns that it has.
+
+    Behind them come those of the keys with each sensitive column.
+    """
+    further = [[*keys, name] for name in sensitive if name not in keys]
+    if len(further) < len(sensitive):
+        raise ParameterError(
+            f"{option('sensitive')} names a key", hint="a column is known to the intruder, or nobody should learn it"
+        )
+    known = count_tables(rows, [needed_columns(stages, keys), *further], weights=weights, progress=progress)
     if released is None:
-        return table, None
+        return known, []
     drawn = rows_of(released)
     there = {*schema_of(drawn).names}
     seen = [name for name in unchanged_columns(stages, keys) if name in there]
-    return table, count_tables(drawn, [[*keys, *seen]], progress=progress)[0]
+    return known, count_tables(drawn, [[*keys, *seen], *further], progress=progress)
 
 
 def _threshold(match: Number | None) -> float | None:

@@ -31,6 +31,7 @@ from maskwell.core.phrases import in_json, in_markdown, shorten, start_of_line, 
 from maskwell.engines.arrow_arrays import describe
 from maskwell.engines.column_codes import numbered_column
 from maskwell.engines.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
+from maskwell.engines.input_file import SEPARATORS, UTF8, InputFile, TextForm
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, LabelError, PublishError
 from maskwell.release.folder.matrix_disclosure import check_matrix
@@ -50,6 +51,7 @@ from maskwell.release.folder.release_metadata import (
     INTERNAL,
     MANIFEST,
     PUBLIC,
+    PUBLIC_NAMES,
     SUMS,
     Entry,
     codebook_csv,
@@ -150,7 +152,7 @@ FILES = {
 }
 
 
-def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> str:
+def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form: TextForm | None = None) -> str:
     """The text of ``README.md``; names and titles are written so that no reader of Markdown takes them for markup."""
     groups, receipt = receipt["groups"], _in_markdown(receipt)
     title = receipt["dataset"] or "Released microdata"
@@ -165,6 +167,7 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> s
         *(f"- {text}" for text in processing(receipt["groups"])),
         *(f"- {in_markdown(name)} was made coarser before: {how}." for name, how in receipt.get("recoded", {}).items()),
         _order(receipt),
+        *_in_form(form or TextForm()),
         *_formulas(entries),
         "## How to analyse",
         *(f"- {sentence}" for sentence in receipt["advice"]),
@@ -185,6 +188,17 @@ def _formulas(entries: Sequence[Entry]) -> list[str]:
         f"Some values of {in_words([*map(in_markdown, names)])} start with =, +, - or @, which spreadsheets take for a "
         "formula: import these columns as text."
     ]
+
+
+def _in_form(form: TextForm) -> list[str]:
+    """How the file is written, where that is not the usual way."""
+    encoding = PUBLIC_NAMES.get(form.encoding or "", form.encoding or UTF8)
+    told = [
+        *([f"{SEPARATORS[form.separator]} between fields"] if form.separator and form.separator not in ",\t" else []),
+        *(["decimal commas"] if form.decimal == "," else []),
+        *([f"the encoding {encoding}"] if encoding != UTF8 else []),
+    ]
+    return [f"The file has {in_words(told)}."] if told else []
 
 
 def _order(receipt: Mapping[str, Any]) -> str:
@@ -273,9 +287,9 @@ def write_public(release: Release, folder: Path) -> list[Path]:
         RECEIPT: dumps(receipt),
         "codebook.json": _json(codebook_json(entries)),
         "codebook.csv": codebook_csv(entries),
-        "datapackage.json": _json(datapackage(receipt, entries, data)),
+        "datapackage.json": _json(datapackage(receipt, entries, data, release.released.form)),
         "ddi.xml": ddi_codebook(receipt, entries, data.name),
-        "README.md": readme(receipt, entries, data.name),
+        "README.md": readme(receipt, entries, data.name, release.released.form),
     }
     for name, text in contents.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
@@ -316,7 +330,7 @@ def check_rows(path: Path, release: Release, secrets: Sequence[str] = ()) -> Non
 
     ``secrets`` are texts in lower case that its metadata must not hold.
     """
-    with open_source(str(path), exact=True) as source:
+    with open_source(InputFile.of(str(path), release.released.form), exact=True) as source:
         _check_columns(source.schema.names, release, path.name)
         _check_traces(source.schema, release, path.name, secrets)
         _check_identifiers(source, release)

@@ -35,7 +35,9 @@ from xml.etree import ElementTree as ET
 from maskwell.core.documents import canonical_text, read_document, version_text
 from maskwell.core.labels import texts
 from maskwell.core.phrases import Printed, in_spreadsheet, is_formula, visible_lines
+from maskwell.engines.input_file import TextForm
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
+from maskwell.engines.release_pass import MOST_CATEGORIES
 from maskwell.engines.row_sources import COMPRESSED, input_files
 from maskwell.errors import DataFileError
 from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json, recoded_in_words
@@ -47,8 +49,8 @@ if TYPE_CHECKING:
     from maskwell.release.plans.release_plan import ReleasePlan
 
 
-MOST_CATEGORIES = 1000
-"""Columns with more values than this are not listed unless they were randomized."""
+MOST_NUMBERS = 100
+"""Numbers that were not randomized are not listed where they have more values than this."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Entry:
         Which group of the receipt randomized it, from 1.
     recoded
         How it was made coarser before, in words; ``None`` where it was not.
+    decimal
+        What stands before the decimals of its numbers in a text file.
     """
 
     name: str
@@ -76,6 +80,7 @@ class Entry:
     role: str
     group: int | None
     recoded: str | None = None
+    decimal: str = "."
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -137,6 +142,7 @@ def _entry(release: Release, column: ReleasedColumn) -> Entry:
         _role(release, column, group),
         group,
         recoded_in_words(release).get(column.name),
+        column.decimal,
     )
 
 
@@ -150,7 +156,8 @@ def _categories(
     release: Release, column: ReleasedColumn, about: ColumnLabels, group: int | None
 ) -> tuple[tuple[Hashable, str | None], ...] | None:
     file_labels = [label for label in column.labels or () if label is not None]
-    if group is None and (len(file_labels) > MOST_CATEGORIES or column.name == release.plan.weights):
+    many = MOST_NUMBERS if column.kind in ("integer", "number") else MOST_CATEGORIES
+    if group is None and (len(file_labels) > many or column.name == release.plan.weights):
         return None
     planned = release.plan.codebook.get(column.name, ())
     values = _by_text([*_typed(planned, file_labels), *file_labels, *about.values])
@@ -187,17 +194,25 @@ MEDIA = {
     ".dta": "application/x-stata-dta",
     ".xpt": "application/x-sas-xport",
 }
+PUBLIC_NAMES = {"cp1252": "windows-1252", "cp1250": "windows-1250", "iso8859-1": "iso-8859-1"}
+"""Encodings as other programs than Python call them."""
+
 _CHUNK = 1 << 20
 
 
-def datapackage(receipt: Mapping[str, Any], entries: Sequence[Entry], data: Path) -> dict[str, Any]:
-    """The content of ``datapackage.json``, from the public receipt, the codebook and the released file."""
+def datapackage(
+    receipt: Mapping[str, Any], entries: Sequence[Entry], data: Path, form: TextForm | None = None
+) -> dict[str, Any]:
+    """The content of ``datapackage.json``, from the public receipt, the codebook and the released file.
+
+    ``form`` says how the text of a CSV file is written, where that is not the usual way.
+    """
     tabular = _delimited(data.name) is not None
     resource = {
         "name": "data",
         "path": data.name,
         "profile": "tabular-data-resource" if tabular else "data-resource",
-        **_form(data.name),
+        **_form(data.name, form or TextForm()),
         "bytes": data.stat().st_size,
         "hash": f"sha256:{_sha256(data)}",
         "schema": {"fields": [_field(entry) for entry in entries], "missingValues": [""]},
@@ -216,6 +231,8 @@ def datapackage(receipt: Mapping[str, Any], entries: Sequence[Entry], data: Path
 def _field(entry: Entry) -> dict[str, Any]:
     kind = TYPES.get(entry.kind, "any")
     field: dict[str, Any] = {"name": entry.name, "type": kind}
+    if kind == "number" and entry.decimal != ".":
+        field["decimalChar"] = entry.decimal
     if entry.label:
         field["title"] = entry.label
     if entry.categories:
@@ -231,6 +248,8 @@ def _field(entry: Entry) -> dict[str, Any]:
 
 def _enumerated(value: Any, kind: str) -> Any:
     """A category as its type has it; texts for anything that JSON has no word for."""
+    if kind in ("integer", "number") and isinstance(value, str):
+        return int(value) if kind == "integer" else float(value)
     if kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
@@ -244,7 +263,7 @@ def _without_matrix(group: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in group.items() if key not in ("design", "states", "outputs")}
 
 
-def _form(name: str) -> dict[str, Any]:
+def _form(name: str, text: TextForm) -> dict[str, Any]:
     delimited = _delimited(name)
     if delimited is None:
         ending = Path(name).suffix
@@ -254,8 +273,8 @@ def _form(name: str) -> dict[str, Any]:
     return {
         "format": form,
         "mediatype": media,
-        "encoding": "utf-8",
-        "dialect": {"delimiter": delimiter, "header": True},
+        "encoding": PUBLIC_NAMES.get(text.encoding or "", text.encoding or "utf-8"),
+        "dialect": {"delimiter": text.separator or delimiter, "header": True},
         **packed,
     }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from maskwell.release.risk.attribute_disclosure import AttributeRisk as AttributeRisk
+    from maskwell.release.risk.attribute_disclosure import attribute_risk as attribute_risk
     from maskwell.release.risk.attribute_disclosure import best_guess as best_guess
     from maskwell.release.risk.attribute_disclosure import binary_guess as binary_guess
     from maskwell.release.risk.attribute_disclosure import conditional_proportion as conditional_proportion
@@ -32,6 +34,8 @@ else:
         __name__,
         submod_attrs={
             "attribute_disclosure": [
+                "AttributeRisk",
+                "attribute_risk",
                 "best_guess",
                 "binary_guess",
                 "conditional_proportion",

@@ -25,11 +25,14 @@ moves in or out of B, R is unbiased; otherwise it is a ratio of random counts:
 
 where a_j and d_j are the chances that a record of true cell j is released in A and in B, and B_(j) counts all records
 but one of cell j. Source: [Adeshiyan2011, section 4.7.5, eq. (4.25)]; the exact expectation derived.
+
+Diversity and closeness: what the keys of a person tell of a sensitive column, whoever's record it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
@@ -37,7 +40,18 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_floats, as_whole, check_counts, check_level
+from maskwell.core.arguments import (
+    Array,
+    Real,
+    as_array,
+    as_floats,
+    as_whole,
+    check_counts,
+    check_kind,
+    check_level,
+    list_of,
+)
+from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.phrases import Printed
 from maskwell.designs.coded import CodedDesign
@@ -481,3 +495,130 @@ def _places(places: Any, m: int) -> Array:
     places_chosen = np.zeros(m, dtype=bool)
     places_chosen[chosen] = True
     return places_chosen
+
+
+# ---- what keys tell of a sensitive column: diversity and closeness
+
+SKEWED = 0.5
+"""Cells of the keys further from the whole file than this are called skewed."""
+
+FEW_VALUES = (2, 3)
+"""Records in cells with fewer values than these are counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeRisk:
+    """What somebody who knows the keys of a person, and finds no record for sure, still learns of a sensitive column.
+
+    Attributes
+    ----------
+    sensitive, values
+        The column, and how many values it has in the file.
+    records, cells
+        Records with a value in it, and cells of the keys that have some.
+    homogeneous_cells, homogeneous_records, alone
+        Cells with one value only and the records in them: whoever knows the keys knows the value; and how many of these
+        records are alone in their cell.
+    skewed_cells, skewed_records
+        Cells with several values that are further from the file than :data:`SKEWED`, and the records in them.
+    fewest_values, violations
+        l-diversity: the fewest values of a cell, and the records in cells with fewer than 2 and 3.
+    least_entropy
+        The least ``exp(H)`` of a cell: as many equally frequent values would tell as little.
+    greatest_distance
+        t-closeness: the greatest distance of a cell from the file, of 0 to 1: the share of its records that would need
+        another value.
+    guess, guess_without_keys
+        Share of the records whose value the best guess gets right, with and without the keys.
+    """
+
+    sensitive: str
+    values: int
+    records: int
+    cells: int
+    homogeneous_cells: int
+    homogeneous_records: int
+    alone: int
+    skewed_cells: int
+    skewed_records: int
+    fewest_values: int
+    violations: dict[str, int]
+    least_entropy: float
+    greatest_distance: float
+    guess: float
+    guess_without_keys: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def attribute_risk(table: CellTable, keys: Sequence[str], sensitive: str) -> AttributeRisk:
+    """Diversity and closeness of a sensitive column in the cells of the keys.
+
+        l_c = number of v with n_cv > 0,     t_c = 1/2 sum_v | n_cv / n_c - N_v / n |
+
+    where ``n_cv`` records of the cell c have the value v, and ``N_v`` of all. Records without a value are left out. The
+    distance is that of t-closeness (the earth mover's) where all values are equally far apart. Source: derived.
+
+    Parameters
+    ----------
+    table
+        Counts of the file by the keys and the sensitive column, and maybe others.
+    keys
+        Columns that an intruder knows.
+    sensitive
+        The column that nobody should learn.
+
+    >>> cells = {("A", "ill"): 2, ("B", "ill"): 1, ("B", "well"): 7}
+    >>> told = attribute_risk(CellTable.of(["town", "health"], cells), ["town"], "health")
+    >>> told.homogeneous_records, told.greatest_distance, told.guess   # everybody in A is ill
+    (2, 0.7, 0.9)
+    """
+    check_kind(CellTable, table=table)
+    names = list_of(str, keys, "keys")
+    check_kind(str, sensitive=sensitive)
+    if sensitive in names:
+        raise ParameterError(f"{sensitive!r} is among the keys", hint="name a column that the intruder does not know")
+    part = table.project([*names, sensitive])
+    known = part.counts > 0
+    if part.levels[-1] and part.levels[-1][-1] is None:
+        known &= part.codes[:, -1] != len(part.levels[-1]) - 1
+    if not known.any():
+        raise CountsError(f"no record has a value of {sensitive!r}", hint="name a column with values")
+    return _attribute_risk(sensitive, part.codes[known], part.counts[known].astype(np.float64))
+
+
+def _attribute_risk(sensitive: str, codes: Array, counts: Real) -> AttributeRisk:
+    _, cell = np.unique(codes[:, :-1], axis=0, return_inverse=True)
+    _, value = np.unique(codes[:, -1], return_inverse=True)
+    cell, value = cell.reshape(-1), value.reshape(-1)
+    n_c, N_v, n = np.bincount(cell, counts), np.bincount(value, counts), float(counts.sum())
+    distinct = np.bincount(cell)
+    entropy = np.log(n_c) - np.bincount(cell, counts * np.log(counts)) / n_c
+    share, usual = counts / n_c[cell], N_v[value] / n
+    distance = (np.bincount(cell, np.abs(share - usual)) + 1 - np.bincount(cell, usual)) / 2
+    largest = np.zeros(len(n_c))
+    np.maximum.at(largest, cell, counts)
+    one, skewed = distinct == 1, (distinct > 1) & (distance > SKEWED + CLOSE)
+    return AttributeRisk(
+        sensitive=sensitive,
+        values=len(N_v),
+        records=round(n),
+        cells=len(n_c),
+        homogeneous_cells=int(one.sum()),
+        homogeneous_records=round(float(n_c[one].sum())),
+        alone=int((n_c == 1).sum()),
+        skewed_cells=int(skewed.sum()),
+        skewed_records=round(float(n_c[skewed].sum())),
+        fewest_values=int(distinct.min()),
+        violations={str(few): round(float(n_c[distinct < few].sum())) for few in FEW_VALUES},
+        least_entropy=float(np.exp(entropy.min())),
+        greatest_distance=float(distance.max()),
+        guess=float(largest.sum() / n),
+        guess_without_keys=float(N_v.max() / n),
+    )
+
+
+CLOSE = 1e-12
+"""Distances are told apart to this."""

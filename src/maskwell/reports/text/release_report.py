@@ -18,6 +18,7 @@ from maskwell.privacy.certificate_check import Verified
 from maskwell.release.assessment import Release
 from maskwell.release.kept_bounds import check_kept, exempted
 from maskwell.release.recode_effects import RecodeEffect
+from maskwell.release.risk.attribute_disclosure import AttributeRisk
 from maskwell.release.risk.file_risk import VariableContribution
 from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
@@ -317,6 +318,7 @@ def risk_report(
     names: Mapping[str, Any] | None = None,
     added: Sequence[VariableContribution] = (),
     levels: Sequence[LevelContribution] = (),
+    attributes: tuple[Sequence[AttributeRisk], Sequence[AttributeRisk]] = ((), ()),
 ) -> Report:
     """Before, and after where there is a release; ``names`` are the files as they were typed."""
     first = [sentence(_risk_answer(report))]
@@ -324,10 +326,38 @@ def risk_report(
     if (report.before if report.after is None else report.after).records_above:
         first.append(sentence(f"{easiest(report)}."))
     body: list[Block] = [_file_grid(report.before) if report.after is None else risk_grid(report)]
+    body += attribute_table(*attributes)
     body += [GAP, _variables(added), GAP, _levels(levels)] if added else []
     alone = [] if released is None or report.after is not None else [_seen(released), NO_RECEIPT]
     body.append(Notes([*risk_notes(report), *alone]))
     return Report(first, body, next_step=_after_risk(file, names or {}, report))
+
+
+ONE_VALUE = "cells of the keys in which all records have the same value, and these records; who knows the keys knows it"
+SKEW = "cells with several values in which more than half of the records would need another one to be like the file"
+AS_RELEASED = "of the released records as they look; a record may have come from other keys, or hold another value"
+
+
+def attribute_table(before: Sequence[AttributeRisk], after: Sequence[AttributeRisk]) -> list[Block]:
+    """What the keys tell of sensitive columns, one to a line; and of the released file, where there is one."""
+    if not before:
+        return []
+    header = ["what the keys tell of", "one value", "skewed", "fewest values", "distance", "best guess", "blind guess"]
+    rows = [_attribute_row(one, "") for one in before] + [_attribute_row(one, ", released") for one in after]
+    meanings = [Notes([ONE_VALUE], word="one value"), Notes([SKEW], word="skewed")]
+    return [GAP, Grid(header, rows), *meanings, Notes([AS_RELEASED] if after else [], word="released")]
+
+
+def _attribute_row(one: AttributeRisk, which: str) -> list[str]:
+    return [
+        f"{shorten(one.sensitive, 16)}{which}",
+        f"{one.homogeneous_cells:,} ({one.homogeneous_records:,})",
+        f"{one.skewed_cells:,} ({one.skewed_records:,})",
+        f"{one.fewest_values:,}",
+        f"{Printed(one.greatest_distance):.2f}",
+        f"{percent(one.guess)} %",
+        f"{percent(one.guess_without_keys)} %",
+    ]
 
 
 def _risk_answer(report: RiskReport) -> str:

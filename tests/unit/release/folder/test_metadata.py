@@ -18,11 +18,12 @@ from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_wit
 from maskwell.core import CellTable
 from maskwell.core.phrases import visible
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
-from maskwell.release import Release
+from maskwell.release import Release, ReleasePlan
 from maskwell.release.assessment import ReleasedColumn
 from maskwell.release.folder.receipt_contents import public_receipt
 from maskwell.release.folder.release_folder import readme, write_risks
 from maskwell.release.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
+from maskwell.release.publication import open_release
 from maskwell.release.risk import assess_risk
 
 SPITEFUL = "a<b>&\"'\x01\u2028]]>"
@@ -195,3 +196,29 @@ def test_the_risks_of_all_records(tmp_path: Path) -> None:
         ("tile", "", "4", "0.25"),
         ("tin", "f", "1", "1"),
     ]
+
+
+def test_the_codebook_has_all_columns_and_the_package_the_form_of_the_file(tmp_path: Path) -> None:
+    towns = ["Zürich", "Bern", "Genf"]
+    lines = [f"{towns[i % 3]};{'mf'[i % 2]};{i % 7},5;{i % 4};0{i % 5};{i}x" for i in range(120)]
+    (tmp_path / "a.csv").write_bytes("\r\n".join(["ort;sex;lohn;kinder;code;text", *lines, ""]).encode("cp1252"))
+    protect = [{"variables": ["ort", "sex"], "method": "sequential"}]
+    plan = ReleasePlan.of(protect, accept=["lohn", "kinder", "code", "text"])
+    with open_release(str(tmp_path / "a.csv"), plan, str(tmp_path / "released")):
+        pass
+    public = tmp_path / "released/public"
+    book = {one["name"]: one for one in json.loads((public / "codebook.json").read_text(encoding="utf-8"))["columns"]}
+    kinds = {"ort": "text", "sex": "text", "lohn": "number", "kinder": "integer", "code": "text", "text": "text"}
+    assert {name: one["kind"] for name, one in book.items()} == kinds
+    assert [one["value"] for one in book["kinder"]["categories"]] == ["0", "1", "2", "3"]
+    assert [one["value"] for one in book["code"]["categories"]] == [f"0{i}" for i in range(5)]
+    (resource,) = json.loads((public / "datapackage.json").read_text(encoding="utf-8"))["resources"]
+    assert (resource["encoding"], resource["dialect"]["delimiter"]) == ("windows-1252", ";")
+    fields = {one["name"]: one for one in resource["schema"]["fields"]}
+    assert fields["lohn"]["decimalChar"] == ","
+    assert fields["kinder"]["constraints"]["enum"] == [0, 1, 2, 3]
+    rows = (public / "data.csv").read_bytes().decode("cp1252").split("\r\n")
+    assert sorted(row.split(";")[2] for row in rows[1:-1]) == sorted(line.split(";")[2] for line in lines)
+    assert (
+        "a semicolon between fields, decimal commas and the encoding windows-1252" in (public / "README.md").read_text()
+    )
