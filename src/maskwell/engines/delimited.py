@@ -45,6 +45,7 @@ from maskwell.engines.input_file import (
 from maskwell.engines.row_sources import Coded, Engine
 from maskwell.errors import DataFileError
 
+TAB = "\t"
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
@@ -56,8 +57,8 @@ class Style:
     Attributes
     ----------
     newline, separator, encoding
-        What ends a line, what stands between two fields (None: what the ending of the name tells), and which bytes
-        stand for which characters.
+        What ends a line, what stands between two fields of a .csv file (None: a comma; in a .tsv file it is always a
+        tab), and which bytes stand for which characters.
     commas
         Columns whose numbers have decimal commas; more of them may come while rows are read.
     """
@@ -88,7 +89,7 @@ class DelimitedSource:
             self._commas = _decimal_commas(path, form, self._separator)
             self.style = Style(
                 b"\r\n" if header.endswith(b"\r\n") else b"\n",
-                self._separator,
+                None if separator(ending) == TAB else self._separator,
                 UTF8 if self._records.encoding == "utf-16" else self._records.encoding,
                 () if self._commas is None else self._commas.columns,
             )
@@ -234,7 +235,9 @@ class DelimitedSink:
 
     def __init__(self, file: BinaryIO, ending: str, schema: Any, style: Style) -> None:
         self._file: Any = _compressed(file, ending)
-        self._separator, self._newline = style.separator or separator(ending), style.newline.decode()
+        usual = separator(ending)
+        self._separator = usual if usual == TAB else style.separator or usual
+        self._newline = style.newline.decode()
         self._encoding, self._commas = style.encoding, style.commas
         self._options = require("pyarrow.csv").WriteOptions(
             include_header=False, batch_size=LINES_AT_ONCE, delimiter=self._separator, quoting_style="none"
@@ -428,7 +431,7 @@ def separator(ending: str) -> str:
     >>> separator(".csv.gz")
     ','
     """
-    return "\t" if ending.startswith(".tsv") else ","
+    return TAB if ending.startswith(".tsv") else ","
 
 
 def _as_text(column: Any) -> Any:

@@ -80,6 +80,19 @@ def test_a_file_is_written_as_it_was_read(
     assert (tmp_path / "b.csv").read_bytes() == content
 
 
+@together(["source", "to", "sign"], [("a.csv", "b.tsv", "\t"), ("a.tsv", "b.csv", ","), ("a.tsv", "b.tsv", "\t")])
+def test_the_ending_of_the_output_tells_tabs_from_commas(tmp_path: Path, source: str, to: str, sign: str) -> None:
+    (tmp_path / source).write_text("x\ty\n1\t2\n" if source.endswith("tsv") else "x,y\n1,2\n")
+    with (
+        open_source(str(tmp_path / source)) as rows_in,
+        (tmp_path / to).open("wb") as file,
+        open_sink(file, to, rows_in.schema, style=rows_in.style) as sink,
+    ):
+        for batch in rows_in.batches():
+            sink.write(batch)
+    assert (tmp_path / to).read_text() == f"x{sign}y\n1{sign}2\n"
+
+
 def test_small_blocks_and_bytes_that_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from maskwell.engines import delimited
 
