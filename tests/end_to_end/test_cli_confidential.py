@@ -200,7 +200,7 @@ def test_a_rounded_matrix_that_tells_the_counts_needs_a_clearance() -> None:
     Path("a.csv").write_text("answer\n" + "yes\n" * 620 + "no\n" * 380)
     Path("fixed.toml").write_text(FIXED)
     said = refused("release", "a.csv", "--plan", "fixed.toml", "-o", "out", kind="publish")
-    assert "the matrix of answer tells the true counts to within" in said
+    assert "the matrix of answer reveals the true counts to within" in said
     assert "620" not in said and "380" not in said
     Path("b.csv").write_text("answer\n" + "yes\n" * 380 + "no\n" * 620)  # another file: it has nothing to do with it
     run("release", "b.csv", "--plan", "fixed.toml", "-o", "other")

@@ -365,7 +365,7 @@ def check_side_channels(found: Sequence[SideChannel]) -> None:
     if not refused:
         return
     names = [*dict.fromkeys(one.column for one in refused)]
-    start = "unchanged columns give too much away: "
+    start = "unchanged columns tell too much: "
     reasons = {name: "; ".join(one.short for one in refused if one.column == name) for name in names}
     items = [f"{shorten(name, 20)} ({why})" for name, why in reasons.items()]
     message = start + listed(items, len(items), MESSAGE - len(start))

@@ -196,7 +196,7 @@ def test_weights_are_measured_like_other_columns() -> None:
     people["w"][0] = people["w"][20]
     error = refusal(["half", "group"], people, weights="w", drop=["age"])
     assert [one["of"] for one in error.objects["found"]] == ["half", "group"]  # type: ignore[attr-defined]
-    assert error.message == "unchanged columns give too much away: w (half 99.8 %; group 99.8 %)"
+    assert error.message == "unchanged columns tell too much: w (half 99.8 %; group 99.8 %)"
 
 
 def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:

@@ -56,7 +56,7 @@ def tells(stage: Stage) -> bool:
 def test_two_digits_of_a_matrix_of_the_file_tell_its_counts(maker: str, counts: Sequence[int], digits: int) -> None:
     stage = stage_of(rounded(MAKERS[maker](counts).matrix(), digits), counts)
     plan = ReleasePlan.of([{"variables": "roof", "method": "uniform", "gamma": 3, "publish": "included"}])
-    with pytest.raises(PublishError, match=r"the matrix of roof tells .*true counts (to within [\d.]+|exactly)"):
+    with pytest.raises(PublishError, match=r"the matrix of roof reveals .*true counts (to within [\d.]+|exactly)"):
         check_matrix(plan, stage)
     check_matrix(replace(plan, protections=(replace(plan.protections[0], publish="withheld"),)), stage)
 
