@@ -228,7 +228,7 @@ def _outside_note(region: Region) -> list[Note]:
 
 
 def _reach_note() -> Note:
-    return Note("reach of one report", line_mark(**at_parity()))
+    return Note("what one report can do", line_mark(**at_parity()))
 
 
 def _bar_notes() -> list[Note]:
