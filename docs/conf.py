@@ -89,7 +89,8 @@ class Commands(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Give a section for each command; the commands of a group are sections within its own."""
-        return list(sections_of(cli, click.Context(cli, info_name="maskwell", terminal_width=80, **cli.context_settings)))
+        context = click.Context(cli, info_name="maskwell", terminal_width=80, **cli.context_settings)
+        return list(sections_of(cli, context))
 
 
 def sections_of(group: click.Group, context: click.Context) -> Iterator[nodes.section]:
