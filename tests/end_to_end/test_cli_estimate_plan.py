@@ -165,7 +165,13 @@ def test_tables_to_paste(style: str) -> None:
     assert ("0.1875" if style == "csv" else "0.188") in plain  # three of eight said yes
     for label in ("f", "m", "all"):
         assert any(line.lstrip("| ").startswith(label) for line in by.splitlines()), by
-    refused("estimate", "rows.csv", "--design", "answer=w.json", "--format", "html", saying="html")
+    refused("estimate", "rows.csv", "--design", "answer=w.json", "--format", "docx", saying="docx")
+
+
+def test_a_table_for_word_is_a_page() -> None:
+    page = run("estimate", "rows.csv", "--design", "answer=w.json", "--format", "html").out
+    assert page.startswith("<!DOCTYPE html>") and ">0.188</td>" in page and page.count("<table") == 1
+    assert "simple random sample" in page and "Randomized by answer: warner, p = 7/10." in page
 
 
 def test_json_and_a_format_are_two_answers() -> None:

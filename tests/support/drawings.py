@@ -21,8 +21,8 @@ def drawn(picture: Picture, *, narrow: bool = False) -> tuple[Figure, str]:
     figures: list[Figure] = []
     make = Picture.figure
 
-    def remembered(self: Picture, *, narrow: bool = False) -> Figure:
-        figures.append(make(self, narrow=narrow))
+    def remembered(self: Picture, *, narrow: bool = False, page: int = 0) -> Figure:
+        figures.append(make(self, narrow=narrow, page=page))
         return figures[-1]
 
     with mock.patch.object(Picture, "figure", remembered):

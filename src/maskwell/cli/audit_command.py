@@ -82,14 +82,14 @@ def audit(
     audited = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])
     picture = plot_content(plot, lambda: _picture(loaded, demand, design))
     proof = certificate_content(certificate, loaded, demand)
-    written = write_files({"certificate": (certificate, proof), "plot": (plot, picture)}, force=force, inputs=inputs)
+    written = write_files({"certificate": (certificate, proof), **picture}, force=force, inputs=inputs)
     if as_json:
         print_json(audited.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | written)
     elif explain:
-        print_lines(with_plot(Report([_sentence(one) for one in explained(loaded, demand)]), plot))
+        print_lines(with_plot(Report([_sentence(one) for one in explained(loaded, demand)]), written))
     else:
         report = audit_report(audited.to_dict(), loaded, design, typed_demand(options))
-        print_lines(with_certificate(with_plot(report, plot), certificate))
+        print_lines(with_certificate(with_plot(report, written), certificate))
     return ANSWER_IS_NO if audited.meets is False else OK
 
 

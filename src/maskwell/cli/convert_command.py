@@ -51,11 +51,11 @@ def convert(
     check_plot(plot, force=force, inputs=[options["curves"] or "-"])
     demand = given_demand(options)
     content = convert_demand(demand, l=l, k=k)
-    drawn = write_plot(plot, plot_content(plot, lambda: _picture(demand, content)), force=force)
+    drawn = write_plot(plot_content(plot, lambda: _picture(demand, content)), force=force)
     if as_json:
         print_json({**content, **drawn})
     else:
-        print_lines(with_plot(convert_report(content, typed_demand(options) or f"--l {content['l']}"), plot))
+        print_lines(with_plot(convert_report(content, typed_demand(options) or f"--l {content['l']}"), drawn))
 
 
 def _picture(demand: Demand | None, content: dict[str, Any]) -> Picture:

@@ -141,8 +141,8 @@ def estimate(
     --receipt in place of --design estimates from a released file, as its receipt allows.
     """
     from maskwell.core.exact import check_probability
-    from maskwell.verbs.estimate import EstimateResult
     from maskwell.verbs.estimate import estimate as estimate_shares
+    from maskwell.verbs.share_results import EstimateResult
 
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
@@ -177,7 +177,7 @@ def estimate(
             progress=progress,
             **sampling,
         )
-    drawn = write_plot(plot, plot_content(plot, result.plot), force=force)
+    drawn = write_plot(plot_content(plot, result.plot), force=force)
     if as_json:
         print_json({**result.to_dict(), **drawn})
     elif not isinstance(result, EstimateResult):
@@ -190,10 +190,10 @@ def estimate(
             "level": confidence,
         }
         options = _typed(typed, sampling["weights"])
-        report = with_plot(result.to_report(file, str(receipt), options), plot)
+        report = with_plot(result.to_report(file, str(receipt), options), drawn)
         print_lines(report if style == "text" else result.lines(style))
     elif style == "text":
-        print_lines(with_plot(result.to_report(paths), plot))
+        print_lines(with_plot(result.to_report(paths), drawn))
     else:
         print_lines(result.lines(style))
 

@@ -103,8 +103,8 @@ def mine(
             missing=missing,
             progress=progress,
         )
-    drawn = write_plot(plot, plot_content(plot, result.plot), force=force, inputs=[file, path])
+    drawn = write_plot(plot_content(plot, result.plot), force=force, inputs=[file, path])
     if as_json:
         print_json({**result.to_dict(), **drawn})
         return
-    print_lines(with_plot(result.to_report(path), plot))
+    print_lines(with_plot(result.to_report(path), drawn))

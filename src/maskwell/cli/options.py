@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import click
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+Drawn: TypeAlias = dict[str, tuple[str, bytes]]
+"""The files of a picture: for each what JSON calls it, its path and its content."""
 
 
 DEMANDS = {
@@ -117,9 +119,9 @@ def _in_form(path: str, form: dict[str, str]) -> str:
 format_option = click.option(
     "--format",
     "style",
-    type=click.Choice(["text", "md", "latex", "csv"]),
+    type=click.Choice(["text", "md", "latex", "html", "csv"]),
     default="text",
-    help="A table to paste: Markdown, LaTeX or CSV.",
+    help="A table to paste: Markdown, LaTeX, HTML (also for Word) or CSV.",
 )
 missing_option = click.option(
     "--missing",
@@ -390,28 +392,40 @@ def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> 
     check_output(path, force=force, inputs=inputs)
 
 
-def plot_content(path: str | None, draw: Callable[[], Picture]) -> bytes | None:
-    """The drawing as the file will hold it, if one was asked for; made before anything is written."""
-    return None if path is None else draw().content(path)
+def plot_content(path: str | None, draw: Callable[[], Picture]) -> Drawn:
+    """The drawing as its files will hold it, if one was asked for; made before anything is written."""
+    return {} if path is None else _as_files(draw().contents(path))
 
 
-def write_plot(path: str | None, content: bytes | None, *, force: bool, inputs: Sequence[str] = ()) -> dict[str, str]:
+def _as_files(pages: Mapping[str, bytes]) -> Drawn:
+    return {"plot" if not page else f"plot_{page + 1}": one for page, one in enumerate(pages.items())}
+
+
+def write_plot(drawn: Drawn, *, force: bool, inputs: Sequence[str] = ()) -> dict[str, str]:
     """Write a picture, if one was asked for; what JSON says about it."""
-    if path is None:
+    if not drawn:
         return {}
     from maskwell.core.atomic import write_files
 
-    return write_files({"plot": (path, content)}, force=force, inputs=inputs)
+    return write_files(drawn, force=force, inputs=inputs)
 
 
-def with_plot(report: Report, path: str | None) -> Report:
-    """What a command says, with the name of the picture.
+def with_plot(report: Report, drawn: Mapping[str, Any]) -> Report:
+    """What a command says, with the names of the files of the picture.
 
     >>> from maskwell.reports.report import Report
-    >>> list(with_plot(Report("Parity 3.", next_step="more"), "region.svg"))
+    >>> list(with_plot(Report("Parity 3.", next_step="more"), {"plot": "region.svg"}))
     ['Parity 3.', 'Picture: region.svg', 'Next: more']
+    >>> list(with_plot(Report("n = 3."), {"plot": "a.svg", "plot_2": "a-2.svg", "plot_3": "a-3.svg"}))
+    ['n = 3.', 'Picture: a.svg, with further pages in a-2.svg to a-3.svg']
     """
-    return report if path is None else report.with_line(f"Picture: {path}")
+    names = [value for name, value in drawn.items() if name.startswith("plot")]
+    if not names:
+        return report
+    first, *others = names
+    ends = others[:1] if len(others) == 1 else [*others[:1], *others[-1:]]
+    further = f", with further pages in {' to '.join(ends)}" if others else ""
+    return report.with_line(f"Picture: {first}{further}")
 
 
 # ---- how the rows of a file were sampled

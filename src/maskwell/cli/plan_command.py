@@ -226,11 +226,11 @@ def _plan_survey(
     shares = None if asked["pi"] is None else split_list(asked["pi"], "--pi")
     samples = [f"{g}: {path}" for g, path in enumerate(paths, 1)]
     plan = plan_survey(designs, **{**asked, "pi": shares, "category": _category(asked["category"])}, names=samples)
-    drawn = write_plot(plot, plot_content(plot, lambda: _margins(plan)), force=force, inputs=paths)
+    drawn = write_plot(plot_content(plot, lambda: _margins(plan)), force=force, inputs=paths)
     if as_json:
         print_json({**plan.to_dict(), **drawn})
     else:
-        print_lines(with_plot(_survey_report(plan, paths), plot))
+        print_lines(with_plot(_survey_report(plan, paths), drawn))
 
 
 def _survey_report(plan: SamplePlan | PowerPlan | Allocation, paths: Sequence[str]) -> Report:
@@ -310,14 +310,14 @@ def _choose(
         **{name: asked[name] for name in FOR_CHOICE if name != "category"},
         category=_category(asked["category"]),
     )
-    drawn = plot_content(plot, lambda: _picture(choice, picture or "frontier"))
+    picture_files = plot_content(plot, lambda: _picture(choice, picture or "frontier"))
     text = None if output is None else dumps(choice.design).encode()
-    written = write_files({"output": (output, text), "plot": (plot, drawn)}, force=force)
+    written = write_files({"output": (output, text), **picture_files}, force=force)
     if as_json:
         print_json({**choice.to_dict(), **written})
     else:
         saved_as = None if output == "-" else output
-        print_lines(with_plot(choice_report(choice, saved_as, typed_demand(demand)), plot), err=output == "-")
+        print_lines(with_plot(choice_report(choice, saved_as, typed_demand(demand)), written), err=output == "-")
 
 
 def _needed_categories(labels: str | None, k: str | None) -> Categories:

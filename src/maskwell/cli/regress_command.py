@@ -131,9 +131,7 @@ def regress(
     average = result.marginal_effects() if effects else None
     if exponentiate and result.family == "linear":
         raise ParameterError("--exponentiate for a linear regression", hint="leave it out: there are no odds")
-    drawn = write_plot(
-        plot, plot_content(plot, lambda: _picture(result, confidence, exponentiate=exponentiate)), force=force
-    )
+    drawn = write_plot(plot_content(plot, lambda: _picture(result, confidence, exponentiate=exponentiate)), force=force)
     if as_json:
         told: dict[str, Any] = {"tests": [test.to_dict() for test in tests]} if tests else {}
         told |= {} if average is None else {"marginal_effects": average.rows(confidence)}
@@ -143,7 +141,7 @@ def regress(
 
     if style == "text":
         report = regression_report(result, confidence, paths, exponentiate=exponentiate, tests=tests, effects=average)
-        print_lines(with_plot(report, plot))
+        print_lines(with_plot(report, drawn))
         return
     exact = style == "csv"
     table = regression_table(result, confidence, exponentiate=exponentiate, exact=exact, tests=tests, effects=average)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -193,14 +193,14 @@ def _try_out(
         tried = dry_run(file, plan, key=secret, matrices=matrices, progress=progress)
     release, points = tried.release, tried.points
     bound = None if plan.match is None else float(plan.match)
-    drawn = write_plot(plot, plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=force)
+    drawn = write_plot(plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=force)
     if as_json:
         beside = {"map": [point.to_dict() for point in points], "recodes": [one.to_dict() for one in tried.recodes]}
-        print_json({**_content(release), **beside, **drawn})
+        print_json({**release.to_dict(), **beside, **drawn})
     else:
         options = {"--key": key, "--matrices": matrices}
         report = dry_run_report(release, points, tried.recodes, source=file, plan=plan_file, given=options)
-        print_lines(with_plot(report, plot))
+        print_lines(with_plot(report, drawn))
     _answer(release)
 
 
@@ -233,7 +233,7 @@ def _carry_out(
     if not done.private:
         click.echo("note: drawn from a seed: a demonstration, not to be published", err=True)
     if as_json:
-        print_json({**_content(done), "output": folder})
+        print_json({**done.to_dict(), "output": folder})
     else:
         print_lines(release_report(done, folder))
 
@@ -248,23 +248,6 @@ def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
             "draws by key need a name of the data set", hint='give one in the plan: [release] dataset = "labour-2025"'
         )
     return KeyedRandom.from_file(path, plan.dataset)
-
-
-def _content(release: Release) -> dict[str, Any]:
-    """Plain values for JSON."""
-    from maskwell.release.folder.receipt_contents import draws_told
-
-    return {
-        "rows": release.rows,
-        "variables": release.summary(),
-        "risk": release.risk_dict(),
-        "side_channels": [one.to_dict() for one in release.side_channels],
-        "utility": None if release.utility is None else release.utility.to_dict(),
-        "notes": list(release.notes),
-        "private": release.private,
-        "draws": draws_told(release),
-        "files": list(release.files),
-    }
 
 
 def _answer(release: Release) -> None:

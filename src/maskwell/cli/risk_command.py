@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maskwell.cli.options import (
+    Drawn,
     FilePath,
     check_plot,
     check_standard_output,
@@ -73,11 +74,11 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
     picture = plot_content(plot, result.plot)
     content = result.to_dict(contributions=contributions) if as_json else {}
     report = Report() if as_json else result.to_report(contributions=contributions)
-    written = _write_outputs(result, records, plot, picture, inputs, force=force)
+    written = _write_outputs(result, records, picture, inputs, force=force)
     if as_json:
         print_json(content | written)
     else:
-        print_lines(with_plot(report, plot), err=records == "-")
+        print_lines(with_plot(report, written), err=records == "-")
     return ANSWER_IS_NO if result.kept is False else OK
 
 
@@ -96,8 +97,7 @@ def _check_outputs(
 def _write_outputs(
     result: RiskResult,
     records: str | None,
-    plot: str | None,
-    picture: bytes | None,
+    picture: Drawn,
     inputs: Sequence[str],
     *,
     force: bool,
@@ -107,11 +107,11 @@ def _write_outputs(
 
     written: dict[str, str] = {}
     with ExitStack() as files:
-        if picture is not None and plot is not None:
-            plotted = files.enter_context(atomic_file(plot, force=force, inputs=inputs))
-            plotted.write(picture)
+        for name, (path, content) in picture.items():
+            plotted = files.enter_context(atomic_file(path, force=force, inputs=inputs))
+            plotted.write(content)
             plotted.flush()
-            written["plot"] = plot
+            written[name] = path
         if records is not None:
             result.write_records(records, force=force)
             written["records_file"] = records

@@ -31,7 +31,8 @@ from maskwell.designs.design import Design
 from maskwell.errors import InputError, UnknownCategoryError
 from maskwell.estimation.share_estimate import DOUBTFUL, Flag
 from maskwell.planning.sample_size import margin_of, needed_n
-from maskwell.verbs.estimate import EstimateResult, estimate
+from maskwell.verbs.estimate import estimate
+from maskwell.verbs.share_results import EstimateResult
 
 LEVEL = 0.95
 MARGIN = 0.05

@@ -1,4 +1,4 @@
-"""How results show themselves: plain values for JSON, frames, a table for a notebook, and the way to the pictures.
+"""How results show themselves: plain values for JSON, frames, tables for notebooks and papers, and pictures.
 
 Results live below the rooms that draw and print them. The door of the package registers where renderers are found, and
 a result asks for one by its name.
@@ -7,8 +7,8 @@ a result asks for one by its name.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from maskwell.errors import MissingExtraError
 
@@ -30,6 +30,118 @@ def render(name: str, result: Any, **options: Any) -> Any:
     return source()[name](result, **options)
 
 
+class Result:
+    """A result that shows itself: in a notebook, as a frame, as a table for a paper, and as a picture.
+
+    A class gives ``to_dict``. The rest follows from its report, which is what the command of that name prints, and
+    from its picture; ``reports/renderers.py`` knows both.
+    """
+
+    LINES: ClassVar[str] = ""
+    """The entry of ``to_dict`` that has a line for each row of ``to_frame``; without one the result is one row."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """A pandas table."""
+        return require_pandas().DataFrame(flat_lines(self.to_dict(), self.LINES))
+
+    def to_report(self) -> Any:
+        """What it says to people, as the command prints it; a notebook shows it with tables."""
+        return render("report", self)
+
+    def to_tables(self, **options: Any) -> list[Any]:
+        """Tables for a paper, as texts; ``options`` such as ``level`` where the result has them."""
+        return list(render("tables", self, **options))
+
+    def to_latex(self, *, caption: str | None = None, label: str | None = None, **options: Any) -> str:
+        """Tables for a paper in LaTeX, which need booktabs and fit a column; ``label`` is for references."""
+        return self._written("latex", caption, label, options)
+
+    def to_markdown(self, *, caption: str | None = None, **options: Any) -> str:
+        """Tables for a paper in Markdown."""
+        return self._written("md", caption, None, options)
+
+    def to_html(self, *, caption: str | None = None, **options: Any) -> str:
+        """Tables for a paper as a page that browsers and Word open; Word keeps them as tables."""
+        return self._written("html", caption, None, options)
+
+    def plot(self, **options: Any) -> Any:
+        """The picture of it, which a notebook shows and ``save`` writes; ``options`` as in :func:`maskwell.plot`."""
+        return render("picture", self, **options)
+
+    def summary(self) -> Summary:
+        """What the command prints: a text that a notebook shows with tables."""
+        return Summary.of("\n".join(self.to_report()), self)
+
+    def _written(self, style: str, caption: str | None, label: str | None, options: Mapping[str, Any]) -> str:
+        return str(render("written", self.to_tables(**options), style=style, caption=caption, label=label))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return str(render("notebook", self))
+
+
+class Summary(str):
+    """A text about a result: a terminal shows it as it stands, a notebook shows the tables of the result."""
+
+    result: Result
+
+    @classmethod
+    def of(cls, text: str, result: Result) -> Summary:
+        """The text with its result."""
+        made = cls(text)
+        made.result = result
+        return made
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
+
+
+def flat_lines(content: Mapping[str, Any], lines: str = "") -> list[dict[str, Any]]:
+    """Plain values as rows of a table: the lines of that name, or all single values as one line.
+
+    The first value of a line that has a name, or is a single number, is that name or its place.
+
+    Values within values get the names of both; the two ends of an interval are ``low`` and ``high``, and lists that are
+    no intervals are left out.
+
+    >>> flat_lines({"n": 3, "interval": [0.1, 0.2], "parity": {"asked": 3.0}, "flags": []})
+    [{'n': 3, 'low': 0.1, 'high': 0.2, 'parity_asked': 3.0}]
+    >>> flat_lines({"n": 3, "shares": [{"category": ["a", "b"], "estimate": 0.5}]}, "shares")
+    [{'category': ('a', 'b'), 'estimate': 0.5}]
+    """
+    if not lines:
+        return [_flat(content)]
+    rows = content[lines]
+    if isinstance(rows, Mapping):
+        return [_flat({"name": name, **row}) for name, row in rows.items()]
+    return [_flat(row if isinstance(row, Mapping) else {"place": i, lines: row}) for i, row in enumerate(rows)]
+
+
+LABELS = ("category", "domain", "given", "items", "variables")
+"""Entries of plain values that are labels though they are lists."""
+
+
+def _flat(line: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in line.items():
+        if isinstance(value, Mapping):
+            flat |= {} if "maskwell" in value else _flat(value, f"{above}{name}_")  # a design is no value
+        elif name in ("interval", "intervals"):
+            flat |= dict(zip((f"{above}low", f"{above}high"), value, strict=True))
+        elif not isinstance(value, list | tuple):
+            flat[f"{above}{name}"] = value
+        elif name in LABELS:
+            flat[f"{above}{name}"] = value[0] if len(value) == 1 else tuple(value)
+    return flat
+
+
 def data_frame(columns: Mapping[str, Any], *, labels: Mapping[str, Sequence[Hashable]] | None = None) -> Any:
     """A pandas table; rows are indexed by all combinations of the ``labels`` of variables, where these are given."""
     pandas = require_pandas()
@@ -44,28 +156,6 @@ def require_pandas() -> Any:
     except ImportError as error:
         raise MissingExtraError("pandas is not installed", hint="pip install 'maskwell[pandas]'") from error
     return pd
-
-
-def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], notes: Sequence[str]) -> str:
-    """A plain table of texts, with notes below.
-
-    >>> html_table("n = 2", ["answer", "share"], [["a < b", "0.5"]], [])[-54:]
-    '<tr><th>a &lt; b</th><td>0.5</td></tr></tbody></table>'
-    """
-    import html  # here, because the door of the package loads this module
-
-    from maskwell.core.phrases import visible
-
-    def escape(text: str) -> str:
-        return html.escape(visible(text))
-
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join(
-        f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>" for row in rows
-    )
-    below = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    top = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
-    return f"<table>{top}<tbody>{body}</tbody></table>{below}"
 
 
 def plain_label(label: Hashable) -> Any:

@@ -45,6 +45,11 @@ def option(name: str, value: str = "", code: str = "") -> str:
     return f"{name}={written}" if value else name
 
 
+def in_language(typed: str, python: str) -> str:
+    """What is said to somebody at the command line, or else to somebody who writes Python."""
+    return typed if _TYPED.get() else python
+
+
 @contextmanager
 def as_typed() -> Iterator[None]:
     """Messages from within speak of the options of the command line."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Flag, as_array, as_list, check_kind, check_option, kind_of, shown_short
 from maskwell.core.categories import adapter_of, is_of_library, join_column
+from maskwell.core.display import Result
 from maskwell.core.labels import is_missing
 from maskwell.core.phrases import shorten
 from maskwell.errors import MissingValueError, ReportError
@@ -243,7 +244,7 @@ def _masks_from_texts(texts: Any, k: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Result):
     """How often each report, or each category in a set report, was seen.
 
     Attributes
@@ -261,6 +262,8 @@ class Counts:
     >>> sum([a, a, a]).values.tolist()
     [9, 3]
     """
+
+    LINES = "values"
 
     values: Array
     n: int

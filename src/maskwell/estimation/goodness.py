@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, WholeNumber, as_whole, check_kind, list_of
+from maskwell.core.display import Result
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
@@ -38,7 +39,7 @@ EXACT = "none: the design can explain any such reports"
 
 
 @dataclass(frozen=True, repr=False)
-class GoodnessOfFit:
+class GoodnessOfFit(Result):
     """How far the reports are from what the design can explain.
 
     Attributes

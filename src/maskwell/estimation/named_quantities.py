@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from maskwell.core.arguments import Real
-from maskwell.core.display import number_or_none, plain_label
+from maskwell.core.display import Result, number_or_none, plain_label
 from maskwell.estimation.joint.collapse import covariance_of, summed_shares
 from maskwell.estimation.joint.conditionals import UNSTABLE, Ratios
 from maskwell.estimation.share_estimate import Estimate
@@ -48,7 +48,7 @@ class Terms(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Quantity:
+class Quantity(Result):
     """A named quantity with its error.
 
     Attributes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_array, as_floats, check_kind
-from maskwell.core.display import data_frame, html_table, number_or_none, plain_label, plain_numbers, render
+from maskwell.core.display import Result, data_frame, number_or_none, plain_label, plain_numbers
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
@@ -95,7 +95,7 @@ METHOD_NAMES = {"wald": "Wald", "bonferroni": "Bonferroni", "scheffe": "Scheffé
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Intervals:
+class Intervals(Result):
     """One interval for each category, and what must be said about them.
 
     Attributes
@@ -107,6 +107,8 @@ class Intervals:
     flags
         What a reader should know, in words.
     """
+
+    LINES = "intervals"
 
     low: Real
     high: Real
@@ -148,7 +150,7 @@ class Combination(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Result):
     """Estimated true proportions.
 
     Attributes
@@ -178,6 +180,8 @@ class Estimate:
     sums_of
         The estimate whose shares these are sums of, and which sums: a row of 0 and 1 for each, shape (r, k).
     """
+
+    LINES = "estimates"
 
     categories: Sequence[Hashable]
     pi_hat: Real
@@ -405,30 +409,6 @@ class Estimate:
         if len(self.categories) > SHOWN:
             lines.append(f"  ... and {len(self.categories) - SHOWN:,} more")
         return "\n".join([*lines, *(f"  note: {flag}" for flag in (*self.flags, *intervals.flags))])
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        intervals = self.intervals()
-        columns = (self.pi_hat, self.standard_error, intervals.low, intervals.high)
-        numbers = [[f"{Printed(x):.4f}" for x in column[:SHOWN]] for column in columns]
-        labels = [str(category) for category in self.categories[:SHOWN]]
-        more = len(self.categories) - SHOWN
-        return html_table(
-            f"Estimate by {self.method}, n = {self.n:,}",
-            ["category", "estimate", "std. error", "95 % low", "95 % high"],
-            zip(labels, *numbers, strict=True),
-            [*([f"... and {more:,} more"] if more > 0 else []), *self.flags, *intervals.flags],
-        )
-
-    def plot(self, *, level: float = 0.95, interval: str | None = None) -> Any:
-        """The estimates with their intervals as a picture, which a notebook shows and ``save`` writes."""
-        return render("plot_learned", self, level=level, interval=interval)
-
-    def to_latex(
-        self, *, level: float = 0.95, interval: str | None = None, variables: Sequence[str] = ("category",)
-    ) -> str:
-        """A table for a paper in LaTeX, with booktabs; ``variables`` name what the categories are of."""
-        return str(render("estimate_latex", self, level=level, interval=interval, variables=variables))
 
 
 def _numbers(categories: Sequence[Hashable]) -> list[float]:

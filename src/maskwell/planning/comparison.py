@@ -28,7 +28,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from maskwell.core.arguments import Real, as_list, check_kind
-from maskwell.core.display import plain_numbers
+from maskwell.core.display import Result, plain_numbers
 from maskwell.core.exact import Number, Parity, to_float, to_text
 from maskwell.designs.design import MATRIX_LIMIT, Design
 from maskwell.designs.unary import Unary
@@ -156,7 +156,7 @@ Which = Literal["first", "second", "both"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Result):
     """Two designs side by side, at proportions ``pi`` (uniform by default), as they are.
 
     Attributes
@@ -262,7 +262,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FairComparison:
+class FairComparison(Result):
     """Two designs as they are, and at equal protection.
 
     Attributes

@@ -24,7 +24,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real, check_kind, check_level
 from maskwell.core.categories import Categories
-from maskwell.core.display import plain_label
+from maskwell.core.display import Result, plain_label
 from maskwell.core.exact import Number, to_float, to_text
 from maskwell.core.phrases import Printed, option
 from maskwell.designs.design import Design, check_two
@@ -136,7 +136,7 @@ class Option:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Choice:
+class Choice(Result):
     """The ranked designs for a demand, and the one that is recommended.
 
     Attributes
@@ -169,6 +169,8 @@ class Choice:
     >>> choice.recommended.label, round(choice.margin, 3)   # shares are known to eight points
     ('gamma-diagonal', 0.08)
     """
+
+    LINES = "designs"
 
     demand: Demand
     gamma: Fraction

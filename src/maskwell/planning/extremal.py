@@ -43,6 +43,7 @@ import numpy as np
 
 from maskwell.core.arguments import Flag, Real, check_kind, shown_short
 from maskwell.core.categories import Categories
+from maskwell.core.display import Result
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design, check_two
@@ -114,7 +115,7 @@ Weights = dict[int, Fraction]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Extremal:
+class Extremal(Result):
     """The most useful design for assumed shares.
 
     Attributes

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskwell.core.arguments import Real, check_kind
+from maskwell.core.display import Result
 from maskwell.core.exact import Number, Parity, as_fraction, common_denominator, to_float, told_apart
 from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design, big
@@ -230,7 +231,7 @@ Verdict = Literal["first", "second", "equivalent", "incomparable", "undecided"]
 
 
 @dataclass(frozen=True, repr=False)
-class Order:
+class Order(Result):
     """How two designs compare: the verdict, and the two questions behind it.
 
     ``first_for_second`` tells whether the first is sufficient for the second, ``second_for_first`` the converse.

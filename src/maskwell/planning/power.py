@@ -21,6 +21,7 @@ from statistics import NormalDist
 from typing import Any
 
 from maskwell.core.arguments import Real, check_kind
+from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
@@ -35,7 +36,7 @@ RAREST = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PowerPlan:
+class PowerPlan(Result):
     """A two-sided test of one share: respondents, power and the difference that it finds.
 
     Attributes

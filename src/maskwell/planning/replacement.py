@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Real
+from maskwell.core.display import Result
 from maskwell.core.exact import to_text
 from maskwell.designs.design import EXACT_LIMIT, MATRIX_LIMIT, Design
 from maskwell.designs.garbling import Garbling
@@ -24,7 +25,7 @@ SHOWN_EXACT = 10**4
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Replacement:
+class Replacement(Result):
     """The original A, the design P that replaces it, and C with ``A = C P``.
 
     Attributes

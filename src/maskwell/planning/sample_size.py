@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Real, as_count, as_whole, check_kind, check_level, shown_short
+from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design
@@ -122,7 +123,7 @@ def worst_share_variance(design: Design, sampling: Sampling = SIMPLE) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SamplePlan:
+class SamplePlan(Result):
     """How many respondents a design needs, or how exact its estimate will be.
 
     Attributes

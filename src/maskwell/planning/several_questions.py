@@ -23,6 +23,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real, as_mapping, check_level
 from maskwell.core.categories import Categories
+from maskwell.core.display import Result
 from maskwell.core.exact import Number, resolution, root_below, to_float
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
@@ -39,7 +40,7 @@ COMBINATIONS = 2000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QuestionsPlan:
+class QuestionsPlan(Result):
     """Two ways to ask several questions under one demand, and which is better.
 
     Attributes
@@ -55,6 +56,8 @@ class QuestionsPlan:
     n, margin, level
         Respondents and half width of the widest interval of the better way, where one of them was given.
     """
+
+    LINES = "questions"
 
     names: tuple[str, ...]
     demand: Demand

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maskwell.core.arguments import Real, as_floats, as_list, check_level, list_of
+from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
@@ -40,7 +41,7 @@ _HIGHEST_COST = 10**100
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Allocation:
+class Allocation(Result):
     """Respondents divided among strata or samples.
 
     Attributes

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
+from maskwell.core.display import Result
 from maskwell.core.documents import fingerprint_of
 from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.core.phrases import in_json
@@ -124,7 +125,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate:
+class Certificate(Result):
     """A proof object: ``content`` is what its file holds.
 
     >>> from maskwell.core import Categories

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import check_kind, check_path
+from maskwell.core.display import Result
 from maskwell.core.documents import fingerprint_of, from_json, from_json_noting, read_document
 from maskwell.core.exact import Parity, from_text, parity_text, to_text, told_apart
 from maskwell.core.phrases import fault_of
@@ -41,7 +42,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verified(Result):
     """What came of the checks.
 
     ``meets`` is the proved answer to the demand, None without one or when a check failed; ``slack_used`` says that it
@@ -56,6 +57,8 @@ class Verified:
     >>> verify_certificate({**proof, "claims": {**proof["claims"], "parity": "2"}}).failed[0].words
     'the seal is not that of the content: something was changed after it was made'
     """
+
+    LINES = "checks"
 
     checks: tuple[Check, ...]
     meets: bool | None = None

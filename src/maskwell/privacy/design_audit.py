@@ -22,6 +22,7 @@ from typing import Any
 
 from maskwell.core.arguments import Real, as_list, check_kind, shown_short
 from maskwell.core.categories import Categories
+from maskwell.core.display import Result
 from maskwell.core.exact import Number, Parity, is_decimal, log_of, safe_below, to_digits, to_float, to_text
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design, big
@@ -120,7 +121,7 @@ REPETITIONS = (2, 3, 5, 10)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit:
+class Audit(Result):
     """What a design promises, and whether it meets a demand.
 
     >>> from maskwell.core import Categories

@@ -17,6 +17,7 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable, give_back_memory
+from maskwell.core.display import Result
 from maskwell.core.phrases import listed
 from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, open_rows, part_of
 from maskwell.engines.dependence import DependenceCounter
@@ -128,7 +129,7 @@ class ReleasedRows:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Release:
+class Release(Result):
     """A release of one file: what was assessed from its counts, and what became of its records.
 
     Attributes
@@ -157,6 +158,8 @@ class Release:
     released
         What became of the records; nothing before they are released.
     """
+
+    LINES = "variables"
 
     plan: ReleasePlan
     stages: tuple[Stage, ...]
@@ -288,7 +291,23 @@ class Release:
         also = self.side_channel_risk
         return {**self.risk.to_dict(), "side_channels": None if also is None else also.to_dict()}
 
-    def summary(self) -> dict[str, dict[str, Any]]:
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, as ``maskwell release --json`` gives it."""
+        from maskwell.release.folder.receipt_contents import draws_told
+
+        return {
+            "rows": self.rows,
+            "variables": self.variable_facts(),
+            "risk": self.risk_dict(),
+            "side_channels": [one.to_dict() for one in self.side_channels],
+            "utility": None if self.utility is None else self.utility.to_dict(),
+            "notes": list(self.notes),
+            "private": self.private,
+            "draws": draws_told(self),
+            "files": list(self.files),
+        }
+
+    def variable_facts(self) -> dict[str, dict[str, Any]]:
         """What was done to each variable, as plain values for JSON."""
         return {
             name: {**_about(stage, name, self.stages), **self._expected(name), **self._realised(name)}

@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from maskwell.core.exact import Parity
-from maskwell.core.phrases import Printed, magnitude
+from maskwell.core.phrases import Printed, in_language, magnitude
 from maskwell.privacy.criteria import posterior_range
 
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
@@ -29,6 +29,15 @@ CLOSE, FULL_DIGITS = Fraction(1, 10**6), 17
 
 LAST_BITS = Fraction(1, 2**50)
 """How far a float may lie from the number that it stands for, relative to it."""
+
+
+def gives_all() -> str:
+    """Where all is told that a table leaves out.
+
+    >>> gives_all()
+    'to_dict() gives all'
+    """
+    return in_language("--json gives all", "to_dict() gives all")
 
 
 def number(value: float | None, digits: int = 6) -> str:

@@ -1,31 +1,283 @@
-"""What draws and prints results when they are asked to show themselves, by name (core/display.py)."""
+"""What draws and prints results when they are asked to show themselves, by name (core/display.py).
+
+A result finds its report, its tables for a paper and its picture by its class; a class of the verbs, which stand above
+this room, gives them itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from maskwell.estimation.joint.joint_table import Table
+from maskwell.core.display import Result, flat_lines
+from maskwell.core.phrases import Printed
+from maskwell.designs.design import Design
+from maskwell.errors import WrongTypeError
+from maskwell.estimation.joint.conditionals import Conditional
+from maskwell.estimation.joint.joint_table import Table as JointTable
+from maskwell.estimation.named_quantities import Quantity
+from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.planning.comparison import FairComparison
+from maskwell.planning.design_choice import Choice
+from maskwell.planning.improvement import Improvement
+from maskwell.planning.one_sided import OneSided
+from maskwell.planning.power import PowerPlan
+from maskwell.planning.sample_size import SamplePlan
+from maskwell.planning.several_questions import QuestionsPlan
+from maskwell.planning.stratum_allocation import Allocation
+from maskwell.privacy.certificate_check import Verified
+from maskwell.privacy.criteria import Demand, stands_for
+from maskwell.privacy.design_audit import Audit
+from maskwell.release.assessment import Release
+from maskwell.release.risk.risk_report import RiskReport
+from maskwell.release.utility.utility_report import UtilityReport
+from maskwell.reports.pages.paper_tables import Table, document, to_html
+from maskwell.reports.pictures.canvas import Picture, styled
+from maskwell.reports.pictures.choice_picture import plot_choice
+from maskwell.reports.pictures.demand_regions import plot_demand
 from maskwell.reports.pictures.estimate_picture import plot_learned
 from maskwell.reports.pictures.forest_plot import plot_coefficients
-from maskwell.reports.text.crosstab_report import crosstab_table
-from maskwell.reports.text.estimate_report import estimate_table
+from maskwell.reports.pictures.precision_picture import plot_margins
+from maskwell.reports.pictures.revelation import plot_revealed
+from maskwell.reports.pictures.risk_curves import plot_release_risk, plot_risk_report
+from maskwell.reports.pictures.utility_pictures import plot_associations
+from maskwell.reports.plain_words import label
+from maskwell.reports.report import Facts, Grid, Notes, Paragraph, Report
+from maskwell.reports.text.crosstab_report import conditional_table, crosstab_report, crosstab_table
+from maskwell.reports.text.design_report import design_report
+from maskwell.reports.text.estimate_report import estimate_report, estimate_table, quantity_table
+from maskwell.reports.text.order_report import compare_report, improved_report, one_sided_report
+from maskwell.reports.text.planning_report import (
+    allocation_report,
+    choice_report,
+    power_report,
+    questions_report,
+    sample_report,
+)
+from maskwell.reports.text.privacy_report import audit_report, verified_report
+from maskwell.reports.text.regression_report import coefficients_table, regression_report, regression_table
+from maskwell.reports.text.release_report import release_report, risk_report
+
+ANY = TypeVar("ANY")
+LEVEL = 0.95
+THE_DESIGN = "the design"
 
 
-def estimate_latex(estimate: Estimate, *, level: float, variables: Sequence[str], **options: Any) -> str:
-    """Estimated shares as a table for a paper; ``options`` are those of ``estimate_table``."""
-    return "\n".join(estimate_table(estimate, list(variables), level, **options).lines("latex"))
+def _by_class(table: Mapping[type, ANY], result: object) -> ANY | None:
+    """What is kept for the class of a result, or for the nearest class that it is made from."""
+    return next((table[one] for one in type(result).__mro__ if one in table), None)
 
 
-def table_latex(table: Table, *, level: float) -> str:
-    """A table of two variables or more for a paper."""
-    return "\n".join(crosstab_table(table, level).lines("latex"))
+# ---- reports
+
+
+def _of_estimate(estimate: Estimate) -> Report:
+    return estimate_report(estimate, ["category"], LEVEL, {})
+
+
+def _of_table(table: JointTable) -> Report:
+    return estimate_report(table.estimate, table.names, LEVEL, {}, grid=crosstab_report(table, LEVEL))
+
+
+REPORTS: dict[type, Callable[[Any], Report]] = {
+    Allocation: allocation_report,
+    Audit: lambda audit: audit_report(audit.to_dict(), audit.design, THE_DESIGN),
+    Choice: lambda choice: choice_report(choice, None, ""),
+    Design: lambda design: design_report(design, None),
+    Estimate: _of_estimate,
+    FairComparison: lambda comparison: compare_report(comparison, "the first", "the second"),
+    Improvement: lambda gain: improved_report(gain, THE_DESIGN, None),
+    JointTable: _of_table,
+    OneSided: lambda gain: one_sided_report(gain, THE_DESIGN, None),
+    PowerPlan: lambda plan: power_report(plan, THE_DESIGN),
+    QuestionsPlan: questions_report,
+    Regression: lambda regression: regression_report(regression, LEVEL, {}),
+    Release: lambda release: release_report(release, None),
+    RiskReport: lambda risk: risk_report(risk, file=""),
+    SamplePlan: lambda plan: sample_report(plan, THE_DESIGN),
+    Verified: lambda verified: verified_report(verified, "the certificate"),
+}
+"""What the commands print about a result."""
+
+
+def report_of(result: Result) -> Report:
+    """The report of a result; one that no command prints is told by its values."""
+    make = _by_class(REPORTS, result)
+    if make is None:
+        return _plain_report(result) if _by_class(TABLES, result) is None else _as_report(tables_of(result))
+    report = make(result)
+    return replace(report, headline=[*map(_capital, report.opening)], next_step="")
+
+
+def _capital(first: Paragraph) -> Paragraph:
+    """A sentence that begins with what stands in for the name of a file."""
+    return replace(first, text=f"T{first.text[1:]}") if first.text.startswith("the ") else first
+
+
+def _as_report(tables: Sequence[Table]) -> Report:
+    """The tables for a paper, as they are shown elsewhere."""
+    grids = [Grid(one.header, one.rows, names=one.names) for one in tables]
+    return Report(tables[0].caption, [*grids, Notes([note for one in tables for note in one.notes])])
+
+
+MOST_COLUMNS = 7
+
+
+def _plain_report(result: Result) -> Report:
+    """The first line of what Python prints, then the values: a table, or one to a line where a row would be long."""
+    lines = flat_lines(result.to_dict(), result.LINES)
+    names = dict.fromkeys(name for line in lines for name, value in line.items() if value is not None)
+    header = [name.replace("_", " ") for name in names]
+    rows = [[_cell(line.get(name)) for name in names] for line in lines]
+    few = len(rows) != 1 or len(header) <= MOST_COLUMNS
+    block = Grid(header, rows) if few else Facts([*zip(header, rows[0], strict=True)])
+    return Report(_in_words(result), [block, Notes(getattr(result, "flags", ()))])
+
+
+def _in_words(result: Result) -> str:
+    """What Python prints in one line, or the name of the class where that is a call."""
+    first, name = repr(result).partition("\n")[0], type(result).__name__
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    return f"{words.capitalize()}." if first.startswith(f"{name}(") else first
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, float):
+        return f"{Printed(value):.4g}"
+    return f"{value:,}" if isinstance(value, int) else label(value)
+
+
+# ---- tables for a paper
+
+
+def _estimate_tables(
+    estimate: Estimate,
+    *,
+    level: float = LEVEL,
+    interval: str | None = None,
+    variables: Sequence[str] = ("category",),
+    by: str | None = None,
+) -> list[Table]:
+    return [estimate_table(estimate, list(variables), level, interval=interval, by=by)]
+
+
+def _joint_tables(table: JointTable, *, level: float = LEVEL, given: str | None = None) -> list[Table]:
+    return [crosstab_table(table, level, given)]
+
+
+def _regression_tables(regression: Regression, *, level: float = LEVEL, exponentiate: bool = False) -> list[Table]:
+    return [regression_table(regression, level, exponentiate=exponentiate)]
+
+
+TABLES: dict[type, Callable[..., list[Table]]] = {
+    Coefficients: lambda part, *, level=LEVEL: [coefficients_table(part, level)],
+    Conditional: lambda shares, *, level=LEVEL: [conditional_table(shares, level)],
+    Estimate: _estimate_tables,
+    JointTable: _joint_tables,
+    Quantity: lambda one: [quantity_table([one], one.level, "")],
+    Regression: _regression_tables,
+}
+"""Tables that are made for a paper; the others are those of the report."""
+
+
+def tables_of(result: Result, **options: Any) -> list[Table]:
+    """Tables for a paper."""
+    make = _by_class(TABLES, result)
+    return make(result, **options) if make is not None else report_tables(result.to_report(**options))
+
+
+def report_tables(report: Report) -> list[Table]:
+    """The tables and facts of a report; what it answers stands above the first, what it remarks below the last."""
+    tables = [table for block in report.body for table in _tables_in(block)] or [Table(["", ""], [])]
+    said = " ".join(one.text.strip() for one in report.opening)
+    notes = [block.text.strip() for block in report.body if isinstance(block, Paragraph)]
+    first, last = tables[0], tables[-1]
+    caption = f"{said} {first.caption}".strip()
+    tables[0] = first = replace(first, caption=caption)
+    last = first if len(tables) == 1 else last
+    tables[-1] = replace(last, notes=[*last.notes, *notes, *report.notes])
+    return tables
+
+
+def _tables_in(block: object) -> list[Table]:
+    if isinstance(block, Grid):
+        return [block.table()]
+    return [Table(["", ""], block.pairs, names=2)] if isinstance(block, Facts) and block.pairs else []
+
+
+def written(tables: Sequence[Table], *, style: str, caption: str | None, label: str | None) -> str:
+    """Tables in a style; the caption and the label are those of the first."""
+    first, *others = tables
+    first = first if caption is None else replace(first, caption=caption)
+    first = first if label is None else replace(first, label=label)
+    return "\n".join(document([first, *others], style))
+
+
+def notebook_page(result: Result) -> str:
+    """What a notebook shows: the answer, the tables and the remarks of the report."""
+    report = replace(result.to_report(), next_step="")
+    return "\n".join(line for block in report.blocks for line in _page_lines(block))
+
+
+def _page_lines(block: Any) -> list[str]:
+    tables = _tables_in(block)
+    return [line for table in tables for line in to_html(table)] if tables else block.to_html()
+
+
+# ---- pictures
+
+
+def _of_design(design: Design, **options: Any) -> Picture:
+    return plot_revealed(stands_for(design), **{"decimals": design.decimals, **options})
+
+
+def _of_audit(audit: Audit, **options: Any) -> Picture:
+    demand = audit.demand if isinstance(audit.demand, Demand) else None
+    return _of_design(audit.design, **{"demand": demand, **options})
+
+
+def _of_joint_table(table: JointTable, **options: Any) -> Picture:
+    return plot_learned(table.estimate, **options)
+
+
+PICTURES: dict[type, Callable[..., Picture]] = {
+    Audit: _of_audit,
+    Choice: plot_choice,
+    Coefficients: plot_coefficients,
+    Demand: plot_demand,
+    Design: _of_design,
+    Estimate: plot_learned,
+    JointTable: _of_joint_table,
+    Release: plot_release_risk,
+    RiskReport: plot_risk_report,
+    SamplePlan: plot_margins,
+    UtilityReport: plot_associations,
+}
+"""The picture of each kind of value."""
+
+
+def picture_of(value: Any, **options: Any) -> Picture:
+    """The picture of a value, or an error that says where pictures are."""
+    draw = _by_class(PICTURES, value)
+    if draw is None:
+        raise WrongTypeError(
+            f"no picture for a {type(value).__name__}",
+            hint="maskwell.plots has all pictures, with what each of them draws",
+            type=type(value),
+        )
+    return styled(draw, value, **options)
 
 
 RENDERERS: dict[str, Callable[..., Any]] = {
-    "plot_coefficients": plot_coefficients,
-    "plot_learned": plot_learned,
-    "estimate_latex": estimate_latex,
-    "table_latex": table_latex,
+    "notebook": notebook_page,
+    "picture": picture_of,
+    "report": report_of,
+    "tables": tables_of,
+    "written": written,
 }

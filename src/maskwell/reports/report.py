@@ -130,6 +130,8 @@ class Grid:
         A line below it, such as how many rows were left out.
     texts
         Whether all columns hold texts, which stand to the left.
+    names
+        How many columns at the left hold names, where not all are texts.
     indent
         What stands before each line in a terminal, besides two blanks.
     """
@@ -141,10 +143,11 @@ class Grid:
     more: str = field(default="", kw_only=True)
     texts: bool = field(default=False, kw_only=True)
     indent: str = field(default="", kw_only=True)
+    names: int = field(default=1, kw_only=True)
 
     def to_text(self) -> list[str]:
         """Lines for a terminal."""
-        lines = left_lines(self.header, self.rows) if self.texts else table_lines(self.header, self.rows)
+        lines = left_lines(self.header, self.rows) if self.texts else table_lines(self.header, self.rows, self.names)
         if self.marks:
             wide = max(map(len, lines))
             marked = zip(lines, ["", *self.marks], strict=True)
@@ -154,11 +157,11 @@ class Grid:
 
     def to_markdown(self) -> list[str]:
         """Lines of Markdown."""
-        return self._table().lines("md")
+        return self.table().lines("md")
 
     def to_html(self) -> list[str]:
         """Lines of HTML."""
-        table = self._table()
+        table = self.table()
         caption = [f"<caption>{in_html(table.caption)}</caption>"] if table.caption else []
         head = "".join(f'<th scope="col">{in_html(name)}</th>' for name in table.header)
         body = [
@@ -177,12 +180,12 @@ class Grid:
             *below,
         ]
 
-    def _table(self) -> Table:
+    def table(self) -> Table:
         """The same to be published: what is said behind rows has a column of its own."""
         marked = any(self.marks)
         rows = [[*row, mark] for row, mark in zip(self.rows, self.marks, strict=True)] if marked else self.rows
         more = [self.more.strip()] if self.more else []
-        names = len(self.header) if self.texts else 1
+        names = len(self.header) if self.texts else self.names
         header = [*self.header, *([""] if marked else [])]
         return Table(header, rows, caption=self.title.strip(), notes=more, names=names)
 
@@ -232,7 +235,7 @@ GAP = Gap()
 Block = Paragraph | Facts | Grid | Notes | Gap
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report(Sequence[str]):
     """What a result says to people.
 
@@ -285,11 +288,15 @@ class Report(Sequence[str]):
         return replace(self, body=[*self.body, Notes([*texts])])
 
     @property
+    def opening(self) -> list[Paragraph]:
+        """The headline, sentence by sentence."""
+        first = self.headline
+        return [Paragraph(first)] if isinstance(first, str) else [first] if isinstance(first, Paragraph) else [*first]
+
+    @property
     def blocks(self) -> list[Block]:
         """The headline and the body."""
-        first = self.headline
-        opening = [Paragraph(first)] if isinstance(first, str) else [first] if isinstance(first, Paragraph) else first
-        return [*opening, *self.body]
+        return [*self.opening, *self.body]
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -338,6 +345,9 @@ class Report(Sequence[str]):
 
     _repr_html_ = to_html
 
+    def __repr__(self) -> str:
+        return "\n".join(self)
+
     def _repr_markdown_(self) -> str:
         """What a notebook that shows no HTML shows."""
         return "\n".join(self.to_markdown())
@@ -351,27 +361,26 @@ def in_html(text: str) -> str:
 # ---- tables in a terminal
 
 
-def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table: the first column to the left, the others aligned on the decimal point.
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1) -> list[str]:
+    """Lines of a table: names in the first columns to the left, the others aligned on the decimal point.
 
     >>> table_lines(["answer", "share"], [["yes", "0.25"], ["no", "10.5"]])
     ['  answer  share', '  yes      0.25', '  no      10.5']
     """
     rows = [[one_line(cell) for cell in row] for row in rows]
-    columns = [[shorten(row[0]) for row in rows], *([*column] for column in list(zip(*rows, strict=True))[1:])]
-    cells = [columns[0], *map(_on_the_point, columns[1:])]
-    widths = [max(len(title), *map(len, column)) for title, column in zip(header, cells, strict=True)]
-    lines = [[header[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(header[1:], widths[1:], strict=True))]]
-    lines += [
-        [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
-        for row in zip(*cells, strict=True)
+    columns = [[*column] for column in zip(*rows, strict=True)] or [[] for _ in header]
+    cells = [[*map(shorten, column)] if i < names else _on_the_point(column) for i, column in enumerate(columns)]
+    widths = [max(map(len, [title, *column])) for title, column in zip(header, cells, strict=True)]
+    lines = [
+        [cell.ljust(width) if i < names else cell.rjust(width) for i, (cell, width) in enumerate(both)]
+        for both in (zip(row, widths, strict=True) for row in [header, *zip(*cells, strict=True)])
     ]
     return ["  " + "  ".join(row).rstrip() for row in lines]
 
 
 def _on_the_point(cells: Sequence[str]) -> list[str]:
     tails = [len(cell) - cell.index(".") if "." in cell else 0 for cell in cells]
-    return [cell + " " * (max(tails) - tail) for cell, tail in zip(cells, tails, strict=True)]
+    return [cell + " " * (max(tails, default=0) - tail) for cell, tail in zip(cells, tails, strict=True)]
 
 
 def left_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

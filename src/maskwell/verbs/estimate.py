@@ -7,30 +7,19 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import Real, check_kind, check_option
-from maskwell.core.display import data_frame
+from maskwell.core.arguments import check_kind, check_option
 from maskwell.core.exact import check_probability
 from maskwell.core.phrases import listed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design
-from maskwell.errors import LabelError, ParameterError
-from maskwell.estimation.joint.collapse import of_sums, wanted_margin
+from maskwell.errors import ParameterError
+from maskwell.estimation.joint.collapse import wanted_margin
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.sampling.sample_stages import Lonely
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Combination, Estimate, Sample
-from maskwell.reports.plain_words import counted
-from maskwell.reports.report import Report
-from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
-from maskwell.reports.text.estimate_report import (
-    estimate_report,
-    estimate_table,
-    has_effects,
-    quantity_csv,
-    quantity_table,
-)
+from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.reports.text.crosstab_report import table_in
 from maskwell.verbs.inputs import (
     Designs,
     Names,
@@ -53,6 +42,7 @@ from maskwell.verbs.quantity_terms import (
     sums_between,
 )
 from maskwell.verbs.row_conditions import OUTSIDE, Chosen, RowConditions
+from maskwell.verbs.share_results import EstimateResult
 
 if TYPE_CHECKING:
     from maskwell.core.cells import Cells
@@ -60,240 +50,7 @@ if TYPE_CHECKING:
     from maskwell.engines.row_batches import Progress
     from maskwell.engines.row_sources import MemoryTable
     from maskwell.release.folder.receipt import Receipt
-    from maskwell.reports.pages import paper_tables
-    from maskwell.reports.pictures.canvas import Picture
     from maskwell.verbs.release_estimate import ReleaseEstimate
-
-
-class ShareValues:
-    """Values of the shares that a result is about, taken from its estimate."""
-
-    estimate: Estimate
-    level: float
-    interval: str | None
-
-    @property
-    def categories(self) -> Sequence[Hashable]:
-        """Labels of the shares."""
-        return self.estimate.categories
-
-    @property
-    def pi_hat(self) -> Real:
-        """Estimated shares, in the order of the categories."""
-        return self.estimate.pi_hat
-
-    @property
-    def standard_error(self) -> Real:
-        """Of the shares."""
-        return self.estimate.standard_error
-
-    @property
-    def covariance(self) -> Real | None:
-        """Of the shares; None where there are too many categories to hold it."""
-        return self.estimate.covariance
-
-    @property
-    def n(self) -> int:
-        """Number of reports."""
-        return self.estimate.n
-
-    @property
-    def method(self) -> str:
-        """How the shares were estimated."""
-        return self.estimate.method
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What a reader should know, in words."""
-        return self.estimate.flags
-
-    def confidence_interval(self, level: float | None = None, method: str | None = None) -> Real:
-        """Ends of the intervals, shape (k, 2)."""
-        chosen = self.interval if method is None else method
-        return self.estimate.confidence_interval(self.level if level is None else level, chosen)
-
-    def contrast(self, coefficients: Any) -> Combination:
-        """A sum of the shares with factors, and its standard error."""
-        return self.estimate.contrast(coefficients)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class EstimateResult(ShareValues):
-    """Estimated true shares of the columns that were asked for.
-
-    Attributes
-    ----------
-    estimate
-        The shares with their errors: an :class:`Estimate`; a ``SurveyEstimate`` with totals and domains under a
-        sampling plan. Its values and methods are at hand here too.
-    variables
-        The columns it is about.
-    rows, dropped
-        Rows that were read, and those left out because a value was missing.
-    by
-        The columns that tell the domains.
-    answer
-        Where the truths of a design are pairs: the variable that the question was about, and its shares.
-    table
-        The table of several columns, with margins, odds ratios and tests.
-    level, interval
-        Confidence level and method of the intervals that are shown.
-    quantities
-        Combined categories, contrasts, ratios and differences between groups that were asked for.
-    where
-        The condition that rows fit, as it was typed; None for all rows.
-    given
-        The variable within whose categories a table shows shares; the first by default.
-    procedure
-        The procedure that all designs are of, where they have one.
-    """
-
-    estimate: Estimate
-    variables: tuple[str, ...]
-    rows: int
-    dropped: int
-    by: tuple[str, ...] = ()
-    answer: tuple[str, Estimate] | None = None
-    table: Table | None = None
-    level: float = 0.95
-    interval: str | None = None
-    quantities: tuple[Quantity, ...] = ()
-    where: str | None = None
-    given: str | None = None
-    procedure: str | None = None
-
-    def __getitem__(self, name: str) -> Quantity:
-        """The quantity of that name, of everyone: ``shares["any"].value``."""
-        for one in self.quantities:
-            if one.name == name and one.domain is None:
-                return one
-        known = ", ".join(dict.fromkeys(one.name for one in self.quantities)) or "none was asked for"
-        raise LabelError(f"no quantity is called {name!r}", hint=f"known: {known}")
-
-    @property
-    def domains(self) -> Mapping[Hashable, SurveyEstimate]:
-        """An estimate for each domain, by its label."""
-        return self.estimate.domains if isinstance(self.estimate, SurveyEstimate) else {}
-
-    # ---- for people and programs
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, as ``maskwell estimate --json`` gives it."""
-        content, answer = self.estimate.to_dict(self.level, self.interval), {}
-        if self.answer is not None:
-            name, margin = self.answer
-            answer = {"wanted": {"variable": name, **margin.to_dict(self.level, of_sums(self.interval))}}
-        joint = {} if self.table is None else crosstab_content(self.table, self.level, self.given)
-        rows: dict[str, Any] = {"rows": self.rows, "dropped": self.dropped}
-        rows |= {"quantities": [one.to_dict() for one in self.quantities]} if self.quantities else {}
-        rows |= {} if self.where is None else {"where": self.where}
-        return {"variables": list(self.variables), **content, **answer, **joint, **rows}
-
-    def to_frame(self) -> Any:
-        """A pandas table: a line for each category, for each domain where there are any."""
-        if not self.domains:
-            lines = [*self._lines(self.estimate), *((one.name, *_numbers(one)) for one in self.quantities)]
-            return self._frame(["category"], lines)
-        lines = [
-            (*self._domain_columns(label), *line) for label, one in self.domains.items() for line in self._lines(one)
-        ]
-        lines += [(*self._quantity_columns(one), *_numbers(one)) for one in self.quantities]
-        return self._frame([*self.by, "category"], lines)
-
-    def _frame(self, names: Sequence[str], lines: Sequence[tuple[Any, ...]]) -> Any:
-        header = [*names, "estimate", "standard_error", "low", "high", "deff"]
-        columns = dict(zip(header, map(list, zip(*lines, strict=True)), strict=True))
-        if not has_effects(self.estimate):
-            del columns["deff"]
-        return data_frame(columns)
-
-    def _lines(self, one: Estimate) -> list[tuple[Any, ...]]:
-        """Category, estimate, standard error, ends and design effect, line by line."""
-        ends = one.confidence_interval(self.level, self.interval).T
-        return list(zip(one.categories, one.pi_hat, one.standard_error, *ends, one.design_effects, strict=True))
-
-    def _domain_columns(self, label: Any) -> tuple[Any, ...]:
-        return label if isinstance(label, tuple) and len(self.by) > 1 else (label,)
-
-    def _quantity_columns(self, one: Quantity) -> tuple[Any, ...]:
-        """Domain and category of a quantity; of a difference between groups, its name and what is compared."""
-        if one.kind == "groups":
-            return (one.name,) * len(self.by) + (one.category,)
-        return (*(("all",) * len(self.by) if one.domain is None else self._domain_columns(one.domain)), one.name)
-
-    def plot(self) -> Picture:
-        """The estimates with their intervals, those of the domains below each other."""
-        from maskwell.plots import plot_learned
-
-        shares, interval = (self.estimate, self.interval)
-        if self.answer is not None:
-            shares, interval = self.answer[1], of_sums(self.interval)
-        return plot_learned(shares, level=self.level, interval=interval, by=",".join(self.by) or "group")
-
-    def to_table(self, *, exact: bool = False) -> paper_tables.Table:
-        """The table to paste into a paper; ``exact`` for programs: a line for each cell, all digits."""
-        two = self.table is not None and len(self.table.names) == 2
-        if self.table is not None and two and not self.by and self.interval is None and not exact:
-            return crosstab_table(self.table, self.level, self.given)
-        by = ",".join(self.by) or None
-        if self.answer is not None:
-            name, margin = self.answer
-            return estimate_table(margin, [name], self.level, interval=of_sums(self.interval), by=by, exact=exact)
-        return estimate_table(self.estimate, self.variables, self.level, interval=self.interval, by=by, exact=exact)
-
-    def lines(self, style: str) -> list[str]:
-        """The tables for a paper, in LaTeX (``latex``), Markdown (``md``) or, one for programs, ``csv``."""
-        if style == "csv" and self.quantities:
-            return quantity_csv(self.to_frame())
-        first = self.to_table(exact=style == "csv").lines(style)
-        if not self.quantities:
-            return first
-        return [*first, "", *quantity_table(self.quantities, self.level, ",".join(self.by)).lines(style)]
-
-    def to_latex(self) -> str:
-        """The table for a paper, in LaTeX with booktabs."""
-        return "\n".join(self.lines("latex"))
-
-    def to_markdown(self) -> str:
-        """The table for a paper, in Markdown."""
-        return "\n".join(self.lines("md"))
-
-    def to_report(self, designs: Mapping[str, str] | None = None) -> Report:
-        """What it says to people; ``designs`` names the design file of each column, for the hint at the end."""
-        by = ",".join(self.by) or None
-        report = estimate_report(
-            self.estimate,
-            self.variables,
-            self.level,
-            designs or {},
-            interval=self.interval,
-            by=by,
-            wanted=self.answer,
-            grid=None if self.table is None else crosstab_report(self.table, self.level, self.given),
-            quantities=self.quantities,
-        )
-        if self.where is not None:
-            report = report.with_line(f"Rows where {self.where}: {counted(self.estimate.n, 'report', 'reports')}.")
-        if self.dropped:
-            were = "was" if self.dropped == 1 else "were"
-            what = "no report" if by is None else f"no report or no value of {by}"
-            report = report.with_line(f"note: {self.dropped:,} of {self.rows:,} rows had {what} and {were} left out")
-        return report
-
-    def with_remarks(self, remarks: Sequence[str]) -> EstimateResult:
-        """The same, with flags before those of the estimate."""
-        return replace(self, estimate=replace(self.estimate, flags=(*remarks, *self.estimate.flags)))
-
-    def __repr__(self) -> str:
-        return repr(self.estimate)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return self.estimate._repr_html_()
-
-
-def _numbers(one: Quantity) -> tuple[float, ...]:
-    return one.value, one.standard_error, one.low, one.high, one.deff
 
 
 def estimate(
@@ -541,7 +298,8 @@ def _check_moments(method: str) -> None:
 def _from_counts(counts: Counts, design: Design, name: str, method: str, asked: Sequence[Asked]) -> EstimateResult:
     check_asked(asked, [Assignment((name,), design)], ())
     shares = _estimator(method)(counts, design)
-    return EstimateResult(shares, (name,), counts.n, 0, answer=wanted_margin(shares, design))
+    margin = wanted_margin(shares, design)
+    return EstimateResult(shares, (name,), counts.n, 0, answer=margin, designs=((name, design),))
 
 
 def _check_columns(randomized: Sequence[Assignment], direct: Names, designs: Any) -> None:
@@ -598,7 +356,8 @@ class _Question:
 def _answered(question: _Question, plan: SurveyPlan) -> EstimateResult:
     families = {one.design.provenance.get("family") for one in question.assignments}
     procedure = families.pop() if len(families) == 1 else None
-    result = replace(_estimated_jointly(question, plan), procedure=procedure)
+    designs = tuple((",".join(one.columns), one.design) for one in question.randomized)
+    result = replace(_estimated_jointly(question, plan), procedure=procedure, designs=designs)
     if len({one.columns for one in question.assignments}) > 1:
         return replace(result, table=_table(result.estimate, question.assignments))
     design = question.assignments[0].design

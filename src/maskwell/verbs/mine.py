@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import Real, as_real, as_whole, check_option
-from maskwell.core.display import data_frame
+from maskwell.core.display import Result, data_frame
 from maskwell.core.exact import OPEN_SHARE, as_fraction, check_range, to_float
 from maskwell.designs.basket_bits import ItemBits, item_bits
 from maskwell.designs.design import Design
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MinedBaskets:
+class MinedBaskets(Result):
     """What was found in randomized baskets.
 
     Attributes
@@ -126,18 +126,15 @@ class MinedBaskets:
             report = report.with_line(f"note: {self.dropped:,} of {self.rows:,} rows had no basket and {were} left out")
         return report
 
-    def plot(self) -> Picture:
-        """The itemsets with the largest supports, with their intervals and the threshold."""
+    def plot(self, **options: Any) -> Picture:
+        """The itemsets with their supports, intervals and the threshold; ``options`` as for all pictures."""
+        from maskwell.reports.pictures.canvas import styled
         from maskwell.reports.pictures.forest_plot import plot_itemsets
 
-        return plot_itemsets(self.itemsets, self.min_support, self.n)
+        return styled(plot_itemsets, self.itemsets, min_support=self.min_support, n=self.n, **options)
 
     def __repr__(self) -> str:
         return "\n".join(self.to_report())
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return self.to_report().to_html()
 
 
 def mine(

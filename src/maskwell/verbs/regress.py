@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,10 +111,11 @@ def regress(
             "replicate weights with clusters, a population or a plan", hint="replicates hold all that: leave these out"
         )
     values = {name: value for name, value in sampling.items() if not isinstance(value, str | None)}
+    assigned = _assigned(designs, data)
     table = read_model_frame(
         data,
         formula,
-        _assigned(designs, data),
+        assigned,
         plan=columns,
         latent=latent,
         missing=missing,
@@ -132,7 +134,8 @@ def regress(
     if replicates is not None:
         told = table.plan
         rule = survey.rule_of_rows(told.get("weight"), told["replicates"], told.get("stratum"))
-    return fit_model_table(table, lonely=lonely, plan=plan, variance=variance, replicates=rule, **values)
+    fitted = fit_model_table(table, lonely=lonely, plan=plan, variance=variance, replicates=rule, **values)
+    return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
 
 
 def _assigned(designs: Designs, data: Any) -> Sequence[Assignment]:

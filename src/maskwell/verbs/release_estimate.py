@@ -20,15 +20,15 @@ from maskwell.release.analysis.release_estimates import (
 )
 from maskwell.release.analysis.table_routes import check_release_sampling
 from maskwell.release.folder.receipt import Receipt, load_receipt
+from maskwell.reports.pages.paper_tables import Table, document
+from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.estimate_picture import plot_learned
 from maskwell.reports.report import GAP, Notes, Report
 from maskwell.reports.text.estimate_report import after_analysis, analysis_report, analysis_table
-from maskwell.verbs.estimate import ShareValues
+from maskwell.verbs.share_results import ShareValues
 
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import MemoryTable
-    from maskwell.reports.pages.paper_tables import Table
-    from maskwell.reports.pictures.canvas import Picture
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,30 +82,23 @@ class ReleaseEstimate(ShareValues):
         header = ["variable", "category", "estimate", "standard_error", "low", "high"]
         return data_frame(dict(zip(header, map(list, zip(*lines, strict=True)), strict=True)))
 
-    def plot(self) -> Picture:
-        """The estimates of the one table with their intervals."""
+    def plot(self, **options: Any) -> Picture:
+        """The estimates of the one table with their intervals; ``options`` as for all pictures of estimates."""
         if len(self.tables) > 1:
             raise ParameterError(
                 "a picture shows one table", hint=f"name its columns: {option('columns', 'roof,region')}"
             )
-        return plot_learned(self.estimate, level=self.level, interval=self.interval)
+        return styled(plot_learned, self.estimate, **{"level": self.level, "interval": self.interval, **options})
 
-    def to_tables(self, *, exact: bool = False) -> list[Table]:
+    def to_tables(  # type: ignore[override]  # its level is that of the result
+        self, *, exact: bool = False
+    ) -> list[Table]:
         """Tables for a paper; ``exact`` for programs: all digits."""
         return [analysis_table(table, self.level, self.interval, exact=exact) for table in self.tables]
 
-    def to_latex(self) -> str:
-        """The tables for a paper, in LaTeX with booktabs."""
-        return "\n".join(self.lines("latex"))
-
-    def to_markdown(self) -> str:
-        """The tables for a paper, in Markdown."""
-        return "\n".join(self.lines("md"))
-
     def lines(self, style: str) -> list[str]:
-        """The tables below each other, in ``md``, ``latex`` or ``csv``."""
-        made = [table.lines(style) for table in self.to_tables(exact=style == "csv")]
-        return [line for lines in made for line in (*lines, "")][:-1]
+        """The tables below each other, in ``md``, ``latex``, ``html`` or ``csv``."""
+        return document(self.to_tables(exact=style == "csv"), style)
 
     def to_report(self, file: str = "FILE", receipt: str = "receipt.json", options: Any = None) -> Report:
         """What it says to people; the names of the files and the options are for the hint at the end."""

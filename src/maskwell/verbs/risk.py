@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import Array, check_option
 from maskwell.core.cells import CellTable
+from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.phrases import option
 from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_values
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RiskResult:
+class RiskResult(Result):
     """The risk of a file, and of its release where there is one.
 
     Attributes
@@ -162,11 +163,12 @@ class RiskResult:
             attributes=(self.attributes, self.attributes_released),
         )
 
-    def plot(self) -> Picture:
-        """The risk of records before and after the release."""
+    def plot(self, **options: Any) -> Picture:
+        """The risk of records before and after the release; ``options`` as for all pictures."""
+        from maskwell.reports.pictures.canvas import styled
         from maskwell.reports.pictures.risk_curves import plot_risk_report
 
-        return plot_risk_report(self.report)
+        return styled(plot_risk_report, self.report, **options)
 
     def __repr__(self) -> str:
         return "\n".join(self.to_report()[:-1])

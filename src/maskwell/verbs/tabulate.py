@@ -6,8 +6,9 @@ from typing import Any
 
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.verbs.estimate import EstimateResult, estimate
+from maskwell.verbs.estimate import estimate
 from maskwell.verbs.inputs import Designs, Names
+from maskwell.verbs.share_results import EstimateResult
 
 
 def tabulate(data: Any, designs: Designs, *, direct: Names = None, **options: Any) -> Table:

@@ -54,7 +54,7 @@ def test_an_estimate_keeps_what_it_came_from() -> None:
 def test_a_notebook_shows_a_table_with_what_must_be_known() -> None:
     sample = Sample.of([60, 440], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]], Categories.of(["<yes>", "no"])))
     shown = estimate_by_moments(sample.counts, sample.design)._repr_html_()
-    assert "<th>&lt;yes&gt;</th><td>-0.0622</td>" in shown
+    assert ">&lt;yes&gt;</th>" in shown and ">-0.062</td>" in shown
     assert "outside [0, 1]" in shown
 
 
@@ -62,5 +62,5 @@ def test_an_estimate_draws_itself() -> None:
     pytest.importorskip("matplotlib")
     sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
     picture = estimate_by_moments(sample.counts, sample.design).plot(level=0.9)
-    assert picture.content("p.svg").startswith(b"<svg")
+    assert picture.contents("p.svg")["p.svg"].startswith(b"<svg")
     assert "90" in picture.text

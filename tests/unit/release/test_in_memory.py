@@ -63,7 +63,7 @@ def test_a_swap_keeps_every_count() -> None:
 
 def test_a_release_knows_what_it_did() -> None:
     release = release_table(PEOPLE, plan(accept="y", keys=["x"])).release
-    about = release.summary()["x"]
+    about = release.variable_facts()["x"]
     assert about["expected_changed"] == pytest.approx(60 / 230)
     assert about["changed"] == release.changed["x"]
     assert about["invariant"] is True

@@ -227,7 +227,7 @@ def test_bounds_are_for_records_whatever_they_weigh(bound: dict[str, str]) -> No
     flows = stage.design.matrix() * stage.counts
     if "posterior" in bound:
         assert (flows / flows.sum(axis=1, keepdims=True)).max() <= 0.7 + 1e-9
-        assert release.summary()["x"]["max_posterior"] == pytest.approx(one.value)
+        assert release.variable_facts()["x"]["max_posterior"] == pytest.approx(one.value)
     assert one.kept and stage.invariance == "counts"
     weights = ReleasePlan.of([{**protect, "invariance": "weights"}], weights="w", accept=["w"])
     with pytest.raises(InfeasibleError, match="is broken") as caught:

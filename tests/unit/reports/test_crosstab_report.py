@@ -36,7 +36,7 @@ def test_every_line_fits(designs):
     x = np.random.default_rng(1).integers(20, 90, [d.m for d in designs.values()])
     lines = crosstab_report(_table(x, designs), 0.95)
     assert max(map(len, lines)) <= WIDTH
-    assert any("more cells: --json gives all" in line for line in lines)
+    assert any("more cells: to_dict() gives all" in line for line in lines)
 
 
 def test_what_is_not_available_is_said():

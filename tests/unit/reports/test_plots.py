@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.together import together
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
-from maskwell.errors import DataFileError, MissingExtraError, UnknownCategoryError, WrongTypeError
+from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, UnknownCategoryError, WrongTypeError
 from maskwell.estimation import Estimate, SamplingPlan, SurveyEstimate, estimate_by_moments, estimate_survey
 from maskwell.plots import Picture, plot_flows, plot_learned, plot_revealed
 
@@ -151,7 +152,7 @@ def test_learned_groups_the_categories_of_domains(narrow: bool) -> None:
     bars = picture.figure(narrow=narrow).axes[1].patches
     assert len(bars) == 9
     many = plot_learned(domains_of(Uniform.from_gamma(5, Categories.of(["a", "b", "c"])), list("abcdefghij")))
-    assert len(many.rows) == 18 and "5 more groups are not drawn" in many.text
+    assert len(many.rows) == 33 and len(many.pages) == 1
 
 
 def test_learned_names_the_level_and_what_the_bars_are() -> None:
@@ -169,10 +170,54 @@ def test_learned_draws_one_bar_where_the_parts_of_a_width_are_not_known() -> Non
     assert "asked openly" not in words_in(picture)
 
 
-def test_learned_says_what_it_leaves_out() -> None:
-    picture = plot_learned(estimate_of([2] * 60))
-    assert len(picture.rows) == 24
-    assert "36 more categories are not drawn" in picture.text
+def test_learned_draws_every_category_on_as_many_pages_as_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("maskwell.reports.pictures.estimate_picture.MOST_HEIGHT", 500)
+    picture = plot_learned(estimate_of([2] * 30))
+    assert len(picture.rows) == 30 and len(picture.pages) == 3
+    drawn = [text.get_text() for page in range(3) for text in picture.figure(page=page).axes[0].texts]
+    assert {str(i) for i in range(30)} <= set(drawn) and {f"Page {i} of 3" for i in (1, 2, 3)} <= set(drawn)
+    assert len({picture.figure(page=page).axes[1].get_xlim() for page in range(3)}) == 1
+    picture.save(tmp_path / "all.svg")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all-2.svg", "all-3.svg", "all.svg"]
+    assert picture._repr_png_() is None and (picture._repr_html_() or "").count("<img") == 3
+
+
+def test_long_labels_are_wrapped_and_nothing_is_cut() -> None:
+    labels = [f"{name} {'who lives in the north of the country ' * 3}".strip() for name in ("somebody", "nobody")]
+    estimate = estimate_of([60, 40], Uniform.from_gamma(3, Categories.of(labels)))
+    for narrow in (False, True):
+        words = " ".join(words_in(plot_learned(estimate), narrow=narrow))
+        assert all(label in words for label in labels) and "…" not in words
+
+
+@together("order", ["largest", "smallest", "name", ["c", "a"]])
+def test_lines_come_in_the_order_that_was_asked_for(order: str | list[str]) -> None:
+    design = Uniform.from_gamma(9, Categories.of(["b", "a", "c"]))
+    estimate = estimate_by_moments(Counts(np.array([20, 70, 40]), 130, design.fingerprint), design)
+    expected = {"largest": "acb", "smallest": "bca", "name": "abc"}.get(str(order), "cab")
+    assert "".join(row[0] for row in plot_learned(estimate, order=order).rows) == expected
+
+
+def test_looks_are_those_that_were_asked_for() -> None:
+    from matplotlib.figure import Figure
+
+    picture = plot_learned(estimate_of([400, 350, 250]))
+    styled = picture.with_style(title="Tax", colours={"sampling": "red"}, size=5)
+    figure = styled.figure()
+    assert figure is styled.figure() and figure.axes[1:] == [*styled.axes]
+    assert figure.get_size_inches()[0] == 5 and "Tax" in words_in(styled)
+    assert any(patch.get_facecolor()[:3] == (1, 0, 0) for patch in styled.axes[1].patches)
+    assert not any(patch.get_facecolor()[:3] == (1, 0, 0) for patch in picture.axes[1].patches)
+    before, after = (one.figure().axes[0].texts[-1].get_fontsize() for one in (picture, styled))
+    assert after == pytest.approx(before * 5 * 72 / picture.width)
+    ax = Figure(figsize=(8, 6)).add_subplot(1, 2, 1)
+    within = picture.with_style(ax=ax)
+    assert within.figure() is ax.figure and [*within.axes] == ax.child_axes[1:] and within._repr_png_() is None
+    for looks in ({"colours": {"nothing": "red"}}, {"colours": {"truth": "no colour"}}, {"size": 0}, {"ax": 3}):
+        with pytest.raises(MaskwellError):
+            picture.with_style(**looks)
 
 
 def test_negative_estimates_are_drawn_not_cut() -> None:

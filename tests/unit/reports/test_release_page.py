@@ -366,7 +366,7 @@ def test_page_terminal_and_documents_agree_on_what_stays_right() -> None:
     assert "counts of region and sex are kept on average" in done[0]
     assert "counts are not kept" in done[1]
     assert "biased" in advice[1]
-    assert {name: about["invariant"] for name, about in release.summary().items()} == {
+    assert {name: about["invariant"] for name, about in release.variable_facts().items()} == {
         "region": True,
         "sex": True,
         "income": False,

@@ -10,12 +10,12 @@ import pytest
 
 import maskwell as mw
 from maskwell.core import Categories
-from maskwell.core.display import html_table
 from maskwell.core.phrases import visible
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments
 from maskwell.release.folder.release_folder import readme
 from maskwell.release.folder.release_metadata import Entry, codebook_csv, ddi_codebook, formula_columns
+from maskwell.reports.pages.paper_tables import Table, document
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -50,7 +50,9 @@ def test_pages_hold_labels_as_text() -> None:
     made = page(PageContent(title=SPITEFUL, question=SPITEFUL, lead="x", design=DESIGN, estimate=estimate()))
     made.encode("utf-8")
     assert "<script>alert" not in made and "\x1b" not in made and "\u202e" not in made
-    assert "<script" not in html_table(SPITEFUL, [SPITEFUL, "b"], [[SPITEFUL, "1"]], [SPITEFUL])
+    table = Table([SPITEFUL, "b"], [[SPITEFUL, "1"]], caption=SPITEFUL, notes=[SPITEFUL])
+    for shown in ("\n".join(document([table], "html")), estimate()._repr_html_()):
+        assert "<script" not in shown and "\x1b" not in shown and "\u202e" not in shown
 
 
 GROUP = {

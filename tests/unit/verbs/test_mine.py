@@ -83,7 +83,7 @@ def test_a_result_answers_further_questions() -> None:
     )
     frame = FOUND.to_frame()
     assert list(frame.columns) == ["items", "support", "standard_error"] and len(frame) == len(FOUND.itemsets)
-    assert "itemset" in repr(FOUND) and "<table>" in FOUND._repr_html_()
+    assert "itemset" in repr(FOUND) and "<table " in FOUND._repr_html_()
 
 
 def test_the_picture_has_every_interval_and_the_threshold() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import maskwell as mw
 from maskwell.errors import LabelError, MaskwellError, ParameterError, UnknownCategoryError
-from maskwell.verbs.estimate import EstimateResult
+from maskwell.verbs.share_results import EstimateResult
 
 LABELS = ["never", "once", "often"]
 DESIGN = mw.make_design("k-ary", categories=LABELS, gamma=9)

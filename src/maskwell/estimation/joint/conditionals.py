@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_level
-from maskwell.core.display import data_frame, number_or_none
+from maskwell.core.display import Result, data_frame, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.designs.kronecker import along_axes
 from maskwell.errors import ParameterError
@@ -158,7 +158,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Conditional:
+class Conditional(Result):
     """Shares of some variables within each category of others.
 
     Attributes
@@ -172,6 +172,8 @@ class Conditional:
     estimate
         What the shares were found from.
     """
+
+    LINES = "shares"
 
     given: tuple[str, ...]
     names: tuple[str, ...]
@@ -300,7 +302,7 @@ def _said(of: Sequence[Hashable], fixed: int) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Difference:
+class Difference(Result):
     """A difference of two conditional shares.
 
     Attributes

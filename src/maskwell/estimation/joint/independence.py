@@ -52,7 +52,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.core.display import number_or_none
+from maskwell.core.display import Result, number_or_none
 from maskwell.core.phrases import Printed, p_equals
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError
@@ -72,7 +72,7 @@ SPOKEN = {
 
 
 @dataclass(frozen=True, repr=False)
-class IndependenceTest:
+class IndependenceTest(Result):
     """A test that variables are independent of each other.
 
     Attributes

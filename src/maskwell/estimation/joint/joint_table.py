@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.core.display import data_frame, render
+from maskwell.core.display import Result, data_frame
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.estimation.joint.collapse import collapsed
@@ -35,7 +35,7 @@ SHOWN_COLUMNS = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Table:
+class Table(Result):
     """Estimated shares of all combinations of several variables.
 
     Attributes
@@ -45,6 +45,8 @@ class Table:
     layout
         The variables, their categories and the devices that randomize them.
     """
+
+    LINES = "estimates"
 
     estimate: Estimate
     layout: Layout
@@ -186,14 +188,6 @@ class Table:
         columns = {"estimate": self.estimate.pi_hat, "standard_error": self.estimate.standard_error}
         labels = dict(zip(self.names, self.labels, strict=True))
         return data_frame({**columns, "low": low, "high": high}, labels=labels)
-
-    def plot(self, *, level: float = 0.95, interval: str | None = None) -> Any:
-        """The cells with their intervals as a picture, which a notebook shows and ``save`` writes."""
-        return self.estimate.plot(level=level, interval=interval)
-
-    def to_latex(self, *, level: float = 0.95) -> str:
-        """A table for a paper in LaTeX, with booktabs: rows by columns, standard errors in brackets."""
-        return str(render("table_latex", self, level=level))
 
     def __repr__(self) -> str:
         lines = [

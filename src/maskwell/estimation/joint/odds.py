@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_level
-from maskwell.core.display import number_or_none
+from maskwell.core.display import Result, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
@@ -188,7 +188,7 @@ NOT_POSITIVE = "a cell of the unbiased estimate is zero or less, so it has no od
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OddsRatio:
+class OddsRatio(Result):
     """An odds ratio with its interval.
 
     Attributes

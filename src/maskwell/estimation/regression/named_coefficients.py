@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Real, as_floats, check_level
-from maskwell.core.display import number_or_none, require_pandas
+from maskwell.core.display import Result, number_or_none, plain_numbers, require_pandas
 from maskwell.core.phrases import HINT, Printed, listed, p_equals
 from maskwell.errors import InputError
 
 
 @dataclass(frozen=True)
-class WaldTest:
+class WaldTest(Result):
     """A test that some combinations of coefficients have stated values.
 
     ``statistic`` is chi-squared with ``df`` degrees of freedom, or, with ``df_denominator``, F.
@@ -26,13 +26,22 @@ class WaldTest:
     df_denominator: int | None
     p_value: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "statistic": self.statistic,
+            "degrees_of_freedom": self.df,
+            "denominator": self.df_denominator,
+            "p_value": self.p_value,
+        }
+
     def __repr__(self) -> str:
         kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
         return f"WaldTest({kind} = {Printed(self.statistic):.4f}, {p_equals(self.p_value)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Coefficients:
+class Coefficients(Result):
     """Estimated coefficients.
 
     Attributes
@@ -46,6 +55,8 @@ class Coefficients:
     degrees_of_freedom
         Of the t distribution for intervals and tests; None for the normal distribution.
     """
+
+    LINES = "coefficients"
 
     terms: tuple[str, ...]
     estimates: Real
@@ -95,6 +106,15 @@ class Coefficients:
             }
             for term, value, error, interval, p in columns
         ]
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "level": level,
+            "coefficients": self.rows(level),
+            "covariance": plain_numbers(self.covariance),
+            "degrees_of_freedom": self.degrees_of_freedom,
+        }
 
     def to_frame(self, level: float = 0.95, *, exponentiate: bool = False) -> Any:
         """A pandas table with one row for each coefficient."""

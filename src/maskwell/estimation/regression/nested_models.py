@@ -57,15 +57,7 @@ class NestedTest(WaldTest):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "formula": self.smaller,
-            "method": self.method,
-            "statistic": self.statistic,
-            "degrees_of_freedom": self.df,
-            "denominator": self.df_denominator,
-            "p_value": self.p_value,
-            "reason": self.reason,
-        }
+        return {"formula": self.smaller, "method": self.method, **super().to_dict(), "reason": self.reason}
 
     def __repr__(self) -> str:
         return f"NestedTest({self.sentence()})"

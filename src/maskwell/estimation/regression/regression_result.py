@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Real, as_floats
-from maskwell.core.display import require_pandas
+from maskwell.core.display import Summary, require_pandas
 from maskwell.core.phrases import Printed, p_text, shorten
+from maskwell.designs.design import Design
 from maskwell.errors import InputError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks
 from maskwell.estimation.regression.named_coefficients import Coefficients
@@ -61,6 +62,8 @@ class Regression(Coefficients):
         Turns a new table into the columns of the model; None for fits from arrays.
     variables
         What moving each variable of the formula does to the columns of the model; None for fits from arrays.
+    designs
+        The design of each column that was randomized, for fits from a table.
     """
 
     family: str = "logistic"
@@ -81,6 +84,7 @@ class Regression(Coefficients):
     dropped: int = 0
     frame: Callable[[Any], Real] | None = None
     variables: Callable[[bool], Iterable[Change]] | None = None
+    designs: tuple[tuple[str, Design], ...] = ()
 
     # ---- the names of statsmodels
 
@@ -239,18 +243,12 @@ class Regression(Coefficients):
             facts["latent"] = self.latent.rows(level)
         return facts
 
-    def summary(self, level: float = 0.95) -> str:
-        """A table of the coefficients with what belongs to it, as text."""
-        return "\n".join(summary_lines(self, level))
+    def summary(self, level: float = 0.95) -> Summary:
+        """A table of the coefficients with what belongs to it: text, which a notebook shows as a table."""
+        return Summary.of("\n".join(summary_lines(self, level)), self)
 
     def __repr__(self) -> str:
         return self.summary()
-
-    def plot(self, *, level: float = 0.95, exponentiate: bool = False) -> Any:
-        """The coefficients with their intervals as a picture."""
-        from maskwell.core.display import render
-
-        return render("plot_coefficients", self, level=level, exponentiate=exponentiate)
 
     def _named(self, values: Real) -> Any:
         return values if self.formula is None else require_pandas().Series(values, index=list(self.terms))
@@ -276,11 +274,12 @@ class Change:
 class Effects(Coefficients):
     """Average marginal effects: how much the chance of a category changes, as a share, with their covariance."""
 
-    def summary(self, level: float = 0.95) -> str:
-        """A table of the effects, as text."""
+    def summary(self, level: float = 0.95) -> Summary:
+        """A table of the effects: text, which a notebook shows as a table."""
         title = "Average marginal effects".center(WIDTH).rstrip()
         width = min(NAMES, max(map(len, self.terms), default=0))
-        return "\n".join([title, "=" * WIDTH, *coefficient_lines(self, level, width), "=" * WIDTH])
+        lines = [title, "=" * WIDTH, *coefficient_lines(self, level, width), "=" * WIDTH]
+        return Summary.of("\n".join(lines), self)
 
     def __repr__(self) -> str:
         return self.summary()

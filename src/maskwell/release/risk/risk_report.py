@@ -24,6 +24,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_mapping, check_kind, check_option
 from maskwell.core.cells import CellTable
+from maskwell.core.display import Result
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.errors import ParameterError, UnknownCategoryError
 
@@ -148,7 +149,7 @@ def percentile(risk: Real, counts: Array, share: float) -> float:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RiskReport:
+class RiskReport(Result):
     """Risk of a file before and after a release.
 
     Attributes

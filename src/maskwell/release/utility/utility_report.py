@@ -11,6 +11,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real, check_kind, list_of
 from maskwell.core.cells import CellTable
+from maskwell.core.display import Result
 from maskwell.core.documents import json_form
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
@@ -103,7 +104,7 @@ def _inflated(inflation: Inflation | None) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class UtilityReport:
+class UtilityReport(Result):
     """What a release does to variables, to pairs of them, and to regressions.
 
     Attributes
@@ -117,6 +118,8 @@ class UtilityReport:
     flags
         What a reader should know, in words.
     """
+
+    LINES = "variables"
 
     variables: Mapping[str, VariableUtility]
     pairs: tuple[Association, ...] = ()

@@ -20,16 +20,22 @@ import math
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from maskwell.core.arguments import Array
+import numpy as np
+
+from maskwell.core.arguments import Array, as_list, as_mapping, as_real, check_kind, check_option
 from maskwell.core.atomic import atomic_file
 from maskwell.core.phrases import Printed, visible, visible_lines
-from maskwell.errors import DataFileError, MissingExtraError
+from maskwell.errors import DataFileError, LabelError, MissingExtraError, ParameterError
 from maskwell.reports.plain_words import SPACE
 
 if TYPE_CHECKING:
@@ -85,13 +91,26 @@ def levels(count: int) -> list[str]:
     return [f"level{1 + (2 * i * (LEVELS - 1) + count - 1) // (2 * (count - 1))}" for i in range(count)]
 
 
+_CHOSEN: ContextVar[Mapping[str, str]] = ContextVar("chosen", default=MappingProxyType({}))
+
+
 def colour(name: str) -> str:
-    """The colour for light paper, as drawing libraries want it.
+    """The colour for light paper, as drawing libraries want it; another where a reader has chosen one.
 
     >>> colour("truth")
     '#0b4f8f'
     """
-    return PALETTE[name].light
+    return _CHOSEN.get().get(name, PALETTE[name].light)
+
+
+@contextmanager
+def chosen_colours(chosen: Mapping[str, str]) -> Iterator[None]:
+    """Drawings from within have these colours in place of those of the palette."""
+    token = _CHOSEN.set(chosen)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
 
 
 def with_variables(text: str) -> str:
@@ -133,6 +152,11 @@ SIZE, SMALL = 13.0, 12.0
 PER_INCH = 72
 MEASURED = "DejaVu Sans"
 ENDINGS = (".svg", ".png", ".pdf")
+LABEL_LETTER = 7.4
+"""Pixels of a letter of a label, on the generous side."""
+
+TITLE_SIZE, TITLE_LINE, TITLE_GAP, TITLE_LETTER = 15.0, 21, 12, 9.0
+"""Of a title above a drawing: points, pixels of a line and around it, and of a letter."""
 
 
 class Canvas:
@@ -146,25 +170,37 @@ class Canvas:
         Whether it is drawn for a small screen.
     """
 
-    def __init__(self, *, width: int, height: int) -> None:
-        from matplotlib.figure import Figure
-
+    def __init__(self, *, width: int, height: int, title: str = "", ax: Axes | None = None) -> None:
         self.width, self.height = width, height
         self.narrow = width < WIDE
-        self.figure = Figure(figsize=(width / PER_INCH, height / PER_INCH), dpi=PER_INCH, facecolor=colour("paper"))
-        self.page = self._axes((0, 0, 1, 1))
+        self.heading = textwrap.wrap(title, int(width / TITLE_LETTER)) if title else []
+        self.whole = height + (TITLE_LINE * len(self.heading) + TITLE_GAP if title else 0)
+        self.frames: list[Axes] = []
+        self.ax = ax
+        self.figure = self._sheet() if ax is None else cast("Figure", ax.figure)
+        self.page = self._axes((0, 0, 1, height / self.whole))
         self.page.set(xlim=(0, width), ylim=(height, 0), xticks=[], yticks=[])  # ticks take time, and none is seen
         self.page.set_axis_off()
+        for i, line in enumerate(self.heading):
+            y = TITLE_LINE * (i + 0.6) + TITLE_GAP / 2 - (self.whole - height)
+            self.text(4, y, line, fontsize=TITLE_SIZE, weight="bold", clip_on=False)
+
+    def _sheet(self) -> Figure:
+        from matplotlib.figure import Figure
+
+        size = (self.width / PER_INCH, self.whole / PER_INCH)
+        return Figure(figsize=size, dpi=PER_INCH, facecolor=colour("paper"))
 
     def _axes(self, box: tuple[float, float, float, float]) -> Axes:
-        axes = self.figure.add_axes(box)
+        axes = self.figure.add_axes(box) if self.ax is None else self.ax.inset_axes(box)
         axes.patch.set_visible(False)
         return axes
 
     def axes(self, *, left: float, top: float, width: float, height: float) -> Axes:
         """A frame for data, without lines or ticks of its own."""
         bottom = self.height - top - height
-        axes = self._axes((left / self.width, bottom / self.height, width / self.width, height / self.height))
+        axes = self._axes((left / self.width, bottom / self.whole, width / self.width, height / self.whole))
+        self.frames.append(axes)
         for spine in axes.spines.values():
             spine.set_visible(False)
         axes.tick_params(length=0, labelsize=SMALL, labelcolor=colour("muted"), pad=5)
@@ -180,9 +216,47 @@ class Canvas:
         """Write signs that no drawing can hold as escapes, and take no text for mathematics: labels are not ours."""
         from matplotlib.text import Text
 
-        for text in self.figure.findobj(Text):
-            text.set_parse_math(False)
-            text.set_text(visible_lines(text.get_text()))
+        for axes in (self.page, *self.frames):
+            for text in axes.findobj(Text):
+                text.set_parse_math(False)
+                text.set_text(visible_lines(text.get_text()))
+
+    def rescale(self, factor: float) -> None:
+        """Make letters, lines and marks so many times as large; places follow the size of the figure."""
+        from matplotlib.collections import Collection
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+        from matplotlib.text import Text
+
+        for axes in (self.page, *self.frames):
+            for artist in axes.findobj():
+                if isinstance(artist, Text):
+                    artist.set_fontsize(float(artist.get_fontsize()) * factor)
+                elif isinstance(artist, Line2D):
+                    artist.set(linewidth=artist.get_linewidth() * factor, markersize=artist.get_markersize() * factor)
+                    artist.set_markeredgewidth(artist.get_markeredgewidth() * factor)
+                elif isinstance(artist, Patch):
+                    artist.set_linewidth(artist.get_linewidth() * factor)
+                elif isinstance(artist, Collection):
+                    artist.set_linewidth((np.asarray(artist.get_linewidth()) * factor).tolist())
+            axes.tick_params(labelsize=SMALL * factor, pad=5 * factor)
+
+
+class Page(NamedTuple):
+    """One page of a picture: the pixels it needs when wide and when narrow, and what puts it on a canvas."""
+
+    heights: tuple[int, int]
+    draw: Callable[[Canvas], None]
+
+
+@dataclass(frozen=True)
+class Style:
+    """What a reader has chosen: a title above the drawing, colours by their names, the width in inches, an Axes."""
+
+    title: str = ""
+    colours: Mapping[str, str] = field(default_factory=dict)
+    size: float | None = None
+    ax: Axes | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +277,12 @@ class Picture:
         Pixels it needs when wide and when narrow.
     draw
         Puts it on a canvas.
+    further
+        Pages after the first, where one would be too long.
+    width
+        Pixels it needs when wide.
+    style
+        What a reader has chosen.
     """
 
     name: str
@@ -213,48 +293,207 @@ class Picture:
     rows: Sequence[Sequence[str]]
     heights: tuple[int, int]
     draw: Callable[[Canvas], None]
+    further: tuple[Page, ...] = ()
+    width: int = WIDE
+    style: Style = Style()
 
-    def figure(self, *, narrow: bool = False) -> Figure:
-        """The drawing as a matplotlib figure."""
-        with _house_style():
-            canvas = Canvas(width=NARROW if narrow else WIDE, height=self.heights[narrow])
-            self.draw(canvas)
+    def with_style(
+        self,
+        *,
+        title: str = "",
+        colours: Mapping[str, str] | None = None,
+        size: float | None = None,
+        ax: Axes | None = None,
+    ) -> Picture:
+        """The same picture with other looks.
+
+        Parameters
+        ----------
+        title
+            Drawn above; long ones are wrapped.
+        colours
+            By their names in the palette, such as ``{"sampling": "grey"}``.
+        size
+            Width of the figure in inches; the height follows, and letters and lines with it.
+        ax
+            Axes of matplotlib that the picture is drawn into at once, at the place of its data. Its first page then.
+        """
+        check_kind(str, title=title)
+        chosen = {name: _checked_colour(name, one) for name, one in as_mapping(colours or {}, "colours").items()}
+        inches = None if size is None else as_real(size, "size", low=1, high=100)
+        made = replace(self, style=Style(title, chosen, inches, _checked_axes(ax)))
+        if ax is not None:
+            made.figure()
+        return made
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """All pages."""
+        return (Page(self.heights, self.draw), *self.further)
+
+    @property
+    def axes(self) -> tuple[Axes, ...]:
+        """The Axes of the data on the first page; what is changed in them is shown and saved."""
+        return tuple(self._canvas(narrow=False, page=0).frames)
+
+    def figure(self, *, narrow: bool = False, page: int = 0) -> Figure:
+        """The drawing as a matplotlib figure, the same at every call: what is changed in it is shown and saved."""
+        return self._canvas(narrow=narrow, page=page).figure
+
+    def _canvas(self, *, narrow: bool, page: int) -> Canvas:
+        if (narrow, page) not in self._canvases:
+            self._canvases[narrow, page] = self._drawn(narrow=narrow, page=page)
+        return self._canvases[narrow, page]
+
+    @cached_property
+    def _canvases(self) -> dict[tuple[bool, int], Canvas]:
+        return {}
+
+    def _drawn(self, *, narrow: bool, page: int) -> Canvas:
+        style, (heights, draw) = self.style, self.pages[page]
+        with _house_style(), chosen_colours(style.colours):
+            title = style.title if page == 0 or not style.title else f"{style.title} ({page + 1})"
+            width = NARROW if narrow else self.width
+            canvas = Canvas(width=width, height=heights[narrow], title=title, ax=style.ax)
+            draw(canvas)
         canvas.make_visible()
-        return canvas.figure
+        self._fit(canvas)
+        return canvas
 
-    def svg(self, *, narrow: bool = False) -> str:
+    def _fit(self, canvas: Canvas) -> None:
+        """Give a figure the size that was asked for, or take that of the Axes it is drawn into."""
+        whole = canvas.width / PER_INCH
+        if canvas.ax is not None:
+            canvas.ax.set_axis_off()
+            box, dots = canvas.ax.get_window_extent(), canvas.figure.dpi
+            canvas.rescale(min(box.width / dots / whole, box.height / dots * PER_INCH / canvas.whole))
+        elif self.style.size is not None:
+            factor = self.style.size / whole
+            canvas.figure.set_size_inches(self.style.size, canvas.whole / PER_INCH * factor)
+            canvas.rescale(factor)
+
+    def svg(self, *, narrow: bool = False, page: int = 0) -> str:
         """A drawing to stand alone."""
-        raw = self._rendered("svg", narrow=narrow).decode("utf-8")
+        raw = self._rendered("svg", narrow=narrow, page=page).decode("utf-8")
         return _described(_fonts(raw[raw.index("<svg") :]), self, prefix=self.name)
 
     def inline_svg(self, *, narrow: bool = False) -> str:
         """A drawing to stand inside a page: it takes the colours of the page and the width it is given."""
-        svg = self.svg(narrow=narrow)
+        return "\n".join(self._inline_page(page, narrow=narrow) for page in range(len(self.pages)))
+
+    def _inline_page(self, page: int, *, narrow: bool) -> str:
+        svg = self.svg(narrow=narrow, page=page)
         prefix = f"{self.name}-narrow" if narrow else self.name
+        prefix += f"-{page + 1}" if page else ""
         svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
         svg = re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg).replace("xlink:href", "href")
         return with_variables(svg.replace(f'"{self.name}-', f'"{prefix}-').replace(f"#{self.name}-", f"#{prefix}-"))
 
-    def content(self, path: str | Path) -> bytes:
-        """The drawing as the file of that name holds it: ``.svg``, ``.png`` or ``.pdf``."""
+    def contents(self, path: str | Path) -> dict[str, bytes]:
+        """The drawing as files hold it: one ``.pdf`` with all pages, or an ``.svg`` or ``.png`` for each of them.
+
+        The first page has the name that was given, the others a number: ``shares.png``, ``shares-2.png``.
+        """
         ending = check_ending(path)
-        return self.svg().encode() if ending == ".svg" else self._rendered(ending[1:], narrow=False)
+        if ending == ".pdf":
+            return {str(path): self._pdf()}
+        names = [str(path), *(numbered(path, page) for page in range(2, len(self.pages) + 1))]
+        return {name: self._file(ending, page) for page, name in enumerate(names)}
+
+    def _file(self, ending: str, page: int) -> bytes:
+        return self.svg(page=page).encode() if ending == ".svg" else self._rendered("png", narrow=False, page=page)
 
     def save(self, path: str | Path) -> Path:
-        """Write the drawing as ``.svg``, ``.png`` or ``.pdf``; a file of that name is replaced."""
-        target, content = Path(path), self.content(path)
-        with atomic_file(target, force=True) as file:
-            file.write(content)
-        return target
+        """Write the drawing as ``.svg``, ``.png`` or ``.pdf``; files of that name are replaced.
 
-    def _rendered(self, kind: str, *, narrow: bool) -> bytes:
-        figure = self.figure(narrow=narrow)
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+        Pages after the first are in the same ``.pdf``, or in files with a number: ``shares-2.png``.
+        """
+        for name, content in self.contents(path).items():
+            with atomic_file(Path(name), force=True) as file:
+                file.write(content)
+        return Path(path)
+
+    def _repr_png_(self) -> bytes | None:
+        """What a notebook shows; nothing where the picture stands in Axes of a reader, who shows them."""
+        return None if self.further or self.style.ax is not None else self._rendered("png", narrow=False)
+
+    def _repr_html_(self) -> str | None:
+        """All pages, where there are several."""
+        if not self.further or self.style.ax is not None:
+            return None
+        pages = (b64encode(self._rendered("png", narrow=False, page=i)).decode() for i in range(len(self.pages)))
+        words = html.escape(visible(self.title))
+        images = (
+            f'<img alt="{words}, page {i}" style="width:{self.width}px" src="data:image/png;base64,{page}">'
+            for i, page in enumerate(pages, 1)
+        )
+        return "\n".join(images)
+
+    def _pdf(self) -> bytes:
+        from matplotlib.backends.backend_pdf import PdfPages
+
         buffer = io.BytesIO()
-        with _house_style(), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the reader's fonts may have it
+        with _house_style(), _quietly(), PdfPages(buffer, metadata={"CreationDate": None}) as pages:
+            for page in range(len(self.pages)):
+                pages.savefig(self.figure(page=page))
+        return buffer.getvalue()
+
+    def _rendered(self, kind: str, *, narrow: bool, page: int = 0) -> bytes:
+        figure = self.figure(narrow=narrow, page=page)
+        metadata = {"svg": {"Date": None}}.get(kind, {})
+        buffer = io.BytesIO()
+        with _house_style(), _quietly():
             figure.savefig(buffer, format=kind, dpi=PER_INCH if kind == "svg" else 2 * PER_INCH, metadata=metadata)
         return buffer.getvalue()
+
+
+def styled(draw: Callable[..., Picture], value: Any, **options: Any) -> Picture:
+    """A picture with the looks among ``options``; the others are those of the picture itself."""
+    looks = {name: options.pop(name) for name in [*options] if name in LOOKS}
+    return draw(value, **options).with_style(**looks) if looks else draw(value, **options)
+
+
+LOOKS = ("title", "colours", "size", "ax")
+
+
+def _checked_colour(name: Any, one: Any) -> str:
+    if name not in PALETTE:
+        raise ParameterError(f"colours has {name!r}", hint=f"the names are {', '.join(PALETTE)}", name=name)
+    from matplotlib.colors import to_hex
+
+    try:
+        return to_hex(one)
+    except ValueError as error:
+        raise ParameterError(
+            f"{one!r} is no colour for {name}", hint="give a name or a code that matplotlib knows, such as #444444"
+        ) from error
+
+
+def _checked_axes(ax: Any) -> Axes | None:
+    if ax is not None:
+        from matplotlib.axes import Axes
+
+        check_kind(Axes, ax=ax)
+    checked: Axes | None = ax
+    return checked
+
+
+def numbered(path: str | Path, page: int) -> str:
+    """The name of the file of a further page.
+
+    >>> numbered("out/shares.png", 2)
+    'out/shares-2.png'
+    """
+    whole = Path(path)
+    return str(whole.with_name(f"{whole.stem}-{page}{whole.suffix}"))
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """No warnings about letters that a font lacks: the reader's fonts may have them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
 
 
 def check_ending(path: str | Path) -> str:
@@ -301,6 +540,74 @@ def _described(svg: str, picture: Picture, *, prefix: str) -> str:
     description = f'<desc id="{prefix}-desc">{html.escape(visible_lines(picture.text))}</desc>'
     return f'{head} role="img" aria-labelledby="{prefix}-title {prefix}-desc">{named}{description}{body}'
 
+
+MOST_HEIGHT = 2400
+"""Pixels of a page at most: some sixty lines, which a picture file still holds at twice the size."""
+
+
+def label_lines(text: str, width: float, *, letter: float = LABEL_LETTER) -> list[str]:
+    """A label in lines that fit into so many pixels; words that are longer than a line are broken.
+
+    >>> label_lines("north of the river", 80)
+    ['north of', 'the river']
+    """
+    return textwrap.wrap(visible(text), max(4, int(width / letter))) or [""]
+
+
+def labels_width(labels: Sequence[str], *, least: int, most: int) -> int:
+    """Pixels for a column of labels: those of the longest, where it is not too long for one line."""
+    longest = max((len(visible(one)) for one in labels), default=0)
+    return int(min(most, max(least, longest * LABEL_LETTER)))
+
+
+def in_pages(heights: Sequence[float], room: float) -> list[slice]:
+    """Which lines stand on which page, in order; a page holds one line at least.
+
+    >>> in_pages([10, 10, 10], 25)
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    starts, used = [0], 0.0
+    for place, height in enumerate(heights):
+        if place > starts[-1] and used + height > room:
+            starts.append(place)
+            used = 0.0
+        used += height
+    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(heights)], strict=True)]
+
+
+def page_words(page: int, pages: int) -> str:
+    """What stands at the foot of each of several pages."""
+    return f"Page {page + 1} of {pages}" if pages > 1 else ""
+
+
+def ordered(labels: Sequence[str], values: Sequence[float], order: str | Sequence[Any]) -> list[int]:
+    """Places of lines in the order that was asked for.
+
+    Parameters
+    ----------
+    labels, values
+        Of the lines, as they are given.
+    order
+        "given", "largest", "smallest", "name", or the labels in their order; labels that are left out come last.
+
+    >>> ordered(["b", "a", "c"], [0.1, 0.3, 0.2], "largest"), ordered(["b", "a", "c"], [0.1, 0.3, 0.2], ["c"])
+    ([1, 2, 0], [2, 0, 1])
+    """
+    places = [*range(len(labels))]
+    if not isinstance(order, str):
+        named = [str(one) for one in as_list(order, "order")]
+        unknown = next((one for one in named if one not in labels), None)
+        if unknown is not None:
+            raise LabelError("order names a label that is not drawn", hint="name labels of the picture", values=unknown)
+        return sorted(places, key=lambda i: named.index(labels[i]) if labels[i] in named else len(named))
+    check_option("order", order, ORDERS)
+    sign = {"largest": -1.0, "smallest": 1.0}.get(order)
+    if sign is not None:
+        return sorted(places, key=lambda i: math.inf if math.isnan(values[i]) else sign * values[i])
+    return sorted(places, key=labels.__getitem__) if order == "name" else places
+
+
+ORDERS = ("given", "largest", "smallest", "name")
 
 LINE, STEP = 17, 23
 INDENT = 24

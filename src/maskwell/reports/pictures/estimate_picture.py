@@ -5,26 +5,47 @@ A line for each category of everyone, or of everyone and each domain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from maskwell.core.arguments import Real, RealNumber, as_floats, check_kind, check_level
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate
-from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture, colour
+from maskwell.reports.pictures.canvas import (
+    LINE,
+    MOST_HEIGHT,
+    NARROW,
+    SMALL,
+    WIDE,
+    Canvas,
+    Page,
+    Picture,
+    colour,
+    in_pages,
+    label_lines,
+    labels_width,
+    ordered,
+    page_words,
+)
 from maskwell.reports.plain_words import MINUS, SPACE, decimals_for, label, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ROW, NARROW_ROW, THIN_ROW = 44, 58, 30
-HEAD, FOOT = 48, 52
+ROW, SMALL_ROW, NARROW_ROW, THIN_ROW = 44, 36, 58, 30
+FEW = 24
+"""Lines that have room to spare; more of them are set closer."""
+
+LABEL, MOST_LABEL = 116, 260
+NAME_NARROW, THIN_LABEL, THIN_LETTER = 150, 92, 6.6
+HEAD, FOOT = 48, 60
 BAR = 6.0
+Scales: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
 
 
 def plot_learned(
@@ -35,8 +56,9 @@ def plot_learned(
     level: float = 0.95,
     interval: str | None = None,
     by: str = "group",
+    order: str | Sequence[Any] = "given",
 ) -> Picture:
-    """Estimates with intervals.
+    """Estimates with intervals; long labels are wrapped, and many lines are parted into pages.
 
     Beside each estimate stands the half width of its Wald interval, and within it the half width that open answers of
     the same people would have had. (Variances add up, half widths do not: with half of the variance from randomization,
@@ -55,6 +77,9 @@ def plot_learned(
         Of the intervals: their level, and the method by its name.
     by
         What tells the domains apart.
+    order
+        Of the groups, where one category of each is drawn, else of the categories: "given", "largest", "smallest" or
+        "name", or labels in the order in which they are drawn.
     """
     check_level(level)
     check_kind(RealNumber, level=level)
@@ -63,22 +88,45 @@ def plot_learned(
     check_kind(str, by=by)
     truth, reported = (_known_shares(given, len(estimate.pi_hat)) for given in (truth, reported))
     if isinstance(estimate, SurveyEstimate) and estimate.domains and truth is None and reported is None:
-        lines = lines_of_domains(estimate, level=level, interval=interval, by=by)
+        lines = lines_of_domains(estimate, level=level, interval=interval, by=by, order=order)
     else:
-        lines = lines_of_everyone(estimate, level=level, interval=interval, truth=truth, reported=reported)
+        known = {"truth": truth, "reported": reported}
+        lines = lines_of_everyone(estimate, level=level, interval=interval, known=known, order=order)
     columns, rows = lines.table()
     arrays = {"estimate": "centre", "low": "low", "high": "high", "sampling_half_width": "openly"}
     arrays |= {name: name for name in lines.known}
+    pages = _pages(lines)
     return Picture(
         name="learned",
         title="What we learn from everyone",
-        text=f"Estimates from {estimate.n:,} reports with {lines.words()}.{lines.left_out}",
+        text=f"Estimates from {estimate.n:,} reports with {lines.words()}.",
         data={name: lines.values(source) for name, source in arrays.items()},
         columns=columns,
         rows=rows,
-        heights=(HEAD + ROW * len(lines) + FOOT, HEAD + 90 + (NARROW_ROW + THIN_ROW) * len(lines) + FOOT),
-        draw=lambda canvas: _draw(canvas, lines),
+        heights=pages[0].heights,
+        draw=pages[0].draw,
+        further=tuple(pages[1:]),
+        width=WIDE + lines.column - LABEL,
     )
+
+
+def _pages(lines: Lines) -> list[Page]:
+    """Lines that stand on one page each; a group that goes on has its name again."""
+    parts = in_pages([lines.room(line).wide for line in lines.lines], MOST_HEIGHT - HEAD - FOOT)
+    several = [_page_of(lines, lines.lines[part], i, len(parts)) for i, part in enumerate(parts)]
+    return [_page(one) for one in several]
+
+
+def _page_of(lines: Lines, some: tuple[Line, ...], page: int, pages: int) -> Lines:
+    first = some[0]
+    again = (Line(f"{first.group} (continued)", heading=True),) if first.group and not first.heading else ()
+    return replace(lines, lines=(*again, *some), foot=page_words(page, pages), limits=lines.scales)
+
+
+def _page(lines: Lines) -> Page:
+    rooms = [lines.room(line) for line in lines.lines]
+    wide, above, thin = (sum(getattr(room, name) for room in rooms) for name in ("wide", "above", "thin"))
+    return Page((HEAD + wide + FOOT, HEAD + 90 + above + thin + FOOT), lambda canvas: _draw(canvas, lines))
 
 
 def _known_shares(shares: Any, k: int) -> Real | None:
@@ -91,23 +139,39 @@ def _known_shares(shares: Any, k: int) -> Real | None:
 
 
 def _draw(canvas: Canvas, lines: Lines) -> None:
+    rooms = [lines.room(line) for line in lines.lines]
     if canvas.narrow:
-        shares, widths = HEAD + 6, HEAD + 6 + len(lines) * NARROW_ROW + 84
-        _shares(canvas, lines, left=14, right=canvas.width - 14, top=shares, step=NARROW_ROW)
-        _widths(canvas, lines, left=104, right=canvas.width - 14, top=widths, step=THIN_ROW)
+        above, thin = [room.above for room in rooms], [room.thin for room in rooms]
+        shares, widths = HEAD + 6, HEAD + 6 + sum(above) + 84
+        _shares(canvas, lines, left=14, right=canvas.width - 14, top=shares, steps=above)
+        _widths(canvas, lines, left=104, right=canvas.width - 14, top=widths, steps=thin)
         _name_narrow(canvas, lines, shares, widths)
     else:
-        _shares(canvas, lines, left=132, right=424, top=HEAD, step=ROW)
-        _widths(canvas, lines, left=452, right=574, top=HEAD, step=ROW)
-        for i, line in enumerate(lines.lines):
-            _name_wide(canvas, lines, line, HEAD + ROW * (i + 0.5))
+        wide, left = [room.wide for room in rooms], lines.column + 16
+        _shares(canvas, lines, left=left, right=left + 292, top=HEAD, steps=wide)
+        _widths(canvas, lines, left=left + 320, right=left + 442, top=HEAD, steps=wide)
+        for line, y in zip(lines.lines, _middles(wide), strict=True):
+            _name_wide(canvas, lines, line, HEAD + y)
+    canvas.text(4, canvas.height - 16, lines.foot, tone="muted", fontsize=SMALL)
+
+
+def _middles(steps: Sequence[int]) -> list[float]:
+    """The middle of each line, down from the first."""
+    ends = np.cumsum(steps)
+    return [float(end - step / 2) for end, step in zip(ends, steps, strict=True)]
+
+
+def _label(canvas: Canvas, words: Sequence[str], x: float, y: float, **style: Any) -> None:
+    """A label in lines around ``y``."""
+    for i, line in enumerate(words):
+        canvas.text(x, y + LINE * (i - (len(words) - 1) / 2), line, **style)
 
 
 def _name_wide(canvas: Canvas, lines: Lines, line: Line, y: float) -> None:
     if line.heading:
-        canvas.text(4, y + 8, shorten(line.label, 40), weight="bold")
+        _label(canvas, label_lines(line.label, canvas.width - 8), 4, y + 4, weight="bold")
         return
-    canvas.text(120, y, shorten(line.label, 16), align="right")
+    _label(canvas, label_lines(line.label, lines.column), lines.column + 4, y, align="right")
     if lines.symmetric:
         canvas.text(canvas.width - 2, y, lines.both(line), align="right")
     else:  # two short lines, where one would not fit
@@ -117,28 +181,33 @@ def _name_wide(canvas: Canvas, lines: Lines, line: Line, y: float) -> None:
 
 def _name_narrow(canvas: Canvas, lines: Lines, shares: float, widths: float) -> None:
     grouped = any(line.heading for line in lines.lines)
-    for i, line in enumerate(lines.lines):
-        above, beside = shares + NARROW_ROW * i + 10, widths + THIN_ROW * (i + 0.5)
+    for line in lines.lines:
+        room = lines.room(line)
+        words, beside = label_lines(line.label, NAME_NARROW), label_lines(line.label, THIN_LABEL, letter=THIN_LETTER)
+        below = widths + room.thin / 2
         if line.heading:
-            canvas.text(20, above + 24, shorten(line.label, 36), weight="bold")
-            canvas.text(4, beside + 4, shorten(line.label, 36), weight="bold", fontsize=SMALL)
-            continue
-        canvas.text(20, above, shorten(line.label, 22), weight="normal" if grouped else "bold")
-        canvas.text(canvas.width - 4, above, lines.both(line), align="right")
-        canvas.text(96, beside, shorten(line.label, 12), align="right", fontsize=SMALL)
+            whole = label_lines(line.label, canvas.width - 24)
+            _label(canvas, whole, 20, shares + room.above / 2 + 6, weight="bold")
+            _label(canvas, whole, 4, below + 4, weight="bold", fontsize=SMALL)
+        else:
+            first = shares + 10 + LINE * (len(words) - 1) / 2
+            _label(canvas, words, 20, first, weight="normal" if grouped else "bold")
+            canvas.text(canvas.width - 4, shares + 10, lines.both(line), align="right")
+            _label(canvas, beside, 96, below, align="right", fontsize=SMALL)
+        shares, widths = shares + room.above, widths + room.thin
 
 
-def _shares(canvas: Canvas, lines: Lines, *, left: float, right: float, top: float, step: int) -> None:
+def _shares(canvas: Canvas, lines: Lines, *, left: float, right: float, top: float, steps: Sequence[int]) -> None:
     """Estimates with their intervals, against the truth and the reports where known."""
-    axes = canvas.axes(left=left, top=top, width=right - left, height=step * len(lines))
+    axes = canvas.axes(left=left, top=top, width=right - left, height=sum(steps))
     _scale(axes, lines)
-    axes.set(ylim=(step * len(lines), 0))
-    for i, line in enumerate(lines.lines):
-        _estimate(axes, line, step * (i + 0.5) + (12 if canvas.narrow else 0))
+    axes.set(ylim=(sum(steps), 0))
+    for line, middle, step in zip(lines.lines, _middles(steps), steps, strict=True):
+        _estimate(axes, line, middle + (step / 2 - 17 if canvas.narrow else 0))
     _key(canvas, ["estimate", *lines.known], 2 if canvas.narrow else left, top - (36 if canvas.narrow else 30))
-    said = f"Share of {shorten(lines.share_of, 16)}, %; {Printed(100 * lines.level):g} % intervals"
-    bottom = top + step * len(lines) + 36
-    canvas.text(right, bottom, said, tone="muted", align="right", fontsize=SMALL)
+    words = f"Share of {lines.share_of}, %; {Printed(100 * lines.level):g} % intervals"
+    for i, said in enumerate(label_lines(words, right - left, letter=THIN_LETTER)):
+        canvas.text(right, top + sum(steps) + 30 + 14 * i, said, tone="muted", align="right", fontsize=SMALL)
 
 
 def _estimate(axes: Axes, line: Line, y: float) -> None:
@@ -156,30 +225,28 @@ def _estimate(axes: Axes, line: Line, y: float) -> None:
 def _scale(axes: Axes, lines: Lines) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    drawn = np.concatenate([[0.0, 0.01], *(lines.values(name) for name in ("centre", "low", "high", *lines.known))])
-    axes.set(xlim=(np.nanmin(drawn) * 1.05, np.nanmax(drawn) * 1.04), yticks=[])
+    axes.set(xlim=lines.scales[0], yticks=[])
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{Printed(100 * x):.4g}".replace("-", MINUS)))
     axes.grid(axis="x", color=colour("grid"), linewidth=1)
     axes.axvline(0, color=colour("muted"), linewidth=1)
 
 
-def _widths(canvas: Canvas, lines: Lines, *, left: float, right: float, top: float, step: int) -> None:
+def _widths(canvas: Canvas, lines: Lines, *, left: float, right: float, top: float, steps: Sequence[int]) -> None:
     """Half widths of the intervals, from zero: of open answers, and of the randomized ones."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    axes = canvas.axes(left=left, top=top, width=right - left, height=step * len(lines))
-    widest = float(np.nanmax(np.concatenate([[1e-6], lines.values("half"), lines.values("openly")])))
-    axes.set(xlim=(0, widest * 1.05), ylim=(step * len(lines), 0), yticks=[])
+    axes = canvas.axes(left=left, top=top, width=right - left, height=sum(steps))
+    axes.set(xlim=lines.scales[1], ylim=(sum(steps), 0), yticks=[])
     axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{Printed(100 * x):.4g}"))
     axes.grid(axis="x", color=colour("grid"), linewidth=1)
-    for i, line in enumerate(lines.lines):
-        _width(axes, line, step * (i + 0.5))
+    for line, middle in zip(lines.lines, _middles(steps), strict=True):
+        _width(axes, line, middle)
     axes.axvline(0, color=colour("muted"), linewidth=1)
     if np.isfinite(lines.values("openly")).any():
         _key(canvas, ["sampling", "added"], 2 if canvas.narrow else left, top - (20 if canvas.narrow else 30))
-    bottom = top + step * len(lines) + 36
+    bottom = top + sum(steps) + 30
     canvas.text(right, bottom, "Half width, ± points", tone="muted", align="right", fontsize=SMALL)
 
 
@@ -255,8 +322,15 @@ def _key_mark(page: Axes, kind: str, x: float, y: float) -> None:
 
 # ---- what is drawn, line by line
 
-SHOWN = 24
 ALL = "all"
+
+
+class Room(NamedTuple):
+    """Pixels of a line: when wide, and when narrow in the two parts of the picture."""
+
+    wide: int
+    above: int
+    thin: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,8 +377,12 @@ class Lines:
         Names of the labels in the table.
     known
         Which of "truth" and "reported" are known.
-    left_out
-        What is not drawn, in words.
+    column, step
+        Pixels for the labels beside a wide picture, and of a line at least.
+    foot
+        Which page it is, where there are several.
+    limits
+        Of the two scales, where other pages decide about them too.
     """
 
     lines: tuple[Line, ...]
@@ -313,10 +391,28 @@ class Lines:
     symmetric: bool
     first_columns: tuple[str, ...]
     known: tuple[str, ...] = ()
-    left_out: str = ""
+    column: int = LABEL
+    step: int = ROW
+    foot: str = ""
+    limits: Scales | None = None
 
-    def __len__(self) -> int:
-        return len(self.lines)
+    def room(self, line: Line) -> Room:
+        """What a line needs: labels that are wrapped need more."""
+        if line.heading:
+            wide, narrow = (len(label_lines(line.label, width)) for width in (self.column + 520, NARROW - 24))
+            return Room(LINE * wide + 16, LINE * narrow + 24, LINE * narrow + 14)
+        beside, above = (len(label_lines(line.label, width)) for width in (self.column, NAME_NARROW))
+        thin = len(label_lines(line.label, THIN_LABEL, letter=THIN_LETTER))
+        return Room(max(self.step, LINE * beside + 12), NARROW_ROW + LINE * (above - 1), max(THIN_ROW, LINE * thin + 8))
+
+    @property
+    def scales(self) -> Scales:
+        """Ends of the scales of shares and of half widths."""
+        if self.limits is not None:
+            return self.limits
+        drawn = np.concatenate([[0.0, 0.01], *(self.values(name) for name in ("centre", "low", "high", *self.known))])
+        widest = float(np.nanmax(np.concatenate([[1e-6], self.values("half"), self.values("openly")])))
+        return (float(np.nanmin(drawn)) * 1.05, float(np.nanmax(drawn)) * 1.04), (0.0, widest * 1.05)
 
     @property
     def estimates(self) -> tuple[Line, ...]:
@@ -378,15 +474,19 @@ class Lines:
 
 
 def lines_of_everyone(
-    estimate: Estimate, *, level: float, interval: str | None, truth: Real | None = None, reported: Real | None = None
+    estimate: Estimate,
+    *,
+    level: float,
+    interval: str | None,
+    known: Mapping[str, Real | None],
+    order: str | Sequence[Any] = "given",
 ) -> Lines:
     """A line for each category."""
-    more = len(estimate.categories) - SHOWN
-    known = {"truth": truth, "reported": reported}
-    lines = _lines(estimate, level, interval)[:SHOWN]
+    lines = _lines(estimate, level, interval)
     for name, values in known.items():
         if values is not None:
-            lines = [_with_known(line, name, float(x)) for line, x in zip(lines, values, strict=False)]
+            lines = [_with_known(line, name, float(x)) for line, x in zip(lines, values, strict=True)]
+    lines = _in_order(lines, order)
     return Lines(
         tuple(lines),
         "all people",
@@ -394,38 +494,58 @@ def lines_of_everyone(
         estimate.intervals(level, interval).method == "wald",
         ("category",),
         tuple(name for name, values in known.items() if values is not None),
-        f" {more:,} more categories are not drawn." if more > 0 else "",
+        _column(lines),
+        _step(lines),
     )
+
+
+def _in_order(lines: Sequence[Line], order: str | Sequence[Any]) -> list[Line]:
+    return [lines[i] for i in ordered([line.label for line in lines], [line.centre for line in lines], order)]
+
+
+def _column(lines: Sequence[Line]) -> int:
+    return labels_width([line.label for line in lines if not line.heading], least=LABEL, most=MOST_LABEL)
+
+
+def _step(lines: Sequence[Line]) -> int:
+    return ROW if len(lines) <= FEW else SMALL_ROW
 
 
 def _with_known(line: Line, name: str, value: float) -> Line:
     return replace(line, truth=value) if name == "truth" else replace(line, reported=value)
 
 
-def lines_of_domains(estimate: SurveyEstimate, *, level: float, interval: str | None, by: str) -> Lines:
+def lines_of_domains(
+    estimate: SurveyEstimate, *, level: float, interval: str | None, by: str, order: str | Sequence[Any] = "given"
+) -> Lines:
     """Everyone, then each domain: the first of two categories, or all categories below the name of the domain."""
     two = len(estimate.pi_hat) == 2
-    everyone: Sequence[tuple[str, Estimate]] = [(ALL, estimate)]
-    parts = [*everyone, *((label(name), one) for name, one in estimate.domains.items())]
-    size = 1 if two else len(estimate.pi_hat) + 1
-    drawn = parts[: max(1, SHOWN // size)]
-    lines = [line for name, one in drawn for line in _part(name, one, level, interval, two=two)]
+    groups = [(_name(name), one) for name, one in estimate.domains.items()]
+    if two:
+        first = [_part(name, one, level, interval)[0] for name, one in groups]
+        named = [replace(line, label=name) for line, (name, _) in zip(first, groups, strict=True)]
+        everyone = replace(_lines(estimate, level, interval)[0], label=ALL)
+        lines = [everyone, *_in_order(named, order)]
+    else:
+        parts = [(ALL, estimate), *groups]
+        lines = [
+            line
+            for name, one in parts
+            for line in (Line(name, heading=True), *_in_order(_part(name, one, level, interval), order))
+        ]
     return Lines(
         tuple(lines),
         label(estimate.categories[0]) if two else "each group",
         level,
         estimate.intervals(level, interval).method == "wald",
         (by,) if two else (by, "category"),
-        (),
-        f" {len(parts) - len(drawn):,} more groups are not drawn." if len(parts) > len(drawn) else "",
+        column=_column(lines),
+        step=_step(lines),
     )
 
 
-def _part(name: str, estimate: Estimate, level: float, interval: str | None, *, two: bool) -> list[Line]:
-    lines = _lines(estimate, level, interval)
-    if two:
-        return [replace(lines[0], label=name)]
-    return [Line(name, heading=True), *(replace(line, group=name) for line in lines)]
+def _part(name: str, estimate: Estimate, level: float, interval: str | None) -> list[Line]:
+    return [replace(line, group=name) for line in _lines(estimate, level, interval)]
 
 
 def _lines(estimate: Estimate, level: float, interval: str | None) -> list[Line]:

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwell.core.arguments import Flag, Real, check_kind, check_level, list_of
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed
 from maskwell.errors import InputError
 from maskwell.estimation.itemset_supports import Itemset
-from maskwell.estimation.regression.regression_result import Regression
-from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture, colour
+from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.regression_result import Effects, Regression
+from maskwell.reports.pictures.canvas import (
+    LINE,
+    MOST_HEIGHT,
+    NARROW,
+    SMALL,
+    WIDE,
+    Canvas,
+    Page,
+    Picture,
+    colour,
+    in_pages,
+    label_lines,
+    labels_width,
+    ordered,
+    page_words,
+)
 
-SHOWN = 30
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 HEAD, ROW, FOOT = 40, 34, 56
-LABEL = 200
+LABEL, MOST_LABEL = 200, 340
 BAR = 5.0
 
 
@@ -35,23 +54,30 @@ class _Rows:
     unit: str
     level: float
     below: str
+    foot: str = ""
+    ends: tuple[float, float] = (0.0, 1.0)
 
 
-def plot_coefficients(found: Regression, *, level: float = 0.95, exponentiate: bool = False) -> Picture:
+def plot_coefficients(
+    found: Coefficients, *, level: float = 0.95, exponentiate: bool = False, order: str | Sequence[str] = "given"
+) -> Picture:
     """Coefficients with intervals, without intercepts; a line marks no effect.
 
     Parameters
     ----------
     found
-        A regression.
+        A regression, or the effects that it gives.
     level
         Of the intervals.
     exponentiate
         Draw odds ratios, on a logarithmic scale.
+    order
+        "given", "largest", "smallest" or "name", or terms in the order in which they are drawn.
     """
     check_kind(Flag, exponentiate=exponentiate)
-    check_kind(Regression, found=found)
+    check_kind(Coefficients, found=found)
     kept = _drawn(found)
+    kept = [kept[i] for i in ordered([found.terms[j] for j in kept], found.estimates[kept].tolist(), order)]
     values = np.column_stack([found.estimates, found.confidence_interval(level)])[kept]
     values = np.exp(values) if exponentiate else values
     rows = _Rows(
@@ -61,15 +87,31 @@ def plot_coefficients(found: Regression, *, level: float = 0.95, exponentiate: b
         values[:, 2],
         1.0 if exponentiate else 0.0,
         exponentiate,
-        "odds ratio" if exponentiate else "log odds ratio" if found.family != "linear" else "change in the mean",
+        _unit(found, exponentiate=exponentiate),
         level,
         "1 means no difference" if exponentiate else "0 means no difference",
     )
-    return _picture(rows, "coefficients", f"What goes with {found.outcome}", "term", f"from {found.n:,} rows")
+    title = f"What goes with {found.outcome}" if isinstance(found, Regression) else "Estimates with intervals"
+    source = f"from {found.n:,} rows" if hasattr(found, "n") else ""
+    return _picture(rows, "coefficients", title, "term", source)
 
 
-def plot_itemsets(itemsets: Sequence[Itemset], min_support: float, n: int, *, level: float = 0.95) -> Picture:
-    """The largest supports with their intervals; a line marks the threshold.
+def _unit(part: Coefficients, *, exponentiate: bool) -> str:
+    """What the numbers are."""
+    if not isinstance(part, Regression):
+        return "effect" if isinstance(part, Effects) else "estimate"
+    return "odds ratio" if exponentiate else "log odds ratio" if part.family != "linear" else "change in the mean"
+
+
+def plot_itemsets(
+    itemsets: Sequence[Itemset],
+    min_support: float,
+    n: int,
+    *,
+    level: float = 0.95,
+    order: str | Sequence[str] = "largest",
+) -> Picture:
+    """The supports with their intervals; a line marks the threshold.
 
     Parameters
     ----------
@@ -81,8 +123,12 @@ def plot_itemsets(itemsets: Sequence[Itemset], min_support: float, n: int, *, le
         Number of baskets.
     level
         Of the intervals.
+    order
+        "given", "largest", "smallest" or "name", or names such as "bread + milk" in the order of drawing.
     """
-    found = sorted(list_of(Itemset, itemsets, "itemsets"), key=lambda one: -one.support)[:SHOWN]
+    given = list_of(Itemset, itemsets, "itemsets")
+    places = ordered([" + ".join(one.items) for one in given], [one.support for one in given], order)
+    found = [given[i] for i in places]
     if not found:
         raise InputError("there is no itemset to draw", hint="lower the threshold: none is estimated above it")
     support, error = (np.array([getattr(one, name) for one in found]) for name in ("support", "standard_error"))
@@ -97,6 +143,9 @@ def _picture(rows: _Rows, name: str, title: str, what: str, source: str) -> Pict
     values, level = np.column_stack([rows.centre, rows.low, rows.high]), rows.level
     cells = [[label, *(f"{Printed(x):.3g}" for x in line)] for label, line in zip(rows.labels, values, strict=True)]
     said = "; ".join(f"{label} {a} from {b} to {c}" for label, a, b, c in cells)
+    column = labels_width(rows.labels, least=LABEL, most=MOST_LABEL)
+    parts = in_pages([_heights(one, column)[0] for one in rows.labels], MOST_HEIGHT - HEAD - FOOT)
+    pages = [_page(rows, part, page_words(i, len(parts)), column) for i, part in enumerate(parts)]
     return Picture(
         name=name,
         title=title,
@@ -104,12 +153,30 @@ def _picture(rows: _Rows, name: str, title: str, what: str, source: str) -> Pict
         data={"estimate": rows.centre, "low": rows.low, "high": rows.high},
         columns=[what, rows.unit, "from", "to"],
         rows=cells,
-        heights=(HEAD + ROW * len(cells) + FOOT, HEAD + 2 * ROW * len(cells) + FOOT),
-        draw=lambda canvas: _draw(canvas, rows),
+        heights=pages[0].heights,
+        draw=pages[0].draw,
+        further=tuple(pages[1:]),
+        width=WIDE + column - LABEL,
     )
 
 
-def _drawn(regression: Regression) -> list[int]:
+def _heights(label: str, column: int) -> tuple[int, int]:
+    """Pixels of a line when wide, where its label stands beside it, and when narrow, where it stands above."""
+    beside, above = (len(label_lines(label, width)) for width in (column, NARROW - 32))
+    return max(ROW, LINE * beside + 10), 2 * ROW + LINE * (above - 1)
+
+
+def _page(rows: _Rows, part: slice, words: str, column: int) -> Page:
+    heights = [_heights(one, column) for one in rows.labels[part]]
+    wide, narrow = (sum(column) for column in zip(*heights, strict=True))
+    some = replace(
+        rows, labels=rows.labels[part], centre=rows.centre[part], low=rows.low[part], high=rows.high[part], foot=words
+    )
+    some = replace(some, ends=(float(np.min(rows.low)), float(np.max(rows.high))))
+    return Page((HEAD + wide + FOOT, HEAD + narrow + FOOT), lambda canvas: _draw(canvas, some, heights, column))
+
+
+def _drawn(regression: Coefficients) -> list[int]:
     kept = [
         j
         for j, term in enumerate(regression.terms)
@@ -117,14 +184,36 @@ def _drawn(regression: Regression) -> list[int]:
     ]
     if not kept:
         raise InputError("there is no coefficient to draw", hint="add a predictor; intercepts are not drawn")
-    return kept[:SHOWN]
+    return kept
 
 
-def _draw(canvas: Canvas, rows: _Rows) -> None:
-    narrow, count = canvas.narrow, len(rows.labels)
-    step, left = (2 * ROW, 16) if narrow else (ROW, LABEL + 24)
-    axes = canvas.axes(left=left, top=HEAD, width=canvas.width - left - 24, height=step * count)
-    axes.set(ylim=(count, 0), yticks=[])
+def _draw(canvas: Canvas, rows: _Rows, heights: Sequence[tuple[int, int]], column: int) -> None:
+    narrow = canvas.narrow
+    steps = [one[narrow] for one in heights]
+    left = 16 if narrow else column + 24
+    axes = canvas.axes(left=left, top=HEAD, width=canvas.width - left - 24, height=sum(steps))
+    axes.set(ylim=(sum(steps), 0), yticks=[])
+    _scale(axes, rows)
+    top = 0.0
+    lines = zip(rows.labels, rows.centre, rows.low, rows.high, steps, strict=True)
+    for label, centre, low, high, step in lines:
+        y = top + (step - 20 if narrow else step / 2)
+        axes.plot([low, high], [y, y], color=colour("sampling"), linewidth=BAR, solid_capstyle="butt")
+        axes.plot([centre], [y], marker="o", markersize=7, color=colour("truth"))
+        words = label_lines(label, canvas.width - 32 if narrow else column)
+        first = HEAD + top + (16 if narrow else step / 2 - LINE * (len(words) - 1) / 2)
+        for i, line in enumerate(words):
+            canvas.text(16, first + LINE * i, line, fontsize=SMALL)
+        top += step
+    said = f"{rows.unit}, with its {Printed(100 * rows.level):g} % interval"
+    canvas.text(16, 18, said, tone="muted", fontsize=SMALL)
+    canvas.text(16, HEAD + top + 40, rows.below, tone="muted", fontsize=SMALL)
+    canvas.text(canvas.width - 24, HEAD + top + 40, rows.foot, tone="muted", fontsize=SMALL, align="right")
+
+
+def _scale(axes: Axes, rows: _Rows) -> None:
+    """The same scale on every page."""
+    low, high = min(rows.ends[0], rows.zero), max(rows.ends[1], rows.zero)
     if rows.logarithmic:
         from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
@@ -132,16 +221,8 @@ def _draw(canvas: Canvas, rows: _Rows) -> None:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.set_xlim(low / (high / low) ** 0.05, high * (high / low) ** 0.05)
+    else:
+        axes.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     axes.grid(axis="x", color=colour("grid"), linewidth=1)
     axes.axvline(rows.zero, color=colour("muted"), linewidth=1.2)
-    for i, (label, centre, low, high) in enumerate(zip(rows.labels, rows.centre, rows.low, rows.high, strict=True)):
-        y = i + (0.7 if narrow else 0.5)
-        axes.plot([low, high], [y, y], color=colour("sampling"), linewidth=BAR, solid_capstyle="butt")
-        axes.plot([centre], [y], marker="o", markersize=7, color=colour("truth"))
-        place = HEAD + step * (i + (0.3 if narrow else 0.5))
-        canvas.text(16, place, shorten(label, 44 if narrow else 28), fontsize=SMALL)
-    if not rows.logarithmic:
-        low_end, high_end = axes.get_xlim()
-        axes.set_xlim(min(low_end, 0), max(high_end, 0))
-    canvas.text(16, 18, f"{rows.unit}, with its {Printed(100 * rows.level):g} % interval", tone="muted", fontsize=SMALL)
-    canvas.text(16, HEAD + step * count + 40, rows.below, tone="muted", fontsize=SMALL)

@@ -21,8 +21,10 @@ from maskwell.estimation.joint.odds import OddsRatio
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.reports.pages import paper_tables
-from maskwell.reports.plain_words import counted, decimals, digits_for, label
+from maskwell.reports.plain_words import counted, decimals, digits_for, gives_all, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
+from maskwell.reports.text.design_report import asked_by
+from maskwell.reports.text.estimate_report import devices_of, sampled
 
 SHOWN_ROWS = 40
 SHOWN_COLUMNS = 12
@@ -71,7 +73,7 @@ def crosstab_report(joint: Table, level: float, given: str | None = None) -> Rep
         remarks += [*(flag for one in telling for flag in one.flags), *silent]
     body += [Paragraph(f"{test.sentence()}.") for test in tests[:SHOWN_PAIRS]]
     left_out = len(tests) - SHOWN_PAIRS
-    body += [line(f"... and {left_out} more pairs: --json gives all")] if left_out > 0 else []
+    body += [line(f"... and {left_out} more pairs: {gives_all()}")] if left_out > 0 else []
     remarks += [flag for test in tests[:SHOWN_PAIRS] for flag in test.flags]
     return Report(body=[*body, Notes([*dict.fromkeys(remarks)])])
 
@@ -88,16 +90,40 @@ def crosstab_content(joint: Table, level: float, given: str | None = None) -> di
     return content
 
 
-def crosstab_table(joint: Table, level: float, given: str | None = None) -> paper_tables.Table:
+def conditional_table(conditional: Conditional, level: float) -> paper_tables.Table:
+    """Conditional shares to paste into a paper: a line for each, with its interval."""
+    given, others = len(conditional.given), conditional.names
+    digits = digits_for(conditional.standard_error.ravel())
+    cells = zip(
+        product(*conditional.labels),
+        conditional.share.ravel(),
+        conditional.standard_error.ravel(),
+        *conditional.confidence_interval(level).reshape(-1, 2).T,
+        strict=True,
+    )
+    rows = [[*map(label, of), *(decimals(float(x), digits) for x in numbers)] for of, *numbers in cells]
+    percent = f"{Printed(100 * level):g} %"
+    header = [*conditional.given, *others, "share", "std. error", f"{percent} low", f"{percent} high"]
+    caption = f"Shares of {', '.join(others)} given {', '.join(conditional.given)}"
+    about = f"n = {conditional.estimate.n:,}; {sampled(conditional.estimate)}."
+    return paper_tables.Table(
+        header, rows, caption=caption, notes=[about, *conditional.flags], names=given + len(others)
+    )
+
+
+def crosstab_table(
+    joint: Table, level: float, given: str | None = None, *, devices: Sequence[str] = ()
+) -> paper_tables.Table:
     """The table to paste into a paper: rows by columns, standard errors in brackets, the test below.
 
-    With ``given``, shares within the categories of that variable.
+    With ``given``, shares within the categories of that variable; ``devices`` tell how each column was randomized.
     """
     header, rows = (
         _cells(joint, joint.shape[-1]) if given is None else _conditional_cells(joint.conditional(given=given))
     )
     tests, _ = tests_of(joint)
-    said = [f"n = {joint.n:,}; standard errors in brackets; method: {joint.estimate.method}"]
+    about = f"n = {joint.n:,}; standard errors in brackets; method: {joint.estimate.method}; {sampled(joint.estimate)}."
+    said = [about, *asked_by(devices or devices_of(joint.estimate))]
     telling = telling_odds(joint, level)[0] if _is_small(joint) else []
     said += [f"{odds_sentence(one, level)}." for one in telling[:SHOWN_PAIRS]]
     said += [f"{test.sentence()}." for test in tests[:SHOWN_PAIRS]]
@@ -111,7 +137,7 @@ def _grid(joint: Table) -> Grid:
     """Rows for the combinations of all but the last variable, columns for the last, and its margins."""
     columns, widest = _fitting(lambda count: Grid(*_cells(joint, count, SHOWN_ROWS)), joint.shape[-1])
     hidden = joint.pi_hat.size - min(SHOWN_ROWS, joint.pi_hat.size // joint.shape[-1]) * columns
-    return replace(widest, more=f"  ... and {hidden:,} more cells: --json gives all" if hidden > 0 else "")
+    return replace(widest, more=f"  ... and {hidden:,} more cells: {gives_all()}" if hidden > 0 else "")
 
 
 def _conditional_grid(conditional: Conditional) -> Grid:

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -79,6 +79,27 @@ def made_as(design: Design) -> str:
     known = f" (the same as {same})" if same else ""
     known += f" (for {design.provenance['demand']})" if "demand" in design.provenance else ""
     return ", ".join([str(design.provenance.get("family", design.kind)), *parts]) + known
+
+
+def devices_told(columns: Iterable[tuple[str, Design]]) -> tuple[str, ...]:
+    """How each column was randomized, in short, each design once.
+
+    >>> devices_told([("bribe", Uniform.of("1/2", Categories.numbered(2)))])
+    ('bribe: uniform',)
+    """
+    made: dict[str, list[str]] = {}
+    for name, design in columns:
+        made.setdefault(made_as(design), []).append(name)
+    return tuple(f"{', '.join(dict.fromkeys(names))}: {how}".removeprefix(": ") for how, names in made.items())
+
+
+MOST_DEVICES = 4
+
+
+def asked_by(devices: Sequence[str]) -> list[str]:
+    """The note of a table that tells how its reports were made."""
+    more = [f"and {len(devices) - MOST_DEVICES:,} more"] if len(devices) > MOST_DEVICES else []
+    return [f"Randomized by {'; '.join([*devices[:MOST_DEVICES], *more])}."] if devices else []
 
 
 def chances(design: Uniform) -> str:

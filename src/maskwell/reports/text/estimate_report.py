@@ -16,8 +16,9 @@ from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Intervals
 from maskwell.reports.pages.paper_tables import Table
-from maskwell.reports.plain_words import count, counted, decimals, digits_for, label
+from maskwell.reports.plain_words import count, counted, decimals, digits_for, gives_all, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
+from maskwell.reports.text.design_report import asked_by, devices_told
 
 if TYPE_CHECKING:
     from maskwell.release.analysis.release_estimates import Analysis
@@ -77,7 +78,8 @@ def _quantity_blocks(quantities: Sequence[Quantity], by: str) -> list[Block]:
     if not quantities:
         return []
     header, rows = _quantity_rows(quantities, by)
-    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=QUANTITY_TITLE, more=_more(len(rows)))]
+    names = header.index(PARTS[0])
+    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=QUANTITY_TITLE, more=_more(len(rows)), names=names)]
 
 
 def _quantity_rows(quantities: Sequence[Quantity], by: str) -> tuple[list[str], list[list[str]]]:
@@ -108,12 +110,12 @@ def _digits(one: Quantity) -> list[str]:
     return [decimals(x, digits) for x in (one.value, one.standard_error, one.low, one.high)]
 
 
-def quantity_table(quantities: Sequence[Quantity], level: float, by: str) -> Table:
-    """The quantities as a table for a paper."""
+def quantity_table(quantities: Sequence[Quantity], level: float, by: str, notes: Sequence[str] = ()) -> Table:
+    """The quantities as a table for a paper; ``notes`` are those of the table of the shares."""
     header, rows = _quantity_rows(quantities, by or "domain")
     names = header.index("estimate")
     about = "Combined categories, contrasts and ratios; errors hold sampling and randomization."
-    return Table(_with_level(header, level), rows, caption="Quantities", notes=[about], names=names)
+    return Table(_with_level(header, level), rows, caption="Quantities", notes=[about, *notes], names=names)
 
 
 def quantity_csv(frame: Any) -> list[str]:
@@ -195,7 +197,7 @@ def _all_digits(value: float) -> str:
 
 
 def _more(rows: int) -> str:
-    return f"  ... and {rows - SHOWN_ROWS:,} more: --json gives all" if rows > SHOWN_ROWS else ""
+    return f"  ... and {rows - SHOWN_ROWS:,} more: {gives_all()}" if rows > SHOWN_ROWS else ""
 
 
 def _beside(estimate: Estimate) -> list[Block]:
@@ -239,7 +241,8 @@ def _domain_blocks(estimate: Estimate, level: float, interval: str | None, by: s
     header, rows = _domain_rows(estimate, level, interval, [by])
     what = f", share of {label(estimate.categories[0])}" if len(estimate.pi_hat) == 2 else ""
     title = f"By {' and '.join(by.split(','))}{what}:"
-    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)))]
+    names = header.index("reports")
+    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=names)]
 
 
 def _flags_of_domains(estimate: Estimate, level: float, interval: str | None, by: str) -> list[str]:
@@ -277,7 +280,7 @@ def _domain_rows(
 ) -> tuple[list[str], list[list[str]]]:
     """Header and rows; several columns of ``by`` stand beside each other, one holds the whole label of a domain."""
     two, effects = len(estimate.pi_hat) == 2, has_effects(estimate)
-    header = [*by, "reports", *([] if two else ["category"]), *PARTS, *(["deff"] if effects else [])]
+    header = [*by, *([] if two else ["category"]), "reports", *PARTS, *(["deff"] if effects else [])]
     rows = []
     for name, one in estimate.domains.items():
         parts = name if isinstance(name, tuple) and len(by) > 1 else (name,)
@@ -288,7 +291,8 @@ def _domain_rows(
 
 
 def _domain_row(names: Sequence[str], n: int, cells: Sequence[str], *, two: bool, exact: bool) -> list[str]:
-    return [*names, str(n) if exact else count(n), *(cells[1:] if two else cells)]
+    category, *numbers = cells
+    return [*names, *([] if two else [category]), str(n) if exact else count(n), *numbers]
 
 
 def estimate_table(
@@ -299,10 +303,11 @@ def estimate_table(
     interval: str | None = None,
     by: str | None = None,
     exact: bool = False,
+    devices: Sequence[str] = (),
 ) -> Table:
     """The estimates as a table for a paper: shares, errors and intervals, domains below each other.
 
-    ``exact`` for programs: all digits.
+    ``exact`` for programs: all digits; ``devices`` tell how each column was randomized.
     """
     intervals = estimate.intervals(level, interval)
     effects = has_effects(estimate)
@@ -312,7 +317,7 @@ def estimate_table(
         two = len(estimate.pi_hat) == 2
         overall = [*_rows(estimate, intervals, 1 if two else None, exact=exact, effects=effects)]
         rows += [_domain_row(["all"] * len(columns), estimate.n, cells, two=two, exact=exact) for cells in overall]
-        names = len(columns)
+        names = header.index("reports")
     else:
         header, names = [", ".join(variables), *PARTS, *(["deff"] if effects else [])], 1
         rows = [*_rows(estimate, intervals, exact=exact, effects=effects)]
@@ -320,7 +325,7 @@ def estimate_table(
         _with_level(header, level),
         rows,
         caption=_caption(estimate, variables),
-        notes=[_about(estimate, intervals)],
+        notes=[_about(estimate, intervals), *asked_by(devices or devices_of(estimate))],
         names=names,
     )
 
@@ -339,9 +344,18 @@ def _caption(estimate: Estimate, variables: Sequence[str]) -> str:
 
 
 def _about(estimate: Estimate, intervals: Intervals) -> str:
-    plan = f"; {estimate.plan_text}" if isinstance(estimate, SurveyEstimate) else ""
     how = {"moments": "moment estimates", "ml": "maximum likelihood"}.get(estimate.method, estimate.method)
-    return f"n = {estimate.n:,} randomized responses; {how}, {intervals.name} intervals{plan}."
+    return f"n = {estimate.n:,} randomized responses; {how}, {intervals.name} intervals; {sampled(estimate)}."
+
+
+def sampled(estimate: Estimate) -> str:
+    """The plan of the sample, in words."""
+    return estimate.plan_text if isinstance(estimate, SurveyEstimate) else "simple random sample"
+
+
+def devices_of(estimate: Estimate) -> tuple[str, ...]:
+    """How the reports of an estimate were made, as far as it keeps their designs."""
+    return devices_told(("", sample.design) for sample in estimate.samples)
 
 
 def _what_is_revealed(paths: Sequence[str], *, alone: bool) -> str:
@@ -438,4 +452,4 @@ def _shares(
         for category, share, error, (low, high) in numbers:
             cells = [decimals(float(x), digits) for x in (share, error, low, high)]
             rows.append([*(label(part) for part in domain), label(category), *cells])
-    return Grid([*header, *PARTS], rows[:SHOWN_ROWS], title=title, more=_more(len(rows)))
+    return Grid([*header, *PARTS], rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=len(header))

@@ -10,7 +10,7 @@ from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.estimation.itemset_mining import Mined
 from maskwell.estimation.itemset_supports import Itemset, Rule
-from maskwell.reports.plain_words import counted, digits_for
+from maskwell.reports.plain_words import counted, digits_for, gives_all
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report
 
 SHOWN = 20
@@ -69,7 +69,7 @@ def _rules(rules: Sequence[Rule]) -> Grid:
 
 
 def _more(count: int) -> str:
-    return f"  ... and {count - SHOWN:,} more: --json gives all" if count > SHOWN else ""
+    return f"  ... and {count - SHOWN:,} more: {gives_all()}" if count > SHOWN else ""
 
 
 def _facts(mined: Mined, bits: ItemBits, margin: float) -> list[tuple[str, str]]:

@@ -12,8 +12,9 @@ from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.regression_result import Effects, Regression
 from maskwell.reports.pages.paper_tables import Table
-from maskwell.reports.plain_words import counted
+from maskwell.reports.plain_words import counted, gives_all
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report, line
+from maskwell.reports.text.design_report import asked_by, devices_told
 
 MOST_TERMS = 60
 MOST_DECIMALS = 8
@@ -34,7 +35,7 @@ def regression_report(
     ``tests`` are those against smaller models, ``effects`` the average marginal effects, where they were asked for.
     """
     hidden = len(regression.terms) - MOST_TERMS
-    more = f"  ... and {hidden:,} more: --json gives all" if hidden > 0 else ""
+    more = f"  ... and {hidden:,} more: {gives_all()}" if hidden > 0 else ""
     body: list[Block] = [Grid(*_cells(regression, level, exponentiate=exponentiate, most=MOST_TERMS), more=more)]
     if regression.latent is not None:
         head, rows = _cells(regression.latent, level, exponentiate=False, most=MOST_TERMS)
@@ -68,8 +69,7 @@ def regression_table(
     ratios = exponentiate and effects is None
     head, rows = _cells(part, level, exponentiate=ratios, most=None)
     head = head if effects is None else ["term", "effect", *head[2:]]
-    percent = f"{Printed(100 * level):g} %"
-    head = [f"{percent} low" if name == "from" else f"{percent} high" if name == "to" else name for name in head]
+    head = _with_level(head, level)
     if exact:
         rows = [_digits(row) for row in part.rows(level, exponentiate=ratios)]
     said = [f"n = {regression.n:,} rows; {_how(regression)}."]
@@ -77,12 +77,28 @@ def regression_table(
     if regression.latent is not None:
         said.append(f"Fitted with a model of the {_latent_title(regression)}, not shown.")
     said += [f"Test {text}." for _, text in _tested(tests)]
+    said += asked_by(devices_told(regression.designs))
     kind = f"{regression.family.capitalize()} regression with randomized response"
     kind = kind if effects is None else f"Average marginal effects ({_effects_title(regression)}), {kind.lower()}"
     caption = f"{kind}: {regression.outcome if regression.formula is None else regression.formula}"
     return Table(
         head, rows, caption=caption, notes=[" ".join(said), *_left_out(regression), *_flags(regression, tests)]
     )
+
+
+def coefficients_table(part: Coefficients, level: float) -> Table:
+    """Coefficients, or effects, as a table to publish."""
+    head, rows = _cells(part, level, exponentiate=False, most=None)
+    rows_told = [f"n = {part.n:,} rows."] if hasattr(part, "n") else []
+    if isinstance(part, Effects):
+        head = ["term", "effect", *head[2:]]
+    caption = "Average marginal effects" if isinstance(part, Effects) else "Estimates"
+    return Table(_with_level(head, level), rows, caption=caption, notes=[*rows_told, *getattr(part, "flags", ())])
+
+
+def _with_level(head: Sequence[str], level: float) -> list[str]:
+    percent = f"{Printed(100 * level):g} %"
+    return [f"{percent} low" if name == "from" else f"{percent} high" if name == "to" else name for name in head]
 
 
 def _effects_title(regression: Regression) -> str:

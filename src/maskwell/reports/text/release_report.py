@@ -51,17 +51,21 @@ ABOVE = "records whose chance of a correct match is above the limit of the plan,
 BEATEN = "under that bound risk, matches and records above are no more, and no more records change"
 
 
-def release_report(release: Release, folder: str) -> Report:
-    """What was released, with which risk and at what cost."""
-    first = f"Released {counted(release.rows, 'record', 'records')} to {_folder(folder)}. {_release_answer(release)}"
+def release_report(release: Release, folder: str | None) -> Report:
+    """What was released, with which risk and at what cost; ``folder`` is where it was written, if it was."""
+    where = "" if folder is None else f" to {_folder(folder)}"
+    first = f"Released {counted(release.rows, 'record', 'records')}{where}. {_release_answer(release)}"
     body = _changes(release)
     body += [] if release.risk is None else [GAP, risk_grid(release.risk)]
     body.append(Notes([*_broken_promises(release), *_remarks(release)]))
+    headline = [sentence(first), *_assumptions(release)]
+    if folder is None:
+        return Report(headline, body)
     where = f"For the board: {folder}/internal/report.html; for users: the folder {folder}/public, and no other."
     data = shlex.quote(f"{folder}/public/data{release.ending}")
     receipt = shlex.quote(f"{folder}/public/receipt.json")
     return Report(
-        [sentence(first), *_assumptions(release)],
+        headline,
         [*body, Paragraph(where)],
         next_step=f"maskwell estimate {data} --receipt {receipt}",
     )

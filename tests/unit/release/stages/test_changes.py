@@ -36,7 +36,7 @@ def test_records_without_a_value_count_among_all() -> None:
     found = release()
     assert found.utility is not None
     assert found.utility.variables["u"].expected_changed == pytest.approx(3 / 50)  # as realised shares are counted
-    assert found.summary()["u"]["expected_changed"] == pytest.approx(3 / 50)
+    assert found.variable_facts()["u"]["expected_changed"] == pytest.approx(3 / 50)
 
 
 def test_no_table_has_the_columns() -> None:

@@ -1,0 +1,215 @@
+"""Every result shows itself in the same ways: a new one that forgets some of them fails here.
+
+A result is whatever a verb of the door or a public function answers with. Those that are told by other results, and
+values that are given and not found, are named below; whatever else has ``to_dict`` must be a ``Result``, with an
+example here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+import maskwell as mw
+from maskwell.core.display import Result
+from maskwell.core.documents import json_form
+from maskwell.errors import WrongTypeError
+from maskwell.estimation.regression import estimate_with_anchor
+from maskwell.reports.pictures.canvas import Picture
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("matplotlib")
+
+GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleasePlan", "Sampling", "Sensitivity"}
+"""What is given to a verb, besides designs: stated, and not found."""
+
+PARTS = {
+    "Analysis", "Association", "ComparedTerm", "ConditionalProportion", "Device", "Efficiency", "Entry",
+    "FileRisk", "Garbling", "Guess", "Hazard", "Itemset", "LevelContribution", "MatchRisk", "Option", "PathParities",
+    "Predictive", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
+    "SideChannel", "SideChannelRisk", "Story", "Sufficiency", "TableDistance", "UnitVariance",
+    "VariableContribution", "VariableUtility",
+}  # fmt: skip
+"""What a result is made of: shown by the result that holds it, or, as a device, by sheets of its own."""
+
+BASES = {"Coefficients", "Estimate", "Replacement", "Result", "ShareValues"}
+"""What the classes of results have in common."""
+
+NO_PICTURE = {
+    "Allocation", "Certificate", "Comparison", "Conditional", "Counts", "Difference", "Extremal", "FairComparison",
+    "GoodnessOfFit", "Improvement", "IndependenceTest", "Intervals", "NestedTest", "OddsRatio", "OneSided", "Order",
+    "PowerPlan", "Quantity", "QuestionsPlan", "Verified", "WaldTest",
+}  # fmt: skip
+"""Results that are one number, a proof or a plan: no picture says more than they do."""
+
+
+@cache
+def examples() -> dict[str, Result]:
+    """A result of every class, with labels that need protection."""
+    yes = "yes, <b>always</b> & 50 %"
+    warner = mw.make_design("warner", p="0.8", categories=[yes, "[no]"])
+    rng = np.random.default_rng(5)
+    n = 400
+    region = rng.choice(["no_rth", "south"], n).tolist()
+    truth = np.where(rng.random(n) < np.where(np.array(region) == "south", 0.6, 0.3), yes, "[no]").tolist()
+    data = {
+        "y": mw.randomize({"y": truth}, {"y": warner}, random=mw.SeededRandom(1))["y"],
+        "region": region,
+        "age": rng.normal(size=n).tolist(),
+    }
+    counts = mw.tally(data, {"y": warner})["y"]
+    shares = mw.estimate(data, {"y": warner}, by="region", combine={"any": [yes]})
+    joint = mw.tabulate(data, {"y": warner}, direct="region")
+    fitted = mw.regress(data, "y ~ age + region", {"y": warner})
+    smaller = mw.regress(data, "y ~ age", {"y": warner})
+    other = mw.make_design("forced", truth="3/4", yes="1/8", no="1/8", categories=[yes, "[no]"])
+    dense = mw.designs.Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]])
+    bits = mw.make_design("bits", items=["bread", "milk"], p="0.9")
+    baskets = [["bread", "milk"]] * 50 + [["milk"]] * 25 + [["bread"]] * 10 + [[]] * 15
+    people = {"town": list("AAABBB") * 5, "job": ["baker", "clerk", "clerk", "clerk", "clerk", "smith"] * 5}
+    plan = {
+        "release": {"keys": ["town", "job"], "demonstration": True},
+        "protect": [{"variables": ["job"], "method": "inverse-frequency", "xi": 0.5}],
+    }
+    released = mw.publish(pd.DataFrame(people), plan, random=mw.SeededRandom(1))
+    certificate = mw.certify(warner)
+    anchored = estimate_with_anchor(data["y"], mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner, warner)
+    comparison = mw.compare(warner, other)
+    made: list[Result] = [
+        counts,
+        shares,
+        shares.estimate,
+        shares.estimate.intervals(),
+        *shares.quantities[:1],
+        mw.estimate(data, direct="region").estimate,
+        mw.estimation.estimate_unknown([60, 40], categories=["a", "b"]),
+        joint,
+        joint.conditional(given="region"),
+        joint.difference({"y": yes}, given="region", between=("south", "no_rth")),
+        joint.odds_ratio(),
+        joint.independence(),
+        mw.estimation.goodness_of_fit(counts, warner),
+        fitted,
+        fitted.marginal_effects(),
+        fitted.compare(smaller),
+        fitted.wald_test("age"),
+        anchored,
+        mw.mine(baskets, bits, min_support=0.4),
+        mw.risk(people, ["town", "job"], receipt=released.receipt(internal=True)),
+        released.release.risk,
+        released.release,
+        released.release.utility,
+        mw.estimate(released.data, receipt=released.receipt(), columns="job"),
+        mw.audit(warner, mw.Demand.from_epsilon(1)),
+        certificate,
+        mw.verify(certificate),
+        comparison,
+        comparison.given,
+        comparison.given.order,
+        mw.choose(3, epsilon=1),
+        mw.planning.plan_sample(warner, n=1000),
+        mw.planning.plan_test(warner, pi=[0.1, 0.9], against=0.15, power=0.8),
+        mw.planning.plan_questions({"a": ["x", "y"], "b": ["x", "y", "z"]}, mw.Demand.from_epsilon(2)),
+        mw.planning.allocate_strata([mw.planning.Stratum(one, 0.5, warner, [0.2, 0.8]) for one in "ab"], n=100),
+        mw.planning.extremal_design([0.5, 0.5], 3),
+        mw.improve(dense, gamma=3),
+        mw.improve(warner, sensitive=yes),
+    ]
+    return {type(one).__name__: one for one in made if one is not None}
+
+
+def classes() -> dict[str, type]:
+    """All classes of the package that have plain values, without designs and without the service."""
+    found: dict[str, type] = {}
+    for module in pkgutil.walk_packages(mw.__path__, "maskwell."):
+        if "__main__" in module.name or module.name.startswith(("maskwell.collection", "maskwell.cli")):
+            continue
+        for name, one in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            ours = one.__module__ == module.name and not name.startswith("_") and not issubclass(one, mw.Design)
+            if ours and hasattr(one, "to_dict"):
+                found[name] = one
+    return found
+
+
+def test_whatever_has_plain_values_is_a_result_or_says_why_not() -> None:
+    results = {name for name, one in classes().items() if issubclass(one, Result)}
+    assert {*classes()} - results == GIVEN | PARTS
+    assert results - BASES == {*examples()} - BASES, "give a new result an example here"
+
+
+def test_a_notebook_shows_tables_and_no_label_is_markup() -> None:
+    for name, one in examples().items():
+        page = one._repr_html_()
+        assert page.count("<table") >= 1 and page.count("<table") == page.count("</table>"), name
+        assert "<b>" not in page and "--" not in page and "Next:" not in page, name
+        assert one.summary()._repr_html_() == page, name
+        assert str(one.summary()) == repr(one.summary()), name
+    shares = examples()["EstimateResult"]._repr_html_()
+    assert "By region" in shares and "no_rth" in shares and "any" in shares and "&lt;b&gt;" in shares
+
+
+def test_results_become_plain_values_and_frames() -> None:
+    for name, one in examples().items():
+        json.dumps(json_form(one.to_dict()), allow_nan=False)
+        frame = one.to_frame()
+        assert isinstance(frame, pd.DataFrame) and len(frame) and len(frame.columns), name
+
+
+def cells(line: str) -> int:
+    """Cells of a line of a LaTeX table."""
+    return len(re.findall(r"(?<!\\)&", line)) + 1
+
+
+def check_latex(text: str) -> None:
+    """Braces and environments are balanced, and every line has the cells that the columns ask for."""
+    plain = re.sub(r"\\[\\{}&%$#_]", "", text)
+    assert plain.count("{") == plain.count("}")
+    open_ones: list[str] = []
+    for line in text.split("\n"):
+        for kind, what in re.findall(r"\\(begin|end)\{([a-z*]+)\}", line):
+            assert kind == "begin" or open_ones.pop() == what
+            open_ones += [what] if kind == "begin" else []
+        if line.startswith("\\begin{tabular}"):
+            columns = len(re.findall(r"[lrp]", re.sub(r"p\{[^}]*\}", "p", line.partition("}")[2])))
+        if line.endswith(("\\\\", "\\tabularnewline")):
+            assert cells(line) == columns and not re.match(r"[\[*]", line), line
+    assert not open_ones
+
+
+def test_results_are_tables_for_papers() -> None:
+    for name, one in examples().items():
+        text = one.to_latex(label="tab:mine", caption="50 % & more")
+        check_latex(text)
+        assert "\\caption{50 \\% \\& more}" in text and text.count("\\label{tab:mine}") == 1, name
+        check_latex(one.to_latex())
+        rows = [line for line in one.to_markdown().split("\n") if line.startswith("|")]
+        assert rows and all(line.endswith("|") for line in rows), name
+        page = one.to_html(caption="mine")
+        assert page.startswith("<!DOCTYPE html>") and 'charset="utf-8"' in page and "<b>" not in page, name
+
+
+def test_tables_of_estimates_name_the_design_and_the_plan() -> None:
+    for name in ("EstimateResult", "Regression"):
+        assert "Randomized by y: warner, p = 4/5" in examples()[name].to_markdown(), name
+    assert "simple random sample" in examples()["EstimateResult"].to_markdown()
+    assert "simple random sample" in examples()["Table"].to_markdown()
+
+
+def test_results_have_a_picture_that_a_notebook_shows_or_say_that_they_have_none() -> None:
+    for name, one in examples().items():
+        if name in NO_PICTURE:
+            with pytest.raises(WrongTypeError, match="no picture"):
+                one.plot()
+            continue
+        picture = one.plot(title="A title", size=4)
+        assert isinstance(picture, Picture) and picture.axes and picture.style.title == "A title", name
+        assert type(mw.plot(one)) is Picture, name
+    png = examples()["EstimateResult"].plot()._repr_png_()
+    assert png is not None and png.startswith(b"\x89PNG")
