@@ -136,20 +136,20 @@ class Categories:
         return code
 
     def find(self, named: Hashable, what: str = "category") -> int:
-        """Code of a category that is named by its label or, where no label is an integer, by its code.
+        """Code of a category that is named by its label, or by the text of it.
 
-        >>> answers = Categories.of(["no", "yes"])
-        >>> answers.find("yes"), answers.find(1)
-        (1, 1)
-        >>> Categories.of([1, 2, 3]).find(1)   # the label 1, not the second category
-        0
+        A code never stands for a label: 1 is "yes" as often as not.
+
+        >>> Categories.of(["no", "yes"]).find("yes")
+        1
+        >>> Categories.of([1, 2, 3]).find(1), Categories.of([1, 2, 3]).find("1")
+        (0, 0)
         """
-        code = int(self._finder("O", "value")([plain(named)])[0])
-        if code < len(self):
-            return code
-        is_code = isinstance(named, int | np.integer) and not isinstance(named, bool) and 0 <= named < len(self)
-        if is_code and not any(rules.read_text(label, "integer") is not None for label in self.labels):
-            return int(named)  # type: ignore[call-overload, no-any-return]
+        for match in ("value", "text"):
+            with suppress(LabelError):  # labels whose texts clash cannot be matched by text at all
+                code = int(self._finder("O", match)([plain(named)])[0])
+                if code < len(self):
+                    return code
         shown = shorten(repr(named)) if isinstance(named, str | int) else kind_of(named)
         raise UnknownCategoryError(
             f"{what} = {shown} is not among the {len(self)} categories",

@@ -21,7 +21,7 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.groups import joint_keys
 from maskwell.core.groups import separate_codes as separate_keys
-from maskwell.core.phrases import HINT, listed, shorten, shown_values
+from maskwell.core.phrases import HINT, in_language, listed, option, shorten, shown_values
 from maskwell.engines.arrow_arrays import column_errors, missing_rows, require
 from maskwell.engines.labelled_columns import ColumnLabels
 from maskwell.errors import MissingValueError, ParameterError, TooLargeError, UnknownCategoryError, WrongTypeError
@@ -136,8 +136,8 @@ class Problems:
     missing: int = 0
     first_missing: int | None = None
     role: str = "category"
-    """What a value must be: a category, the report that the answers in several columns make, a group of rows, or a bit
-    that tells whether an item is in a basket."""
+    """What a value must be: a category (of reports, or the truth), the report that the answers in several columns make,
+    a group of rows, or a bit that tells whether an item is in a basket."""
 
     def __bool__(self) -> bool:
         return bool(self.unknown or self.missing)
@@ -174,7 +174,8 @@ class Problems:
         return MissingValueError(
             f"{self._named}: {self.missing:,} of {rows:,} values {are} missing, the first in data row"
             f" {self.first_missing}",
-            hint="leave such rows out with --missing drop, or count them with --missing category",
+            hint=f"leave such rows out with {option('missing', 'drop')}, or count them with "
+            f"{option('missing', 'category')}",
             column=self.column,
             count=self.missing,
         )
@@ -186,7 +187,7 @@ class Problems:
     def _unknown_error(self, rows: int) -> UnknownCategoryError:
         first = f"{', the first' if self.unknown > 1 else ''} in data row {self.first_unknown}"
         empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
-        then = "; only an empty cell counts as missing" if empty else self._what_then()
+        then = _empty_cells() if empty else self._what_then()
         known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))
         return UnknownCategoryError(
             f"{self._named}: {self.unknown:,} of {rows:,} values {self._are_not}{first}",
@@ -202,16 +203,35 @@ class Problems:
         one = self.unknown == 1
         if self.role == "group":
             return f"{'has' if one else 'have'} no design"
-        return f"{'is' if one else 'are'} no {self.role}"
+        return f"{'is' if one else 'are'} no {'category' if self.role == 'truth' else self.role}"
 
     def _what_then(self) -> str:
         if self.role == "group":
             return "; give these rows a design too, or leave them out of the file"
         if self.role == "bit":
             return ": whether the item is in the basket, not how often"
-        if self.role == "category" and all(isinstance(label, tuple) for label in self.categories.labels):
+        if self.role in ("category", "truth") and all(isinstance(label, tuple) for label in self.categories.labels):
             return "; name one column for each answer"
-        return "; recode these, or make another design"
+        return self._codes_hint() or "; recode these, or make another design"
+
+    def _codes_hint(self) -> str:
+        """What to do where the two answers were written down as 1 and 0: nobody else knows which of them is which."""
+        texts = {str(value).strip().lower() for value in self.offenders}
+        asked = {"category": "reports", "truth": "categories"}.get(self.role)
+        if asked is None or len(self.categories) != 2 or not texts <= {"0", "1", "0.0", "1.0"}:
+            return ""
+        ones = ("1.0,0.0", "[1.0, 0.0]") if any("." in text for text in texts) else ("1,0", "[1, 0]")
+        first = str(self.categories.labels[0])
+        which = "in this order" if first in ("0", "1") else f"if 1 is {shorten(repr(first), 16)}"
+        return f"; {which}, make the design with {option(asked, *ones)}"
+
+
+def _empty_cells() -> str:
+    """What counts as missing, and how it is written."""
+    return in_language(
+        '; only empty cells are missing: in R, write.csv(d, f, na = "")',
+        "; only None and empty cells are missing: replace these by None",
+    )
 
 
 def _row(place: int, first_row: int, places: Array | None) -> int:

@@ -548,7 +548,7 @@ def _check_true_values(name: str, field: Any) -> None:
 def _true_coders(assignment: Assignment, missing: str) -> list[CategoryCoder]:
     """What turns each column into codes of its true categories."""
     pairs = zip(assignment.columns, assignment.leaves, strict=True)
-    return [CategoryCoder(name, leaf.inputs, missing) for name, leaf in pairs]
+    return [CategoryCoder(name, leaf.inputs, missing, role="truth") for name, leaf in pairs]
 
 
 # ---- tables in memory

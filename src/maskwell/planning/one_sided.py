@@ -121,7 +121,7 @@ def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> O
     design
         Any design whose matrix can be written out.
     sensitive
-        The label of the one sensitive category, or its code where no label is a whole number; the first if left out.
+        The label of the one sensitive category; the first if left out.
 
     Raises
     ------

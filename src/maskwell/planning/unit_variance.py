@@ -169,7 +169,7 @@ def unit_variance(
 ) -> UnitVariance:
     """``n Var(pi_hat_j)`` of one category at true shares ``pi``, shape (k,).
 
-    The category is named by its label, or by its code where no label is a whole number; the first if left out.
+    The category is named by its label; the first if left out.
     """
     check_kind(Design, design=design)
     check_kind(Sampling, sampling=sampling)

@@ -138,7 +138,7 @@ class Hazard:
 
 
 def hazard(design: Design, sensitive: Iterable[Hashable], prior: Real | None = None) -> Hazard:
-    """The hazard of the sensitive categories, given by their labels, or by codes where no label is a whole number.
+    """The hazard of the sensitive categories, given by their labels.
 
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
@@ -157,7 +157,7 @@ def hazard_of(design: Design, chosen: tuple[int, ...], prior: Real | None = None
 
 
 def find_sensitive(design: Design, sensitive: Iterable[Hashable]) -> tuple[int, ...]:
-    """Codes of the sensitive categories, which are given by labels, or by codes where no label is a whole number."""
+    """Codes of the sensitive categories, which are given by labels."""
     check_kind(Design, design=design)
     return check_sensitive(design, [design.inputs.find(one, "sensitive") for one in as_list(sensitive, "sensitive")])
 

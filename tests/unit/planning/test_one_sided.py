@@ -36,13 +36,15 @@ def check(improvement: OneSided) -> None:
     assert all(c >= 0 for row in C for c in row)
     assert [sum(column) for column in zip(*C, strict=True)] == [1] * improvement.design.m
     assert product(C, improvement.design.exact_matrix()) == improvement.original.exact_matrix()
-    assert hazard(improvement.design, [improvement.sensitive]).ratio == improvement.ratio
+    assert (
+        hazard(improvement.design, [improvement.design.inputs.labels[improvement.sensitive]]).ratio == improvement.ratio
+    )
     for shares in (
         np.full(improvement.design.k, 1 / improvement.design.k),
         np.arange(1, improvement.design.k + 1) / math.comb(improvement.design.k + 1, 2),
     ):
         before, after = (
-            np.nan_to_num(hazard(d, [improvement.sensitive], shares).by_report)
+            np.nan_to_num(hazard(d, [d.inputs.labels[improvement.sensitive]], shares).by_report)
             for d in (improvement.original, improvement.design)
         )
         assert after.max() == pytest.approx(before.max())
@@ -61,13 +63,13 @@ def test_two_categories_can_always_be_improved() -> None:
     rng, improved = random.Random(1), 0
     for _ in range(120):
         design = random_two(rng)
-        if hazard(design, [0]).ratio == 1:
+        if hazard(design, [design.inputs.labels[0]]).ratio == 1:
             continue
         for sensitive in (0, 1):
-            improvement = improve_one_sided(design, sensitive=sensitive)
+            improvement = improve_one_sided(design, sensitive=design.inputs.labels[sensitive])
             assert improvement.applies
             check(improvement)
-            again = improve_one_sided(improvement.design, sensitive=sensitive)
+            again = improve_one_sided(improvement.design, sensitive=design.inputs.labels[sensitive])
             assert (again.improved, again.design) == (False, improvement.design), "the best cannot be improved"
             improved += improvement.improved
     assert improved > 160
@@ -129,7 +131,7 @@ def test_rows_in_any_order() -> None:
 
 def test_the_sensitive_category_may_be_any() -> None:
     design = Dense.of([["0.6", "0.1", "0.1"], ["0.3", "0.7", "0.1"], ["0.1", "0.2", "0.8"]], ABC)
-    improvement = improve_one_sided(design, sensitive=2)
+    improvement = improve_one_sided(design, sensitive=design.inputs.labels[2])
     assert improvement.design.exact_matrix() == [
         [Fraction(7, 8), 0, 0],
         [0, Fraction(3, 4), 0],
@@ -199,15 +201,15 @@ def test_bad_categories(sensitive: int) -> None:
 def test_the_best_design_at_a_level() -> None:
     design = best_one_sided(ratio_for("0.1", "0.5"), YES_NO)
     assert design.exact_matrix() == [[1, Fraction(1, 9)], [0, Fraction(8, 9)]]
-    assert hazard(design, [0], np.array([0.1, 0.9])).greatest == pytest.approx(0.5)
-    other = best_one_sided(9, YES_NO, sensitive=1)
+    assert hazard(design, ["yes"], np.array([0.1, 0.9])).greatest == pytest.approx(0.5)
+    other = best_one_sided(9, YES_NO, sensitive="no")
     assert other.exact_matrix() == [[Fraction(8, 9), 0], [Fraction(1, 9), 1]]
     assert improve_one_sided(design).improved is False
 
 
 def test_floats_are_rounded_towards_privacy() -> None:
     assert ratio_for(0.1, 0.3) < ratio_for("0.1", "0.3")
-    assert hazard(best_one_sided(2.1, YES_NO), [0]).ratio <= Fraction(21, 10)
+    assert hazard(best_one_sided(2.1, YES_NO), ["yes"]).ratio <= Fraction(21, 10)
 
 
 @pytest.mark.parametrize(

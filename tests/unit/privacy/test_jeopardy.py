@@ -27,7 +27,7 @@ def test_there_and_back(a: Fraction, b: Fraction, pi: float) -> None:
     found = jeopardy(design)
     high, low = (a, b) if a > b else (1 - a, 1 - b)
     assert found.design(YES_NO).exact_matrix()[0] == [high, low]
-    assert found.u == hazard(design, [0]).ratio and max(found.u, found.v) == design.parity_exact()
+    assert found.u == hazard(design, ["yes"]).ratio and max(found.u, found.v) == design.parity_exact()
     assert found.variance(pi) == pytest.approx(float(design.share_variance(np.array([pi, 1 - pi]))[0]), abs=1e-9)
     if not isinstance(found.u, float) and not isinstance(found.v, float):
         u, v = float(found.u), float(found.v)
