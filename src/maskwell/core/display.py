@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from maskwell.errors import MissingExtraError
@@ -74,7 +75,7 @@ class Result:
 
     def summary(self) -> Summary:
         """What the command prints: a text that a notebook shows with tables."""
-        return Summary.of("\n".join(self.to_report()), self)
+        return Summary.of("\n".join(replace(self.to_report(), next_step="")), self)
 
     def _written(self, style: str, caption: str | None, label: str | None, options: Mapping[str, Any]) -> str:
         return str(render("written", self.to_tables(**options), style=style, caption=caption, label=label))

@@ -64,7 +64,7 @@ def plot_associations(utility: UtilityReport) -> Picture:
     lines = [_pair_line(pair) for pair in ranked[:SHOWN]]
     most = max(max(line.before, line.after if math.isfinite(line.after) else 0) for line in lines)
     scale = PairScale(
-        title="Pairs of columns, by what they lose",
+        title=f"Pairs of columns, by what they lose{_first_of(len(ranked))}",
         unit="Cramér's V, from 0 (none) to 1 (complete)",
         low=0.0,
         high=min(1.0, max(0.1, 1.08 * most)),
@@ -80,6 +80,15 @@ def plot_associations(utility: UtilityReport) -> Picture:
         heights=pair_heights(lines, scale),
         draw=lambda canvas: draw_pairs(canvas, lines, scale),
     )
+
+
+def _first_of(lines: int) -> str:
+    """That more lines were there, where not all are drawn.
+
+    >>> _first_of(40), _first_of(3)
+    (': the first 16 of 40', '')
+    """
+    return f": the first {SHOWN} of {count(lines)}" if lines > SHOWN else ""
 
 
 def drawn_pairs(utility: UtilityReport) -> list[Association]:
@@ -138,7 +147,7 @@ def plot_inflation(utility: UtilityReport) -> Picture:
     lines = [_inflation_line(one) for one in ranked]
     most = max(line.after for line in lines)
     scale = PairScale(
-        title="Randomized columns",
+        title=f"Randomized columns{_first_of(len(known))}",
         unit="Factor by which variances grow; 1: nothing is lost",
         low=1.0,
         high=min(LARGEST, max(1.1, 1 + 1.08 * (most - 1))),
