@@ -360,7 +360,7 @@ def test_words_for_missing_are_labels(d: str, text: str) -> None:
     said = refused(
         "randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="1 of 2 values is no category"
     )
-    assert "only an empty cell counts as missing" in said
+    assert "only empty cells are missing" in said
 
 
 def test_a_design_without_a_category_for_missing_values(d: str) -> None:
@@ -388,8 +388,6 @@ def test_very_many_unknown_values(d: str) -> None:
 def test_a_column_that_is_not_in_the_file(answers: str) -> None:
     refused("randomize", answers, "--design", "drug=d.json", "-o", "r.csv", saying="did you mean 'drugs'?")
     refused("randomize", answers, "--design", "xyz=d.json", "-o", "r.csv", saying="id, drugs, note")
-    Path("s.csv").write_text("id;drugs\n1;never\n", encoding="utf-8")
-    refused("randomize", "s.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="separated by ';'")
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.csv.gz", "e.parquet", "e.arrow"])
@@ -430,7 +428,7 @@ def test_pages_that_are_damaged(d: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"id,drugs\n1,never,3\n", b"id,drugs\n1\n", b"id,drugs\n1,\xff\xfe\n", b"\xff\xfe,drugs\n1,never\n"]
+    "content", [b"id,drugs\n1,never,3\n", b"id,drugs\n1\n", b"\xff\xfe,drugs\n1,never\n"]
 )
 def test_damaged_csv(d: str, content: bytes) -> None:
     Path("a.csv").write_bytes(content)

@@ -20,7 +20,7 @@ CELL = re.compile(r"(?P<coverage>0\.\d{3})(?: \((?P<there>\d+) %\))?")
 def test_the_page_shows_what_the_sums_give(root: Path) -> None:
     page = (root / "docs/theory/intervals.md").read_text(encoding="utf-8")
     lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith(("| forced", "| Warner"))]
-    header = next(line for line in page.splitlines() if line.startswith("| design | n | true share"))
+    header = next(line for line in page.splitlines() if line.startswith("| design | $n$ | true share"))
     methods = header.strip("| ").split(" | ")[3:]
     assert len(lines) == 12
     for name, n, share, *cells in lines:
