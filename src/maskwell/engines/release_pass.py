@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -23,7 +24,7 @@ from maskwell.core.groups import KeyFinder
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import fault_of
 from maskwell.core.randomness import RandomSource
-from maskwell.engines.arrow_arrays import ANY, require, without_traces, without_views
+from maskwell.engines.arrow_arrays import ANY, has_values, require, without_traces, without_views
 from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, open_rows
 from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
 from maskwell.engines.input_file import TextForm
@@ -155,7 +156,7 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             in_background(sink) as behind,
         ):
             even = EvenRows(behind, min(BATCH_ROWS, rows_of_cells(len(source.schema))))
-            survey = ValueSurvey([name for name in releaser.schema.names if name not in plan.levels])
+            survey = ValueSurvey([name for name in releaser.schema.names if name not in plan.levels], source.schema)
             with _order(plan, releaser, rows, Path(output).parent, even, takes_codes=takes_codes) as target:
                 for batch in pieces(source.batches(), BATCH_ROWS):
                     survey.add(batch)
@@ -194,9 +195,10 @@ class ColumnValues(NamedTuple):
 class ValueSurvey:
     """Looks at columns that are published as they are: which values they hold, and whether texts are numbers."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._met: dict[str, dict[Hashable, None] | None] = {name: {} for name in names}
-        self._kinds: dict[str, str | None] = dict.fromkeys(names)
+    def __init__(self, names: Sequence[str], schema: Any) -> None:
+        listed = {name: has_values(schema.field(name).type) for name in names}
+        self._met: dict[str, dict[Hashable, None] | None] = {name: {} if listed[name] else None for name in names}
+        self._kinds: dict[str, str | None] = {name: None if listed[name] else OTHER for name in names}
 
     def add(self, batch: Any) -> None:
         """Look at the next rows."""
@@ -207,8 +209,10 @@ class ValueSurvey:
             distinct = column.dictionary if require().types.is_dictionary(column.type) else column.unique()
             self._kinds[name] = wider(self._kinds[name], text_kind(distinct))
             if met is not None:
-                met.update(dict.fromkeys(value for value in distinct.to_pylist() if value is not None))
-                self._met[name] = met if len(met) <= MOST_CATEGORIES else None
+                met.update(
+                    dict.fromkeys(value for value in distinct.to_pylist() if value is not None and value == value)
+                )
+                self._met[name] = met if len(met) <= MOST_CATEGORIES and all(map(_is_label, met)) else None
 
     def values(self) -> dict[str, ColumnValues]:
         """What was met; labels are sorted, so that they do not tell whose came first."""
@@ -216,6 +220,11 @@ class ValueSurvey:
             name: ColumnValues(self._kinds[name], None if met is None else tuple(sorted_levels(met)))
             for name, met in self._met.items()
         }
+
+
+def _is_label(value: Hashable) -> bool:
+    """Whether a value can stand in a codebook as it is."""
+    return isinstance(value, str | int | date) or (isinstance(value, float) and math.isfinite(value))
 
 
 MOST_CATEGORIES = 1000
