@@ -13,10 +13,10 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, overload
+from typing import Any, NamedTuple, TypeVar, cast
 
 from maskwell.core.exact import to_decimal
-from maskwell.core.labels import texts
+from maskwell.core.labels import is_missing, texts
 from maskwell.core.phrases import shorten
 from maskwell.engines.arrow_arrays import require, without_traces
 from maskwell.engines.column_codes import places_of
@@ -24,6 +24,9 @@ from maskwell.engines.input_file import InputFile
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_sources import MemoryRows, MemoryTable, Source, find_column
 from maskwell.errors import ParameterError, WrongTypeError
+
+RecordsT = TypeVar("RecordsT", bound=str | MemoryTable)
+"""The path of a file, or a table in memory."""
 
 MOST_REMEMBERED = 100_000
 """Values of a column whose new values are remembered."""
@@ -136,17 +139,13 @@ def _number(value: Any) -> Fraction:
         raise ValueError(value) from None
 
 
-@overload
-def recoded(records: str, recoding: Recoding) -> str: ...
-@overload
-def recoded(records: MemoryTable, recoding: Recoding) -> MemoryTable: ...
-def recoded(records: str | MemoryTable, recoding: Recoding) -> str | MemoryTable:
+def recoded(records: RecordsT, recoding: Recoding) -> RecordsT:
     """The records of a file or of a table in memory, with some columns made coarser."""
-    if not recoding.recodes:
+    if not recoding.recodes and not recoding.further:
         return records
     if isinstance(records, MemoryTable):
-        return RecodedTable(records.data, recoding)
-    return InputFile.of(records, view=recoding)
+        return cast("RecordsT", RecodedTable(records.data, recoding))
+    return cast("RecordsT", InputFile.of(records, view=recoding))
 
 
 def recoding_of(records: str | MemoryTable) -> Recoding | None:
@@ -155,25 +154,49 @@ def recoding_of(records: str | MemoryTable) -> Recoding | None:
     return view if isinstance(view, Recoding) else None
 
 
-class Recoding:
-    """Recodes of some columns, which remember the values that they met."""
+class Indicator(NamedTuple):
+    """A further column that is never published: whether a column has one of some labels, as texts."""
 
-    def __init__(self, recodes: Mapping[str, Recode]) -> None:
-        self.recodes = dict(recodes)
-        self._met: dict[str, dict[Any, Any]] = {name: {} for name in recodes}
+    column: str
+    labels: tuple[str, ...]
+
+    def value(self, value: Any) -> str:
+        """``"yes"`` or ``"no"``; the empty text stands for a missing value.
+
+        >>> Indicator("degree", ("phd", "")).value("phd"), Indicator("degree", ("phd", "")).value(None)
+        ('yes', 'yes')
+        """
+        spoken = ("",) if is_missing(value) else texts(value)
+        return YES if any(text in self.labels for text in spoken) else NO
+
+
+YES, NO = "yes", "no"
+
+
+class Recoding:
+    """Recodes of some columns, which remember the values that they met, and further columns made from the new ones."""
+
+    def __init__(self, recodes: Mapping[str, Recode], further: Mapping[str, Indicator] | None = None) -> None:
+        self.recodes, self.further = dict(recodes), dict(further or {})
+        self._met: dict[str, dict[Any, Any]] = {name: {} for name in (*self.recodes, *self.further)}
 
     def __call__(self, source: Source, path: str) -> Source:
         """The rows of a source, recoded; ``path`` is what messages call them."""
-        return RecodedSource(source, self.recodes, self._met, path)
+        recoded = RecodedSource(source, self.recodes, self._met, path) if self.recodes else source
+        return WidenedSource(recoded, self.further, self._met) if self.further else recoded
 
     def categories(self) -> dict[str, tuple[int, int]]:
         """How many values each column had and has, of those met so far; at most so many as are remembered."""
-        return {name: (len(met), len({*met.values()})) for name, met in self._met.items()}
+        return {name: (len(self._met[name]), len({*self._met[name].values()})) for name in self.recodes}
 
     def not_met(self) -> dict[str, list[str]]:
         """Labels of groups that no value had so far, by column; left out where too many values were met to say."""
-        lacking = {name: [*self._lacking(name)] for name, met in self._met.items() if len(met) < MOST_REMEMBERED}
+        lacking = {name: [*self._lacking(name)] for name in self.recodes if len(self._met[name]) < MOST_REMEMBERED}
         return {name: labels for name, labels in lacking.items() if labels}
+
+    def met(self, name: str) -> set[str]:
+        """The texts of all values that a further column was made from."""
+        return {text for value in self._met[name] for text in (("",) if is_missing(value) else texts(value))}
 
     def _lacking(self, name: str) -> Iterator[str]:
         """A group whose labels stand for themselves keeps its name: then nothing tells them from those that stay."""
@@ -229,6 +252,40 @@ class RecodedSource:
                 for place, column in zip(places, batch.columns, strict=True)
             ]
             yield arrow.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+class WidenedSource:
+    """Rows of a source with further columns, behind its own."""
+
+    def __init__(self, source: Source, further: Mapping[str, Indicator], met: Mapping[str, dict[Any, Any]]) -> None:
+        self._source, self._further, self._met = source, [*further.items()], met
+        self._own = len(source.schema)
+        self.schema, self.style = source.schema, source.style
+        for name in further:
+            self.schema = self.schema.append(require().field(name, require().string()))
+        self.done, self.close = source.done, source.close
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        asked = [*range(len(self.schema))] if only is None else sorted(only)
+        names = self._source.schema.names
+        sources = {self._own + i: names.index(one.column) for i, (_, one) in enumerate(self._further)}
+        read = sorted({sources.get(place, place) for place in asked})
+        for batch in self._source.batches(None if only is None else read):
+            columns = dict(zip(range(self._own) if only is None else read, batch.columns, strict=True))
+            columns |= {p: self._made(p - self._own, columns[sources[p]]) for p in asked if p in sources}
+            yield require().RecordBatch.from_arrays([columns[p] for p in asked], [self.schema.names[p] for p in asked])
+
+    def _made(self, number: int, column: Any) -> Any:
+        name, indicator = self._further[number]
+        places, dictionary = places_of(column)
+        values = [*dictionary.to_pylist(), None]
+        self._met[name].update(
+            dict.fromkeys([value for value in values[:-1] if len(self._met[name]) < MOST_REMEMBERED])
+        )
+        if column.null_count:
+            self._met[name][None] = None
+        return require().array([indicator.value(value) for value in values]).take(require().array(places))
 
 
 class _Column:

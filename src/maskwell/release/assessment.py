@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +22,13 @@ from maskwell.core.phrases import listed
 from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, open_rows, part_of
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.input_file import TextForm
-from maskwell.engines.recoding import Recoding, recoded, recoding_of
+from maskwell.engines.recoding import Recoding, RecordsT, recoded, recoding_of
 from maskwell.engines.release_pass import RowsReleased, file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryTable, ending_of
 from maskwell.errors import ParameterError
 from maskwell.release.plans.edit_rules import Rule
+from maskwell.release.plans.recodes import check_labels_met, narrowed
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.risk.risk_report import RiskReport
@@ -155,6 +156,8 @@ class Release(Result):
         Whether the records come in random order.
     recoded
         How many categories each recoded column had, and how many it has.
+    further
+        Columns that rules ask, made from others, and that are not published.
     released
         What became of the records; nothing before they are released.
     """
@@ -178,6 +181,7 @@ class Release(Result):
     keyed: str | None = None
     shuffled: bool = False
     recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    further: tuple[str, ...] = ()
     released: ReleasedRows = ReleasedRows()
 
     @property
@@ -352,7 +356,6 @@ MOST_PAIRS = 300
 
 Columns = tuple[str, ...]
 Tables = dict[Columns, CellTable]
-RecordsT = TypeVar("RecordsT", str, MemoryTable)
 
 
 def assess_file(
@@ -370,11 +373,19 @@ def assess_file(
 
 
 def prepared(records: RecordsT, plan: ReleasePlan) -> tuple[RecordsT, ReleasePlan]:
-    """The records with the columns recoded that a plan recodes, and the plan in the codes that the file holds."""
-    plan.check([column.name for column in file_columns(_on_disk(records))])
+    """The records with the columns recoded that a plan recodes, and the plan in the codes that the file holds.
+
+    Rules about columns that stay as they are ask further columns of the records, which are not published.
+    """
+    names = [column.name for column in file_columns(_on_disk(records))]
+    plan.check(names)
     rows = recoded(records, Recoding(plan.recodes)) if plan.recodes else records
     with open_rows(rows, []) as source:
-        return rows, plan.in_codes(source.style)
+        plan = plan.in_codes(source.style)
+    if not any(isinstance(rule, Rule) for rule in plan.rules):
+        return rows, plan
+    plan, further = narrowed(plan, names)
+    return recoded(records, Recoding(plan.recodes, further)), plan
 
 
 def _on_disk(records: RecordsT) -> RecordsT:
@@ -392,7 +403,9 @@ def assess(
     progress: Progress | None = None,
 ) -> Release:
     """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
-    beside = dependence_counter(plan, [column.name for column in file_columns(records)])
+    recoding = recoding_of(records) if plan.recodes or plan.rules else None
+    names = [column.name for column in file_columns(records)]
+    beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
     tables = count_records(records, plan, tables_of(plan), progress, beside)
     assessed = assess_tables(tables, plan, "" if isinstance(records, MemoryTable) else records, earlier)
     channels = side_channels(plan, beside.facts())
@@ -402,18 +415,18 @@ def assess(
         return count_records(records, plan, [(*columns,)])[(*columns,)]
 
     release = _with_side_channels(assessed, channels, count)
-    return _with_recodes(release, recoding_of(records)) if plan.recodes else release
+    return release if recoding is None else _with_recodes(release, recoding)
 
 
-def _with_recodes(release: Release, recoding: Recoding | None) -> Release:
+def _with_recodes(release: Release, recoding: Recoding) -> Release:
     """A release that says how many categories were made of how many, and which labels of groups did not occur."""
-    if recoding is None:
-        return release
+    check_labels_met(release.plan, recoding)
     told = [
         NOT_MET.format(column=column, labels=listed(map(repr, labels), len(labels), 60))
         for column, labels in recoding.not_met().items()
     ]
-    return replace(release, recoded=recoding.categories(), warnings=(*release.warnings, *told))
+    warnings, further = (*release.warnings, *told), tuple(recoding.further)
+    return replace(release, recoded=recoding.categories(), further=further, warnings=warnings)
 
 
 def _with_side_channels(

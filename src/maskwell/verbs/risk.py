@@ -14,11 +14,12 @@ from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.phrases import option
 from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_values
-from maskwell.engines.recoding import Recoding, recoded
+from maskwell.engines.recoding import Recoding, recoded, recoding_of
 from maskwell.engines.row_sources import MemoryTable, schema_of
 from maskwell.errors import DataFileError, ParameterError
+from maskwell.release.assessment import prepared
 from maskwell.release.folder.receipt import Receipt, stages_of
-from maskwell.release.plans.recodes import read_recodes
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.attribute_disclosure import AttributeRisk, attribute_risk
 from maskwell.release.risk.file_risk import VariableContribution, assess_risk, variable_contributions
 from maskwell.release.risk.risk_report import (
@@ -223,8 +224,8 @@ def risk(
         check_option("intruder", intruder, INTRUDERS)
     rows, names, secret = rows_of(data), _checked_names(keys), [*names_of(sensitive, "sensitive")]
     stages, told = _stages(receipt)
-    if told is not None and "recode" in told.plan:
-        rows = recoded(rows, Recoding(read_recodes(told.plan["recode"])))
+    if told is not None and {"recode", "rule"} & told.plan.keys():
+        rows, released = _prepared(rows, released, told)
     known, drawn_tables = _counted(rows, names, stages, released, weights, secret, progress)
     table, drawn = known[0], drawn_tables[0] if drawn_tables else None
     if told is not None and table.n != told.rows:
@@ -251,6 +252,19 @@ def _attributes(
     tables: Sequence[CellTable], keys: Sequence[str], sensitive: Sequence[str]
 ) -> tuple[AttributeRisk, ...]:
     return tuple(attribute_risk(table, keys, name) for table, name in zip(tables, sensitive, strict=False))
+
+
+def _prepared(rows: str | MemoryTable, released: Any, told: Receipt) -> tuple[str | MemoryTable, Any]:
+    """The file as its release counted it, and the released file with the columns that rules ask."""
+    plan = ReleasePlan.from_dict(told.plan)
+    rows = prepared(rows, plan)[0]
+    recoding = recoding_of(rows)
+    if released is None or recoding is None:
+        return rows, released
+    drawn = rows_of(released)
+    there = {*schema_of(drawn).names}
+    further = Recoding({}, {name: one for name, one in recoding.further.items() if one.column in there})
+    return rows, recoded(drawn, further)
 
 
 def _checked_names(keys: Names) -> list[str]:

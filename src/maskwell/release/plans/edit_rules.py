@@ -22,6 +22,7 @@ from maskwell.core.arguments import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
+from maskwell.engines.recoding import YES
 from maskwell.errors import EditRuleError, PlanError
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.plan_entries import by_text, find_levels
@@ -224,7 +225,9 @@ def check_rules(plan: ReleasePlan, tables: Tables) -> None:
 
 
 def _known(plan: ReleasePlan, table: CellTable, column: str) -> list[Hashable]:
-    return [*table.levels[table.place(column)], *plan.codebook.get(column, ())]
+    labels = [*table.levels[table.place(column)], *plan.codebook.get(column, ())]
+    typed = {name for rule in (plan.as_typed or plan).rules for name in rule.columns}
+    return labels if column in typed else [*labels, YES]  # a further column may never say yes
 
 
 def _forbidden_cells(rule: Rule, table: CellTable) -> Array:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import shorten
 from maskwell.engines.labelled_columns import ColumnLabels, value_text
-from maskwell.engines.recoding import Recode
+from maskwell.engines.recoding import YES, Indicator, Recode, Recoding
 from maskwell.errors import PlanError
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
+from maskwell.release.plans.protection import INCLUDED, Protection
 
 if TYPE_CHECKING:
-    from maskwell.release.plans.protection import Protection
     from maskwell.release.plans.release_plan import ReleasePlan
 
 _ENTRIES = ("group", "other", "cuts", "top", "bottom", "round")
@@ -186,3 +186,48 @@ def _rule_in_codes(rule: AnyRule, codes: Mapping[str, Mapping[str, str]]) -> Any
     if isinstance(rule, Moves):
         return replace(rule, pairs=tuple((known.get(a, a), known.get(b, b)) for a, b in rule.pairs))
     return replace(rule, order=_spoken(rule.order, known))
+
+
+# ---- rules that name a few of many labels
+
+
+def narrowed(plan: ReleasePlan, columns: Sequence[str]) -> tuple[ReleasePlan, dict[str, Indicator]]:
+    """The plan with rules that ask only whether an unchanged column has one of the labels that they name.
+
+    Columns are randomized within those that a rule joins to them. Within every category of a column they would change
+    more than they must: that a rule is kept, its own labels tell. So a column that stays as it is gives way to one
+    that says yes or no, which is never published. A rule stays as it is where the column is in ``within`` anyway, or a
+    matrix is published, whose users need the column.
+    """
+    indicators: dict[str, Indicator] = {}
+    rules = [_narrowed(plan, rule, i, columns, indicators) for i, rule in enumerate(plan.rules, 1)]
+    if not indicators:
+        return plan, {}
+    return replace(plan, rules=tuple(rules), as_typed=plan.as_typed or plan), indicators
+
+
+def _narrowed(
+    plan: ReleasePlan, rule: AnyRule, number: int, columns: Sequence[str], indicators: dict[str, Indicator]
+) -> AnyRule:
+    if not isinstance(rule, Rule):
+        return rule
+    moving = [one for one in plan.protections if {*one.moved} & {*rule.columns}]
+    if not moving or any(one.publish == INCLUDED for one in moving):
+        return rule
+    forbid: dict[str, tuple[str, ...]] = {}
+    for column, labels in rule.forbid.items():
+        name = f"{column} in rule {number}"
+        if column in plan.randomized or any(column in one.within for one in moving) or name in columns:
+            forbid[column] = labels
+        else:
+            indicators[name], forbid[name] = Indicator(column, labels), (YES,)
+    return Rule(forbid)
+
+
+def check_labels_met(plan: ReleasePlan, recoding: Recoding) -> None:
+    """Raise for a label of a rule that its column does not have, as in the file so in the codebook."""
+    for name, indicator in recoding.further.items():
+        known = [*sorted(recoding.met(name)), *plan.codebook.get(indicator.column, ())]
+        for label in indicator.labels:
+            if label not in known:
+                raise read.unknown_label(label, known, f"{name.rpartition(' in ')[-1]}: {indicator.column!r}")

@@ -189,15 +189,14 @@ def map_table(points: Sequence[RiskUtilityPoint]) -> list[Grid]:
 def recode_table(effects: Sequence[RecodeEffect]) -> list[Block]:
     r"""What each recode of a plan saves: the plan, and the same without it.
 
-        >>> plan = RecodeEffect(left_out=(), alone=24, risk_before=1.0, risk=0.2, changed=0.002)
-        >>> fine = RecodeEffect(
-        ...     left_out=("age",), categories=((93, 5),), alone=3050, risk_before=1.0, risk=0.2, changed=0.09
-        ... )
-        >>> print("
-    ".join(recode_table([plan, fine])[1].to_text()))
-          coarsen or randomize?  categories   alone  risk before  risk after  records changed
-          the plan                        –      24        100 %        20 %            0.2 %
-          age as it is              93 to 5   3,050        100 %        20 %            9.0 %
+    >>> plan = RecodeEffect(left_out=(), alone=24, risk_before=1.0, risk=0.2, changed=0.002)
+    >>> fine = RecodeEffect(
+    ...     left_out=("age",), categories=((93, 5),), alone=3050, risk_before=1.0, risk=0.2, changed=0.09
+    ... )
+    >>> print("\n".join(recode_table([plan, fine])[1].to_text()))
+      coarsen or randomize?  categories   alone  risk before  risk after  records changed
+      the plan                        –      24        100 %        20 %            0.2 %
+      age as it is              93 to 5   3,050        100 %        20 %            9.0 %
     """
     header = ["coarsen or randomize?", "categories", "alone", "risk before", "risk after", "records changed"]
     notes = [f"{_unrecoded(one)}: {one.note}" for one in effects if one.note]
