@@ -31,7 +31,8 @@ GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleaseP
 """What is given to a verb, besides designs: stated, and not found."""
 
 PARTS = {
-    "Analysis", "Association", "AttributeRisk", "RecodeEffect", "ComparedTerm", "ConditionalProportion", "Device", "Efficiency", "Entry",
+    "AttributeRisk", "RecodeEffect",
+    "Analysis", "Association", "ComparedTerm", "ConditionalProportion", "Device", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Guess", "Hazard", "Itemset", "LevelContribution", "MatchRisk", "Option", "PathParities",
     "Predictive", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
     "SideChannel", "SideChannelRisk", "Story", "Sufficiency", "TableDistance", "UnitVariance",
