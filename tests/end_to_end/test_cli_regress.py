@@ -117,7 +117,7 @@ def test_weights_strata_clusters_and_population(files):
     assert "Degrees of freedom: 58" in fit("--weights", "w", "--strata", "h", "--clusters", "psu", "--format", "md").out
 
 
-@pytest.mark.parametrize("style", ["md", "latex", "csv"])
+@pytest.mark.parametrize("style", ["md", "latex", "html", "csv"])
 def test_tables_to_paste(files, style):
     out = fit("--format", style).out
     assert "place[T.town]" in out
@@ -127,7 +127,8 @@ def test_tables_to_paste(files, style):
         assert "n = 900 rows; maximum likelihood. Standard errors: observed information." in plain
         assert style == "latex" or ("95 % low" in plain and "95 % high" in plain)
         assert "Randomized by y: " in plain
-        assert style == "md" or "\\caption{" in out
+        assert style != "latex" or "\\caption{" in out
+        assert style != "html" or out.startswith("<!DOCTYPE html>")
     if style == "csv":
         rows = list(csv.DictReader(io.StringIO(out)))
         exact = fit("--json").json()["coefficients"]

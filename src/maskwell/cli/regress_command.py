@@ -137,6 +137,7 @@ def regress(
         told |= {} if average is None else {"marginal_effects": average.rows(confidence)}
         print_json({**result.to_dict(confidence, exponentiate=exponentiate), **told, **drawn})
         return
+    from maskwell.reports.pages.paper_tables import document
     from maskwell.reports.text.regression_report import regression_report, regression_table
 
     if style == "text":
@@ -145,7 +146,7 @@ def regress(
         return
     exact = style == "csv"
     table = regression_table(result, confidence, exponentiate=exponentiate, exact=exact, tests=tests, effects=average)
-    print_lines(table.lines(style))
+    print_lines(document([table], style))
 
 
 def _smaller(

@@ -48,7 +48,6 @@ from maskwell.reports.pictures.utility_pictures import plot_associations
 from maskwell.reports.plain_words import label
 from maskwell.reports.report import Facts, Grid, Notes, Paragraph, Report
 from maskwell.reports.text.crosstab_report import conditional_table, crosstab_report, crosstab_table
-from maskwell.reports.text.design_report import design_report
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table, quantity_table
 from maskwell.reports.text.order_report import compare_report, improved_report, one_sided_report
 from maskwell.reports.text.planning_report import (
@@ -87,7 +86,6 @@ REPORTS: dict[type, Callable[[Any], Report]] = {
     Allocation: allocation_report,
     Audit: lambda audit: audit_report(audit.to_dict(), audit.design, THE_DESIGN),
     Choice: lambda choice: choice_report(choice, None, ""),
-    Design: lambda design: design_report(design, None),
     Estimate: _of_estimate,
     FairComparison: lambda comparison: compare_report(comparison, "the first", "the second"),
     Improvement: lambda gain: improved_report(gain, THE_DESIGN, None),

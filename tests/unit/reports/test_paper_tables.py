@@ -82,3 +82,29 @@ def test_unknown_styles_and_ragged_rows_are_refused():
 
 def test_a_table_without_rows_is_a_header():
     assert Table(["a", "b"], []).lines("csv") == ["a,b"]
+
+
+def test_wide_and_long_tables_are_parted_and_nothing_is_lost():
+    names = [f"a name of a region that has {i} words" for i in range(50)]
+    table = Table(
+        ["region", *(f"category {j}" for j in range(12))],
+        [[name, *(f"0.{i:02}{j:02} (0.01)" for j in range(12))] for i, name in enumerate(names)],
+        caption="Shares",
+        notes=["n = 3"],
+    )
+    lines = table.lines("latex")
+    text = "\n".join(lines)
+    assert text.count("\\begin{table") == text.count("\\end{table") > 2
+    assert text.count("\\label{tab:shares}") == 1 and text.count("(continued)") == text.count("\\begin{table") - 1
+    assert text.count("n = 3") == 1 and lines[-2].endswith("n = 3")
+    for i in range(50):
+        assert all(f"0.{i:02}{j:02} (0.01)" in text for j in range(12))
+    widest = max(line.count("&") for line in lines)
+    assert widest <= 6 and "p{\\dimexpr\\linewidth-" in text
+
+
+def test_a_group_stands_once_and_a_bracket_is_no_option():
+    rows = [["[20, 30)", "yes", "1"], ["[20, 30)", "no", "2"], ["*", "yes", "3"]]
+    lines = Table(["age", "answer", "n"], rows, names=2).lines("latex")
+    assert lines[4:8] == ["{[}20, 30) & yes & 1 \\\\", " & no & 2 \\\\", "\\addlinespace", "{*} & yes & 3 \\\\"]
+    assert [line.count("20, 30") for line in Table(["age", "answer", "n"], rows, names=2).lines("csv")] == [0, 1, 1, 0]

@@ -119,7 +119,9 @@ def crosstab_table(
     With ``given``, shares within the categories of that variable; ``devices`` tell how each column was randomized.
     """
     header, rows = (
-        _cells(joint, joint.shape[-1]) if given is None else _conditional_cells(joint.conditional(given=given))
+        _cells(joint, joint.shape[-1], width=None)
+        if given is None
+        else _conditional_cells(joint.conditional(given=given), width=None)
     )
     tests, _ = tests_of(joint)
     about = f"n = {joint.n:,}; standard errors in brackets; method: {joint.estimate.method}; {sampled(joint.estimate)}."
@@ -146,11 +148,13 @@ def _conditional_grid(conditional: Conditional) -> Grid:
     return _fitting(lambda n: Grid(header[: n + 1], [row[: n + 1] for row in rows[:SHOWN_ROWS]]), len(header) - 1)[1]
 
 
-def _conditional_cells(conditional: Conditional) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of all such shares."""
+def _conditional_cells(
+    conditional: Conditional, *, width: int | None = LABEL_WIDTH
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of all such shares; without a ``width``, labels are whole."""
     fixed_names = conditional.given
-    fixed = [_label(one) for one in product(*conditional.labels[: len(fixed_names)])]
-    others = [_label(one) for one in product(*conditional.labels[len(fixed_names) :])]
+    fixed = [_label(one, width) for one in product(*conditional.labels[: len(fixed_names)])]
+    others = [_label(one, width) for one in product(*conditional.labels[len(fixed_names) :])]
     header = [f"{', '.join(conditional.names)} given {', '.join(fixed_names)}", *others]
     shares = _shares_with_errors(conditional.share, conditional.standard_error, len(others))
     return header, [[one, *cells] for one, cells in zip(fixed, shares, strict=True)]
@@ -219,14 +223,16 @@ def _is_small(joint: Table) -> bool:
     return len(joint.names) == 2 and joint.pi_hat.size <= SMALL and min(joint.shape) > 1
 
 
-def _cells(joint: Table, columns: int, most: int | None = None) -> tuple[list[str], list[list[str]]]:
-    """Header and rows, with the margins of a table of two variables."""
+def _cells(
+    joint: Table, columns: int, most: int | None = None, *, width: int | None = LABEL_WIDTH
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows, with the margins of a table of two variables; without a ``width``, labels are whole."""
     size = joint.shape[-1]
     first = islice(product(*joint.labels[:-1]), most)
     shares, errors = (array.reshape(-1, size)[:most] for array in (joint.pi_hat, joint.standard_error))
     cells = _shares_with_errors(shares, errors, size)
-    header = [" \\ ".join(joint.names), *(_label((one,)) for one in joint.labels[-1][:columns])]
-    rows = [[_label(of), *row[:columns]] for of, row in zip(first, cells, strict=True)]
+    header = [" \\ ".join(joint.names), *(_label((one,), width) for one in joint.labels[-1][:columns])]
+    rows = [[_label(of, width), *row[:columns]] for of, row in zip(first, cells, strict=True)]
     return ([*header, ALL], _with_margins(joint, rows, columns)) if len(joint.names) == 2 else (header, rows)
 
 
@@ -258,5 +264,6 @@ def _cell(share: float, error: float, digits: int) -> str:
     return f"{decimals(share, digits)} ({decimals(error, digits)})"
 
 
-def _label(of: tuple[Hashable, ...]) -> str:
-    return shorten(label(of[0] if len(of) == 1 else of), LABEL_WIDTH)
+def _label(of: tuple[Hashable, ...], width: int | None) -> str:
+    whole = label(of[0] if len(of) == 1 else of)
+    return whole if width is None else shorten(whole, width)
