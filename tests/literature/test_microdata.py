@@ -23,6 +23,15 @@ def test_the_household_survey_of_sdcmicro(shared: Path) -> None:
     assert before.expected_reidentifications == pytest.approx(10.7783, abs=5e-5)
 
 
+def test_the_households_of_sdcmicro(shared: Path) -> None:
+    """Its hierarchical risk: 51.8 records are expected to be found with their household, 10.8 by themselves."""
+    path = shared / "data" / "sdc_testdata.csv"
+    units = mw.risk(str(path), HOUSEHOLDS, weights="sampling_weight", unit="ori_hid").report.units
+    assert units is not None
+    assert units.units == 1000
+    assert units.before.expected_reidentifications == pytest.approx(51.8129, abs=5e-5)
+
+
 def test_the_eight_records_of_sdcmicro(shared: Path) -> None:
     keys = ["Key1", "Key2", "Key3", "Key4"]
     report = risk_of(shared / "data" / "sdc_francdat.csv", keys, "w")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     "--sensitive", default="", metavar="C,...", help="Columns that nobody should learn: what the keys tell of them."
 )
 @click.option("--weights", metavar="COL", help="Sampling weights: then the risk in the population is estimated, too.")
+@click.option("--unit", metavar="COL", help="Households or other units: then the risk of whole units is told, too.")
 @click.option("--match", metavar="NU", help="A bound on the chance of a correct match; exit 1 if a record is above it.")
 @click.option(
     "--intruder",

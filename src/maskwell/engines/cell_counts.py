@@ -460,15 +460,7 @@ def write_cell_values(
     """
     arrow = require()
     with open_rows(path, table.columns) as source:
-        places = [find_column(source.schema, name, path) for name in table.columns]
-        coders = [
-            LevelCoder(name, levels, coder.about)
-            for (name, coder), levels in zip(
-                coders_of(source, table.columns, declared=declared).items(), table.levels, strict=True
-            )
-        ]
-        sizes = [len(coder.labels) + 1 for coder in coders]
-        finder = KeyFinder(joint_keys([*_without_missing(table).T], sizes, len(table), first=MISSING))
+        finder = RowCells(source, path, table, declared=declared)
         named = arrow.field("record", arrow.int64()) if identity is None else source.schema.field(identity)
         schema = arrow.schema([named, *(arrow.field(name, arrow.float64()) for name in values)])
         rows = 0
@@ -477,12 +469,31 @@ def write_cell_values(
             open_sink(file, output, schema) as sink,
         ):
             for batch in source.batches():
-                codes = [c.codes(batch.column(i)) for c, i in zip(coders, places, strict=True)]
-                cells = finder.find(joint_keys(codes, sizes, len(batch), first=MISSING))
+                cells = finder.find(batch)
                 ids = np.arange(rows + 1, rows + len(batch) + 1) if identity is None else batch.column(identity)
                 columns = [arrow.array(of_cells[cells], mask=cells < 0) for of_cells in values.values()]
                 sink.write(arrow.RecordBatch.from_arrays([arrow.array(ids), *columns], schema=schema))
                 rows += len(batch)
+
+
+class RowCells:
+    """Finds the cell of a table that each row of an open source lies in."""
+
+    def __init__(self, source: Source, path: str, table: CellTable, *, declared: bool = True) -> None:
+        self._places = [find_column(source.schema, name, path) for name in table.columns]
+        known = coders_of(source, table.columns, declared=declared)
+        self._coders = [
+            LevelCoder(name, levels, known[name].about)
+            for name, levels in zip(table.columns, table.levels, strict=True)
+        ]
+        self._sizes = [len(coder.labels) + 1 for coder in self._coders]
+        keys = joint_keys([*_without_missing(table).T], self._sizes, len(table), first=MISSING)
+        self._finder = KeyFinder(keys)
+
+    def find(self, batch: Any) -> Array:
+        """The cell of each row, -1 where the table has none."""
+        codes = [coder.codes(batch.column(i)) for coder, i in zip(self._coders, self._places, strict=True)]
+        return self._finder.find(joint_keys(codes, self._sizes, len(batch), first=MISSING))
 
 
 def _without_missing(table: CellTable) -> Array:

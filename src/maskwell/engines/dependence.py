@@ -114,6 +114,25 @@ class ColumnFacts:
         return float(self.in_groups[: max(0, min(size, SIZES))].sum()) / self.rows if self.rows else 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class UnitFacts:
+    """What is the same, and what differs, among the records of one unit, such as a household.
+
+    Attributes
+    ----------
+    facts
+        Of the column that names the units, as if it were published: what whoever sees the units together restores.
+    alike
+        Share of the records whose value is the most frequent one of their unit, by column that stays as it is.
+    once
+        Columns with a label that nearly every unit has exactly once, as a household has one head.
+    """
+
+    facts: ColumnFacts
+    alike: Mapping[str, float]
+    once: tuple[str, ...] = ()
+
+
 class LabelCodes(NamedTuple):
     """Another column beside the values: codes from 0 to ``size - 1``, and numbers for them where they have some."""
 
@@ -284,6 +303,14 @@ class ValueCounter:
         start = starts(labels[order])
         return float(np.maximum.reduceat(counts[order], start).sum()) if len(start) else 0.0
 
+    def once(self, name: str) -> float:
+        """The largest share of the values that go with one label exactly once, over all labels."""
+        values, labels, counts = without_none(*self.cells[name].sums())
+        if not len(values):
+            return 0.0
+        single = labels[counts == 1].astype(np.int64)
+        return float(np.bincount(single, minlength=1).max() / len(starts(values)))
+
     def follows(self, name: str) -> float:
         """Share of the followed records whose label is the most frequent one of their value."""
         values, _, counts = self.cells[name].sums()
@@ -373,6 +400,10 @@ RECORDS_PER_LABEL = 3
 MOST_TOGETHER = 5_000
 """A column with more values in its first rows is not looked at together with another one."""
 
+EVERY_UNIT, SMALL_UNIT = 0.95, 1.5
+"""Share of the units that have a label exactly once, from which on another number shows a change; and records that a
+unit has on average at least."""
+
 MOST_PAIRS, FEWEST_PAIRS = 256, 16
 """Pairs of columns that nobody named, for all targets together and for each; those with the fewest values go first."""
 
@@ -394,6 +425,8 @@ class DependenceCounter:
         Whether a missing value of a target is a value like others.
     ordered
         Whether the order of the rows is kept, so that the place of a row in its group tells something.
+    unit
+        A column that names the units that records belong to, such as households, if there is one.
     """
 
     def __init__(
@@ -405,6 +438,7 @@ class DependenceCounter:
         ids: Sequence[str] = (),
         missing: bool = False,
         ordered: bool = False,
+        unit: str | None = None,
     ) -> None:
         self.columns, self.targets = [*dict.fromkeys(columns)], [*targets]
         self._together, self._ids, self._ordered = [*together], [*ids], ordered
@@ -418,17 +452,24 @@ class DependenceCounter:
         self._runs: dict[str, tuple[Any, int]] = {}
         self._limit, self.rows = limit, 0
         self._totals: dict[str, Array] = {}
+        self._units = None if unit is None else DependenceCounter([unit], targets, missing=missing, ordered=ordered)
+        self._alike = ValueCounter(limit)
 
     @property
     def names(self) -> list[str]:
         """All columns that have to be read as they are."""
-        return [*dict.fromkeys([*self.columns, *self._ids])]
+        units = [] if self._units is None else self._units.columns
+        return [*dict.fromkeys([*self.columns, *self._ids, *units])]
 
     def add(self, columns: Mapping[str, Any], codes: Mapping[str, Array]) -> None:
         """Count the next rows: columns as they are, and codes of the targets, -1 for none."""
+        numbered = _numbered(columns, self.columns)
+        if self._units is not None:
+            self._units.add(columns, codes)
+            unit = _numbered(columns, self._units.columns)[self._units.columns[0]]
+            self._alike.add(unit, {name: _as_labels(one) for name, one in numbered.items()})
         if not self.columns:
             return
-        numbered = _numbered(columns, self.columns)
         beside = {name: _labels(codes[name], self._shift) for name in self.targets}
         rows = len(next(iter(numbered.values())).places)
         for name, labels in beside.items():
@@ -481,7 +522,7 @@ class DependenceCounter:
             if rows >= FEWEST_VALUES and not _alike(len(numbered[a].numbers), len(ids[b].numbers)):
                 del self._copies[a, b]
             else:
-                counter.add(numbered[a], {b: LabelCodes(ids[b].places, len(ids[b].numbers), ids[b].numbers)})
+                counter.add(numbered[a], {b: _as_labels(ids[b])})
 
     def _add_places(self, numbered: Mapping[str, NumberedColumn], beside: Mapping[str, LabelCodes]) -> None:
         """Where a row stands among neighbours with the same value."""
@@ -499,6 +540,19 @@ class DependenceCounter:
     def facts(self) -> list[ColumnFacts]:
         """What was found of each column."""
         return [self._facts(name) for name in self.columns] if self.rows else []
+
+    def unit_facts(self) -> UnitFacts | None:
+        """What was found of the units, if a column names them."""
+        if self._units is None or not self._units.rows:
+            return None
+        (facts,) = self._units.facts()
+        alike = {name: self._alike.follows(name) for name in self.columns if name not in self._units.columns}
+        return UnitFacts(facts, alike, tuple(self._units.once(facts)))
+
+    def once(self, facts: ColumnFacts) -> list[str]:
+        """Targets with a label that nearly every value of a column has exactly once."""
+        several = facts.rows >= SMALL_UNIT * facts.values
+        return [name for name in self.targets if several and self._alone[facts.column].once(name) >= EVERY_UNIT]
 
     def _facts(self, name: str) -> ColumnFacts:
         counter = self._alone[name]
@@ -562,6 +616,10 @@ def _restored(target: str, guesses: Guesses, by: str = "value") -> Restored:
     best = np.minimum(right[rare] / totals[rare], right[rare] / guessed[rare])
     most = min(1.0, float(best.max(initial=0.0)))
     return Restored(target, float(right.sum()) / n, float(totals.max()) / n, by, most, min(1.0, sure))
+
+
+def _as_labels(column: NumberedColumn) -> LabelCodes:
+    return LabelCodes(column.places, len(column.numbers), column.numbers)
 
 
 def _alike(first: int, second: int) -> bool:

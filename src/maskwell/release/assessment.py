@@ -26,21 +26,25 @@ from maskwell.engines.recoding import Recoding, RecordsT, recoded, recoding_of
 from maskwell.engines.release_pass import RowsReleased, file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryTable, ending_of
+from maskwell.engines.unit_rows import UnitMembers, read_units
 from maskwell.errors import ParameterError
 from maskwell.release.plans.edit_rules import Rule
 from maskwell.release.plans.recodes import check_labels_met, narrowed
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.risk.risk_report import RiskReport
+from maskwell.release.risk.unit_risk import with_units
 from maskwell.release.side_channels import (
     SideChannel,
     SideChannelRisk,
     check_side_channels,
     dependence_counter,
     following_columns,
+    linking_columns,
     side_channel_risk,
     side_channel_warnings,
     side_channels,
+    unit_channel,
 )
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.stage_building import build_stages
@@ -143,6 +147,8 @@ class Release(Result):
         Name of the true file without its folder, and the kind of file.
     risk, utility
         What somebody can learn, and what the file is good for; risk is ``None`` without key variables.
+    members
+        The records by the units that they belong to, such as households, where the plan names these.
     seen
         Unchanged columns that follow from a key: whoever knows the key knows them, and sees which records moved.
     side_channels, side_channel_risk
@@ -173,6 +179,7 @@ class Release(Result):
     ending: str = ""
     risk: RiskReport | None = None
     utility: UtilityReport | None = None
+    members: UnitMembers | None = None
     seen: tuple[str, ...] = ()
     side_channels: tuple[SideChannel, ...] = ()
     side_channel_risk: SideChannelRisk | None = None
@@ -408,7 +415,20 @@ def assess(
     beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
     tables = count_records(records, plan, tables_of(plan), progress, beside)
     assessed = assess_tables(tables, plan, "" if isinstance(records, MemoryTable) else records, earlier)
-    channels = side_channels(plan, beside.facts())
+    facts = beside.facts()
+    channels = side_channels(plan, facts)
+    units = beside.unit_facts()
+    if units is not None and plan.unit is not None and assessed.risk is not None:
+        members = read_units(
+            records,
+            plan.unit,
+            assessed.risk.table,
+            seen=linking_columns(plan, facts, units),
+            declared=plan.missing != "category",
+        )
+        assessed = replace(assessed, members=members)
+        together = unit_channel(plan, units, members)
+        channels = (*channels, *([] if together is None else [together]))
     check_side_channels(channels)
 
     def count(columns: Sequence[str]) -> CellTable:
@@ -433,12 +453,15 @@ def _with_side_channels(
     release: Release, channels: tuple[SideChannel, ...], count: Callable[[Sequence[str]], CellTable]
 ) -> Release:
     """A release that says what its unchanged columns give away, and the risk that comes with them."""
+    release = replace(release, side_channels=channels)
+    if release.risk is not None:
+        release = replace(release, risk=_of_units(release, release.risk))
     if seen := following_columns(release.plan, channels):
         columns = (*risk_columns(release.plan), *seen)
         release = judged(replace(release, seen=seen, tables={**release.tables, columns: count(columns)}))
     risk = side_channel_risk(release.plan, channels, release.stages, count)
     warnings = (*release.warnings, *side_channel_warnings(channels, risk))
-    return replace(release, side_channels=channels, side_channel_risk=risk, warnings=warnings)
+    return replace(release, side_channel_risk=risk, warnings=warnings)
 
 
 def assess_tables(
@@ -500,8 +523,8 @@ def _risk(release: Release) -> RiskReport | None:
     released = None
     if release.released_tables is not None:
         released = release.released_tables[risk_columns(plan)]
-    within = [name for name in unchanged_columns(release.stages, plan.keys) if name not in plan.drop]
-    return assess_risk(
+    within = [name for name in unchanged_columns(release.stages, plan.keys) if name not in plan.unpublished]
+    risk = assess_risk(
         release.tables[(*risk_columns(plan), *release.seen)],
         plan.keys,
         release.stages,
@@ -511,6 +534,16 @@ def _risk(release: Release) -> RiskReport | None:
         intruder=plan.intruder,
         seen=[*dict.fromkeys([*within, *release.seen])],
     )
+    return _of_units(release, risk)
+
+
+def _of_units(release: Release, risk: RiskReport) -> RiskReport:
+    """The risk with that of units, such as households, where the plan names these."""
+    if release.members is None:
+        return risk
+    shown = next((one for one in release.side_channels if one.kind == "shows units"), None)
+    seen_by = () if shown is None else (shown.column,) if shown.column == shown.of else release.members.seen
+    return with_units(risk, release.members, seen_by=seen_by, seen_share=0.0 if shown is None else shown.share)
 
 
 def _utility(release: Release) -> UtilityReport:

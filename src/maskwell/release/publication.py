@@ -417,7 +417,7 @@ def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) ->
         stages=[(stage, draws_of(stage, random, key if release.keeps(stage) else None)) for stage in release.stages],
         tables=merged(tables, {name: len(column_levels) for name, column_levels in levels.items()}),
         weights=plan.weights,
-        dropped=[*plan.drop, *([plan.id] if plan.id else []), *release.further],
+        dropped=[*plan.unpublished, *release.further],
         identity=plan.id if key is not None else None,
         naming=None if key is None else key.names,
         declared=plan.missing != "category",

@@ -16,7 +16,8 @@ from typing import Any
 
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import HINT, MESSAGE, listed, round_up, shorten
-from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored
+from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, UnitFacts
+from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk
@@ -44,6 +45,9 @@ MATCH_GAIN, MOST_GAIN = Fraction(3, 4), Fraction(9, 10)
 CLEARLY = 0.1
 """By so much two columns correct more guesses than one of them."""
 
+ALIKE = 0.99
+"""Share of the records that agree with the others of their unit, from which on a column shows who belongs together."""
+
 FOLLOWS = 0.9
 _ALONE = {"value": "", "size": " by counting", "place": " by place"}
 """How one column alone restores another, in few words."""
@@ -62,9 +66,11 @@ class SideChannel:
     ----------
     column, kind
         The kind is ``"identifies"``, ``"copies"``, ``"restores"``, ``"restores rare"`` (one rare value of a protected
-        column), ``"restores some"`` (for some records) or ``"shows changes"``.
+        column), ``"restores some"`` (for some records), ``"shows changes"`` or ``"shows units"`` (which records belong
+        together).
     of
-        The column that is copied or restored, or whose changes show; none where records are identified.
+        The column that is copied or restored, whose changes show, or that names the units; none where records are
+        identified.
     share, without
         Share of the records that are identified or restored, and restored by the best guess without the column.
     gain
@@ -76,6 +82,8 @@ class SideChannel:
         Records in groups smaller than this are identified.
     alone
         Whether some records are alone with their value.
+    told
+        Of units that show: what follows for protected columns, in words.
     refused, accepted
         Whether it is beyond the limit, and whether the plan accepts it.
     """
@@ -89,6 +97,7 @@ class SideChannel:
     by: str = "value"
     size: int = 2
     alone: bool = False
+    told: tuple[str, ...] = ()
     refused: bool = False
     accepted: bool = False
 
@@ -111,8 +120,16 @@ class SideChannel:
             return f"{self.of} is certain from {name} for {_percent(self.share)} of records"
         if self.kind == "shows changes":
             return f"{name} follows from {self.of} for {_percent(self.share)} of records"
+        if self.kind == "shows units":
+            return "; ".join([self._who_belongs_together(name), *self.told])
         told = f"right for {_percent(self.share)} of records, {_percent(self.without)} without it"
         return f"{self.of} can be {self._how(name)} ({told})"
+
+    def _who_belongs_together(self, name: str) -> str:
+        if self.column == self.of:
+            return f"{name} shows which records belong together"
+        others = f" with {self.by}" if self.by != "value" else ""
+        return f"{name}{others} shows for {_percent(self.share)} of records which others have the same {self.of}"
 
     def _how(self, name: str) -> str:
         if self.by == "size":
@@ -134,6 +151,7 @@ class SideChannel:
             "copies": f"copy of {self.of}",
             "restores": f"{self.of} {_percent(self.share)}{other}",
             "restores rare": f"rare {self.of} {_percent(self.share)}",
+            "shows units": f"{self.of} {_percent(self.share)}{other}",
         }
         return told[self.kind]
 
@@ -200,7 +218,7 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
     PlanError
         Two columns that would be published have the same name, so that a plan cannot speak of them.
     """
-    hidden = {*plan.randomized, *plan.drop, plan.id}
+    hidden = {*plan.randomized, *plan.unpublished}
     columns = [name for name in names if name not in hidden]
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
@@ -209,9 +227,10 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
         columns,
         [*dict.fromkeys(plan.randomized)],
         together=[key for key in plan.keys if key in columns],
-        ids=[*([plan.id] if plan.id else []), *plan.drop],
+        ids=sorted(plan.unpublished, key=lambda name: name != plan.id),
         missing=plan.missing == "category",
         ordered=plan.order == "kept",
+        unit=plan.unit,
     )
 
 
@@ -219,6 +238,52 @@ def side_channels(plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> tuple[Side
     """What the unchanged columns of a file give away."""
     judge = _Judge(plan, facts)
     return tuple(channel for one in facts for channel in judge.column(one))
+
+
+def linking_columns(plan: ReleasePlan, facts: Sequence[ColumnFacts], units: UnitFacts) -> tuple[str, ...]:
+    """Published columns that all records of a unit have in common, those with the most values first."""
+    common = [one for one in facts if units.alike.get(one.column, 0.0) >= ALIKE and one.values > 1]
+    return tuple(one.column for one in sorted(common, key=lambda one: -one.values) if one.column != plan.unit)
+
+
+def unit_channel(plan: ReleasePlan, units: UnitFacts, members: UnitMembers) -> SideChannel | None:
+    """What shows which records belong to one unit, and what follows from it; None where hardly anything does.
+
+    Units are published where the plan accepts their column; else unchanged columns that all records of a unit have in
+    common may show them. Whoever puts the records of a unit together can count them, see who differs from the others,
+    and see that there is no head of a household, or that there are two.
+    """
+    if plan.unit is not None and plan.unit not in plan.unpublished:  # what it restores is told as of any column
+        return SideChannel(plan.unit, "shows units", plan.unit, 1.0, told=tuple(_told_once(units)), accepted=True)
+    told = [*_told_by_units(plan, units)]
+    share = members.share_shown(_least_size(plan))
+    if share < NOTED_GROUPS or not members.seen:
+        return None
+    first, *others = members.seen
+    return SideChannel(
+        first,
+        "shows units",
+        plan.unit,
+        share,
+        by=listed([shorten(name, 30) for name in others], len(others), SHOWN) if others else "value",
+        told=(*(words for words, _ in told), *_told_once(units)),
+        refused=share > MOST and any(beyond for _, beyond in told),
+        accepted=first in plan.accept,
+    )
+
+
+def _told_by_units(plan: ReleasePlan, units: UnitFacts) -> Iterator[tuple[str, bool]]:
+    """What whoever sees units together learns of protected columns, in words, and whether that is too much."""
+    judge = _Judge(plan, [units.facts])
+    for one in judge.restored(units.facts):
+        told = f"right for {_percent(one.share)} of records, {_percent(one.without)} without"
+        how = {"size": "counted again", "place": "told by the place in the unit"}.get(one.by, "told by the others")
+        yield f"then {one.of} can be {how} ({told})", one.refused
+
+
+def _told_once(units: UnitFacts) -> Iterator[str]:
+    for name in units.once:
+        yield f"then a changed {name} may show, since nearly every unit has one of its values exactly once"
 
 
 def identifies(plan: ReleasePlan, facts: ColumnFacts) -> int:
@@ -270,9 +335,13 @@ class _Judge:
 
     def _copies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for name in facts.stands_for:
-            if name == self._plan.id or facts.share_below(SMALL_GROUP) > MOST:
+            if name in (self._plan.id, self._plan.unit) or facts.share_below(SMALL_GROUP) > MOST:
                 yield self._made(facts, "copies", name, 1.0, refused=True)
                 return
+
+    def restored(self, facts: ColumnFacts) -> list[SideChannel]:
+        """Protected columns that one column restores for most records."""
+        return [one for one in self._restores(facts) if one.kind == "restores"]
 
     def _restores(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for target in dict.fromkeys(one.column for one in facts.restored):
@@ -406,6 +475,9 @@ def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | 
         told, names = "; ".join(one.words for one in showing), _names(showing)
         advice = f"name {names} in linked, or drop {_it(showing)}"
         yield f"unchanged columns show which values were changed: {told}; {advice}"
+    if together := [one for one in left if one.kind == "shows units"]:
+        advice = f"coarsen {_names(together)}, or drop {_it(together)}"
+        yield f"{'; '.join(one.words for one in together)}; {advice}"
     if risk is not None:
         yield risk.words
 
@@ -431,7 +503,7 @@ def side_channel_risk(
     added to the keys. No randomization makes a match likelier than one in the records of the cell, which is the bound
     where there are too many cells to work it out.
     """
-    telling = [one for one in found if one.kind != "shows changes" or one.accepted]
+    telling = [one for one in found if one.kind != "shows units" and (one.kind != "shows changes" or one.accepted)]
     named = dict.fromkeys(name for one in telling for name in (one.column, *({one.by} - {*_ALONE})))
     columns = tuple(name for name in named if name not in plan.keys)
     if not columns:

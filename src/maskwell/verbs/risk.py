@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import Array, check_option
+from maskwell.core.arguments import Array, check_kind, check_option
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction
@@ -16,6 +16,7 @@ from maskwell.core.phrases import option
 from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_values
 from maskwell.engines.recoding import Recoding, recoded, recoding_of
 from maskwell.engines.row_sources import MemoryTable, schema_of
+from maskwell.engines.unit_rows import read_units
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release.assessment import prepared
 from maskwell.release.folder.receipt import Receipt, stages_of
@@ -30,6 +31,7 @@ from maskwell.release.risk.risk_report import (
     level_contributions,
     record_risks,
 )
+from maskwell.release.risk.unit_risk import with_units
 from maskwell.release.stages.stage import Stage, needed_columns
 from maskwell.release.stages.table_flow import unchanged_columns
 from maskwell.reports.report import Report
@@ -183,6 +185,7 @@ def risk(
     receipt: Receipt | str | os.PathLike[str] | None = None,
     sensitive: Names = (),
     weights: str | None = None,
+    unit: str | None = None,
     match: Number | None = None,
     intruder: str | None = None,
     level: Number = 0.95,
@@ -204,6 +207,8 @@ def risk(
         Columns that nobody should learn: then it is told what the keys tell of them, whoever's record it is.
     weights
         Column of sampling weights: then the risk in the population is estimated, too.
+    unit
+        Column that names the unit of a record, such as its household: then the risk of units is told, too.
     match
         A bound on the chance of a correct match; ``kept`` says whether no record is above it.
     intruder
@@ -222,6 +227,7 @@ def risk(
     check_progress(progress)
     if intruder is not None:
         check_option("intruder", intruder, INTRUDERS)
+    check_kind(str | None, unit=unit)
     rows, names, secret = rows_of(data), _checked_names(keys), [*names_of(sensitive, "sensitive")]
     stages, told = _stages(receipt)
     if told is not None and {"recode", "rule"} & told.plan.keys():
@@ -244,6 +250,8 @@ def risk(
         intruder=intruder or (INTRUDERS[0] if told is None else told.intruder),
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
     )
+    if unit is not None:
+        report = with_units(report, read_units(rows, unit, report.table), seen_by=(), seen_share=0.0)
     attributes = [_attributes(counted[1:], names, secret) for counted in (known, drawn_tables)]
     return RiskResult(report, rows, table, tuple(stages), drawn, (_path(released), _path(receipt)), *attributes)
 

@@ -338,7 +338,7 @@ def check_rows(path: Path, release: Release, secrets: Sequence[str] = ()) -> Non
 
 def _check_columns(names: Sequence[str], release: Release, file: str) -> None:
     expected = [column.name for column in release.columns]
-    hidden = {*release.plan.drop, *([release.plan.id] if release.plan.id else [])}
+    hidden = {*release.plan.unpublished}
     for name in names:
         if name in hidden:
             raise _leak(file, f"column {shorten(name)!r} is one that the plan keeps back", "write the file without it")
@@ -350,7 +350,7 @@ def _check_traces(schema: Any, release: Release, file: str, secrets: Sequence[st
     """Arrow and Parquet files carry notes about their columns, which may name others or tell designs."""
     notes = [(schema.metadata or {}), *((field.metadata or {}) for field in schema)]
     texts = [value.decode(errors="replace") for one in notes for value in one.values()]
-    hidden = [*release.plan.drop, *([release.plan.id] if release.plan.id else [])]
+    hidden = release.plan.unpublished
     if any(name in _told(text) for name in hidden for text in texts):
         raise _leak(file, "its metadata name a column that the plan keeps back", "write the file without metadata")
     if any(secret in text.lower() for secret in secrets for text in texts):

@@ -38,6 +38,7 @@ RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "sensitive": read.names,
     "weights": read.text,
     "id": read.text,
+    "unit": read.text,
     "dataset": read.text,
     "order": read.choice(*ORDERS),
     "drop": read.names,
@@ -64,6 +65,8 @@ class ReleasePlan:
         Columns that an intruder may know, and columns that nobody should learn.
     weights, id
         Columns with survey weights and with distinct record ids. The ids are not published.
+    unit
+        Column that names the unit a record belongs to, such as its household; not published unless it is accepted.
     dataset
         Names the data set for draws that are kept across releases.
     order
@@ -105,6 +108,7 @@ class ReleasePlan:
     sensitive: tuple[str, ...] = ()
     weights: str | None = None
     id: str | None = None
+    unit: str | None = None
     dataset: str | None = None
     order: str = "shuffled"
     drop: tuple[str, ...] = ()
@@ -160,6 +164,12 @@ class ReleasePlan:
     def randomized(self) -> tuple[str, ...]:
         """Columns whose labels can change, linked ones included."""
         return tuple(name for protection in self.protections for name in protection.moved)
+
+    @property
+    def unpublished(self) -> tuple[str, ...]:
+        """Columns that users do not get: those that are dropped, the ids, and the units unless they are accepted."""
+        unit = self.unit if self.unit is not None and self.unit not in self.accept else None
+        return tuple(dict.fromkeys([*self.drop, *(name for name in (self.id, unit) if name)]))
 
     def columns_of(self, protection: Protection) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns within which a protection works, and its variables.
@@ -338,7 +348,7 @@ def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
             columns=twice,
         )
     for name in _in_formulas(plan):
-        if name in (*plan.drop, plan.id):
+        if name in plan.unpublished:
             raise PlanError(
                 f"[release]: formulas name {shorten(repr(name), 30)}, which the plan does not publish",
                 hint="formulas are fitted to the released file, too: name columns that it has",
@@ -348,7 +358,7 @@ def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
 def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     for key in ("keys", "sensitive", "drop", "accept"):
         yield from ((f"[release]: {key}", name) for name in getattr(plan, key))
-    for key in ("weights", "id"):
+    for key in ("weights", "id", "unit"):
         if getattr(plan, key):
             yield f"[release]: {key}", getattr(plan, key)
     for i, protection in enumerate(plan.protections, 1):
@@ -397,7 +407,7 @@ def check_plan(plan: ReleasePlan) -> None:
 
 def _check_roles(plan: ReleasePlan) -> None:
     """Ids and weights are not randomized; what is dropped is neither randomized nor known to anybody."""
-    for role in ("id", "weights"):
+    for role in ("id", "unit", "weights"):
         name = getattr(plan, role)
         if name and name in plan.randomized:
             raise PlanError(
@@ -405,6 +415,7 @@ def _check_roles(plan: ReleasePlan) -> None:
             )
     if plan.id and plan.id in plan.keys:
         raise PlanError(f"[release]: id = {plan.id!r} is among the keys", hint="ids are not published: it is no key")
+    _check_unit(plan)
     for name in plan.drop:
         roles = [role for role in ("keys", "sensitive") if name in getattr(plan, role)]
         roles += ["randomized"] if name in plan.randomized else []
@@ -421,6 +432,22 @@ def _check_roles(plan: ReleasePlan) -> None:
         )
     if plan.match is not None and not plan.keys:
         raise PlanError("[release]: match without keys", hint='say what an intruder may know: keys = ["sex", "region"]')
+
+
+def _check_unit(plan: ReleasePlan) -> None:
+    """Units are no keys and no ids, and the order of the records does not show them unless they are published."""
+    if plan.unit is None:
+        return
+    if plan.unit in (*plan.keys, plan.id):
+        role = "the id of the records" if plan.unit == plan.id else "among the keys"
+        raise PlanError(
+            f"[release]: unit = {plan.unit!r} is also {role}", hint="name the column whose value all members share"
+        )
+    if plan.order == "kept" and plan.unit in plan.unpublished:
+        raise PlanError(
+            f"[release]: the order of the records is kept, which may show who has the same {shorten(plan.unit, 30)!r}",
+            hint='leave out order = "kept", or publish the units: accept = [...] in [release]',
+        )
 
 
 def _role(role: str) -> str:

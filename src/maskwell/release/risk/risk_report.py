@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.errors import ParameterError, UnknownCategoryError
+
+if TYPE_CHECKING:
+    from maskwell.release.risk.unit_risk import UnitRisk
 
 ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS = "any-look", "own-key", "own-key-95", "released-counts"
 INTRUDERS = (ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS)
@@ -171,6 +174,9 @@ class RiskReport(Result):
         and of a file that is drawn ``released_counts`` where it can be told; each of shape (cells,).
     flags
         What a reader should know, in words.
+    units
+        The risk of the units that records belong to, where they are known: a
+        :class:`~maskwell.release.risk.unit_risk.UnitRisk`.
     """
 
     keys: tuple[str, ...]
@@ -182,6 +188,7 @@ class RiskReport(Result):
     per_cell: Mapping[str, Real] = field(repr=False)
     intruder: str = ANY_LOOK
     flags: tuple[str, ...] = ()
+    units: UnitRisk | None = None
 
     @property
     def worst(self) -> float:
@@ -200,6 +207,7 @@ class RiskReport(Result):
             "limit": self.threshold,
             "kept": None if self.threshold is None else not now.records_above,
             "worst": self.worst,
+            **({} if self.units is None else {"unit": self.units.unit, "worst_unit": self.units.worst}),
         }
 
     @property
@@ -222,6 +230,7 @@ class RiskReport(Result):
             "before": self.before.to_dict(),
             "after": None if self.after is None else self.after.to_dict(),
             "flags": list(self.flags),
+            **({} if self.units is None else {"units": self.units.to_dict()}),
         }
 
 

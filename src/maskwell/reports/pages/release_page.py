@@ -42,6 +42,7 @@ from maskwell.reports.text.release_words import (
     rule_in_words,
     split_by,
     stays_right,
+    unit_headline,
     utility_rows,
 )
 
@@ -106,6 +107,7 @@ def lead(release: Release) -> str:
             [
                 headline(release.risk),
                 *broken,
+                *unit_headline(release.risk),
                 assumptions(release.risk, release),
             ]
         )
@@ -170,7 +172,7 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         ("Rules", " ".join(map(rule_in_words, plan.rules)) or "none"),
         ("Missing values", missing),
         ("Weights", plan.weights or "none"),
-        ("Left out of the file", in_words([*plan.drop, *([plan.id] if plan.id else [])]) or "nothing"),
+        ("Left out of the file", in_words(plan.unpublished) or "nothing"),
         ("Order of the records", "random" if release.shuffled else "as in the original file"),
         ("Draws", _draws(release)),
     ]

@@ -43,6 +43,8 @@ from maskwell.reports.text.release_words import (
     promises,
     risk_notes,
     risk_rows,
+    unit_headline,
+    unit_rows,
     utility_rows,
 )
 
@@ -251,7 +253,7 @@ def _label(point: RiskUtilityPoint) -> str:
 def _release_answer(release: Release) -> str:
     if release.risk is None:
         return "The plan names no keys, so the risk of a match is not measured."
-    return headline(release.risk)
+    return " ".join([headline(release.risk), *unit_headline(release.risk)])
 
 
 def _changes(release: Release) -> list[Block]:
@@ -325,10 +327,11 @@ def risk_report(
 ) -> Report:
     """Before, and after where there is a release; ``names`` are the files as they were typed."""
     first = [sentence(_risk_answer(report))]
+    first += [sentence(" ".join(unit_headline(report)))] if report.units is not None else []
     first += [sentence(assumptions(report))] if report.after is not None else []
     if (report.before if report.after is None else report.after).records_above:
         first.append(sentence(f"{easiest(report)}."))
-    body: list[Block] = [_file_grid(report.before) if report.after is None else risk_grid(report)]
+    body: list[Block] = [_file_grid(report) if report.after is None else risk_grid(report)]
     body += attribute_table(*attributes)
     body += [GAP, _variables(added), GAP, _levels(levels)] if added else []
     alone = [] if released is None or report.after is not None else [_seen(released), NO_RECEIPT]
@@ -404,8 +407,9 @@ def _before(report: RiskReport) -> str:
     return count(report.before.uniques or 0) if both_sure else bound_value("match", report.before.max_risk)
 
 
-def _file_grid(file: FileRisk) -> Grid:
+def _file_grid(report: RiskReport) -> Grid:
     """The numbers of a file that is as it is."""
+    file = report.before
     small = file.violations or {}
     rows = [
         ["Correct matches if all are looked for", f"{Printed(file.expected_matches):,.0f}"],
@@ -416,6 +420,7 @@ def _file_grid(file: FileRisk) -> Grid:
     if file.expected_reidentifications is not None:
         expected = f"{Printed(file.expected_reidentifications):,.1f}"
         rows.insert(1, ["… not knowing who is in the sample", expected])
+    rows += [[name, _plain(before)] for name, before, _ in unit_rows(report.units) if before != NONE]
     return Grid([f"in the file{ROUNDED}", ""], rows)
 
 

@@ -32,6 +32,7 @@ from maskwell.release.risk.risk_report import (
     RiskReport,
     level_contributions,
 )
+from maskwell.release.risk.unit_risk import UnitFigures, UnitRisk
 from maskwell.release.stages.stage import AT_LEAST, Randomization, Stage, bound_is_kept
 from maskwell.release.stages.table_flow import kept_columns
 from maskwell.release.utility.utility_measures import RegressionComparison
@@ -276,7 +277,28 @@ MEASURES: tuple[tuple[str, Read], ...] = (
 def risk_rows(risk: RiskReport) -> list[tuple[str, str, str]]:
     """What is measured, before and after; a row that says nothing is left out."""
     rows = [(name, _read(read, risk.before), _read(read, risk.after)) for name, read in MEASURES]
-    return [row for row in rows if row[1:] != (NONE, NONE)]
+    return [row for row in [*rows, *unit_rows(risk.units)] if row[1:] != (NONE, NONE)]
+
+
+UNIT_MEASURES: tuple[tuple[str, Callable[[UnitFigures], str]], ...] = (
+    ("At least one record of a unit is found", lambda one: bound_value("match", one.max_risk)),
+    ("… whatever depends on what, at most", lambda one: bound_value("match", one.max_bound)),
+    ("Units with a record found, expected", lambda one: f"{Printed(one.expected_units):,.1f}"),
+    ("… records in them", lambda one: f"{Printed(one.expected_records):,.1f}"),
+    ("… not knowing who is in the sample", lambda one: _sampled(one.expected_reidentifications)),
+)
+
+
+def _sampled(matches: float | None) -> str:
+    return NONE if matches is None else f"{Printed(matches):,.1f}"
+
+
+def unit_rows(units: UnitRisk | None) -> list[tuple[str, str, str]]:
+    """What is measured of units, such as households, before and after."""
+    if units is None:
+        return []
+    before, after = units.before, units.after
+    return [(name, read(before), NONE if after is None else read(after)) for name, read in UNIT_MEASURES]
 
 
 def _read(read: Read, file: FileRisk | None) -> str:
@@ -434,6 +456,27 @@ def headline(risk: RiskReport) -> str:
         return f"{records} can be found with certainty by {who}{limit}."
     highest = f"Highest chance that {who} finds the right record: {bound_value('match', now.max_risk)}{limit}"
     return "; ".join([highest, *_who_finds_more(risk)]) + "."
+
+
+def unit_headline(risk: RiskReport) -> list[str]:
+    """What stands beside the headline of a file with units, such as households: the worst chances, and for whom."""
+    units = risk.units
+    if units is None:
+        return []
+    now, column = units.before if units.after is None else units.after, one_line(shorten(units.unit, NAME))
+    said = (
+        f"At least one of the records with the same {column} is found with a chance of up to"
+        f" {bound_value('match', now.max_risk)}, if they are matched independently"
+    )
+    said += "; the limit is for single records." if risk.threshold is not None else "."
+    if not units.seen_share:
+        return [said]
+    seen = names_in_short(units.seen_by)
+    together = (
+        f"Someone who knows the keys of all of them and sees by {seen} who belongs together finds them with a chance of"
+        f" up to {bound_value('match', units.known_together)}."
+    )
+    return [said, together]
 
 
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:

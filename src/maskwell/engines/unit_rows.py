@@ -1,0 +1,99 @@
+"""Units that records belong to, such as households: which records are together, in which cells of a table they lie.
+
+Twenty bytes are kept of every record, for as long as the figures of the units are worked out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from maskwell.core.arguments import Array
+from maskwell.core.cells import CellTable
+from maskwell.engines.arrow_arrays import ANY, column_errors
+from maskwell.engines.cell_counts import RowCells, open_rows
+from maskwell.engines.column_codes import joined_columns, numbered_column
+from maskwell.engines.row_sources import MemoryTable, find_column
+from maskwell.errors import MissingValueError
+
+
+@dataclass(frozen=True, eq=False)
+class UnitMembers:
+    """The records of a file by their units.
+
+    Attributes
+    ----------
+    column
+        Which names the units.
+    units, cells
+        For each record the number of its unit, from 0, and its cell in the table that was given.
+    seen
+        Columns that show together which records may belong to one unit.
+    shown
+        For each record the number of other units that look the same in these columns; ``None`` without any.
+    """
+
+    column: str
+    units: Array
+    cells: Array
+    seen: tuple[str, ...] = ()
+    shown: Array | None = None
+
+    @cached_property
+    def sizes(self) -> Array:
+        """Records of each unit."""
+        return np.bincount(self.units)
+
+    def share_shown(self, fewest: int) -> float:
+        """Share of the records that look, in the columns that are seen, like those of fewer than so many units.
+
+        Records that are alone in their unit have nobody to be put together with.
+        """
+        if self.shown is None or not len(self.shown):
+            return 0.0
+        return float(((self.shown + 1 < fewest) & (self.sizes[self.units] > 1)).mean())
+
+
+def read_units(
+    records: str | MemoryTable, unit: str, table: CellTable, *, seen: Sequence[str] = (), declared: bool = True
+) -> UnitMembers:
+    """The units of the records of a file or of a table in memory, and the cells of a table that they lie in.
+
+    ``seen`` are columns that may show which records belong together; ``declared`` is as where the table was counted.
+    """
+    units, cells, looks = list[Array](), list[Array](), list[Array]()
+    with open_rows(records, table.columns) as source:
+        finder = RowCells(source, str(records), table, declared=declared)
+        places = [find_column(source.schema, name, str(records), ANY) for name in (unit, *seen)]
+        for batch in source.batches():
+            if lost := batch.column(places[0]).null_count:
+                raise MissingValueError(
+                    f"column {unit!r}: {lost:,} {'record belongs' if lost == 1 else 'records belong'} to no unit",
+                    hint="give every record one, such as a number of its own to somebody who lives alone",
+                    column=unit,
+                )
+            with column_errors(unit):
+                numbered = [numbered_column(batch.column(place)) for place in places]
+            units.append(numbered[0].numbers[numbered[0].places])
+            cells.append(finder.find(batch).astype(np.int32))
+            if seen:
+                joined = reduce(joined_columns, numbered[1:])
+                looks.append(joined.numbers[joined.places])
+    number = np.unique(np.concatenate([np.zeros(0, np.uint64), *units]), return_inverse=True)[1].reshape(-1)
+    shown = _others(number, np.concatenate(looks)) if looks else None
+    return UnitMembers(unit, number, np.concatenate([np.zeros(0, np.int32), *cells]), tuple(seen), shown)
+
+
+def _others(units: Array, looks: Array) -> Array:
+    """How many other units have records that look the same.
+
+    >>> _others(np.array([0, 0, 1, 2]), np.array([7, 7, 7, 9])).tolist()
+    [1, 1, 1, 0]
+    """
+    look = np.unique(looks, return_inverse=True)[1].reshape(-1)
+    pairs = np.unique(look.astype(np.int64) * (int(units.max(initial=0)) + 1) + units)
+    alike = np.bincount(pairs // (int(units.max(initial=0)) + 1))
+    return np.asarray(alike[look] - 1)

@@ -1,0 +1,201 @@
+"""The risk of households and other units, against a slow twin and an intruder; and what shows who belongs together."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from tests.support.together import together
+
+from maskwell.core import CellTable, SeededRandom
+from maskwell.engines.row_sources import MemoryTable
+from maskwell.engines.unit_rows import read_units
+from maskwell.errors import MaskwellError, MissingValueError, PlanError
+from maskwell.release import Release, ReleasePlan, release_table
+from maskwell.release.assessment import assess
+from maskwell.release.risk import unit_risks
+from maskwell.release.risk.unit_risk import same_units
+from maskwell.reports.text.release_report import dry_run_report
+from maskwell.verbs.risk import risk
+
+FALSE_ALARM = 1e-6
+
+
+def people(households: int = 120, seed: int = 3) -> dict[str, Any]:
+    """Persons in households, of which a few columns are those of the household."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 5, households)
+    hid = np.repeat(np.arange(households), sizes)
+    roof = random.integers(0, 3, households)[hid]
+    relat = np.concatenate([np.arange(size) for size in sizes])
+    return {
+        "hid": (hid * 7 + 5).tolist(),
+        "roof": [f"r{one}" for one in roof],
+        "sex": [f"s{one}" for one in random.integers(0, 2, len(hid))],
+        "relat": [("head", "spouse", "child", "child")[one] for one in relat],
+        "hsize": [str(one) for one in sizes[hid]],
+        "village": [f"v{one}" for one in (np.arange(households) // 2)[hid]],
+        "income": [f"i{one}" for one in random.integers(0, 40, households)[hid]],
+    }
+
+
+def assessed(data: dict[str, Any], protect: list[str], keys: list[str], **more: Any) -> Release:
+    plan = ReleasePlan.of([{"variables": protect, "method": "mixing"}], keys=keys, match="0.4", unit="hid", **more)
+    return assess(MemoryTable(data), plan)
+
+
+def test_one_of_a_unit_is_found_as_a_slow_twin_says() -> None:
+    data = people()
+    keys = ["roof", "sex", "relat"]
+    rows = list(zip(*(data[key] for key in keys), strict=True))
+    cells, members = Counter(rows), defaultdict[int, list[tuple[str, ...]]](list)
+    for hid, row in zip(data["hid"], rows, strict=True):
+        members[hid].append(row)
+    slow = {hid: 1 - math.prod(1 - 1 / cells[row] for row in group) for hid, group in members.items()}
+    alike = Counter(tuple(sorted(group)) for group in members.values())
+    units = risk(data, keys, unit="hid").report.units
+    assert units is not None
+    assert units.units == len(members)
+    assert units.before.max_risk == pytest.approx(max(slow.values()))
+    assert units.before.expected_units == pytest.approx(sum(slow.values()))
+    assert units.before.expected_records == pytest.approx(sum(slow[hid] for hid in data["hid"]))
+    assert units.known_together == 1 / min(alike.values())
+    assert units.alone == sum(n for n in alike.values() if n == 1)
+    by_record = unit_risks([1 / cells[row] for row in rows], data["hid"])
+    assert by_record == pytest.approx([slow[hid] for hid in data["hid"]])
+
+
+def test_units_alike_are_those_with_the_same_cells_in_any_order() -> None:
+    random = np.random.default_rng(4)
+    units = random.permutation(np.repeat(np.arange(300), random.integers(1, 4, 300)))
+    cells = random.integers(0, 5, len(units))
+    groups = [tuple(sorted(cells[units == unit].tolist())) for unit in range(300)]
+    assert same_units(units, cells).tolist() == [Counter(groups)[group] for group in groups]
+
+
+def test_a_household_is_at_least_as_easy_to_find_as_each_of_its_members() -> None:
+    drop = ["village", "income", "hsize"]
+    release = assessed(people(), ["roof", "sex", "relat"], ["roof", "sex", "relat"], drop=drop)
+    assert release.risk is not None
+    assert release.members is not None
+    units, chance = release.risk.units, release.risk.per_cell["after"][release.members.cells]
+    assert units is not None
+    assert units.after is not None
+    assert release.risk.after is not None
+    assert release.risk.after.max_risk <= units.after.max_risk <= units.after.max_bound <= 1
+    assert units.after.max_risk == pytest.approx(unit_risks(chance, release.members.units.tolist()).max())
+    said = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
+    assert "At least one of the records with the same hid is found with a chance of up to" in said
+    assert "the limit is for single records" in said
+
+
+# ---- an intruder who knows all members of a household
+
+COUNTS = [1, 2, 3, 30]
+HOUSEHOLD = [0, 1, 3]
+"""Records by their place: the only one of its cell, one of two, and one of three."""
+
+
+def test_somebody_who_knows_all_members_finds_one_no_more_often_than_stated() -> None:
+    """He looks for each member where it is easiest, in 4,000 releases; the bound holds, two thirds of it would not.
+
+    One-sided binomial test, with a false alarm of 1e-6 at most over all looks.
+    """
+    data = {"x": [c for c, n in zip("abcd", COUNTS, strict=True) for _ in range(n)]}
+    data["hid"] = [0 if i in HOUSEHOLD else i + 1 for i in range(sum(COUNTS))]
+    release = assessed(data, ["x"], ["x"])
+    assert release.risk is not None
+    units = release.risk.units
+    assert units is not None
+    assert units.after is not None
+    sampler, releases = release.stages[0].design.sampler(SeededRandom(5)), 4_000
+    codes = np.tile(np.repeat(np.arange(4), COUNTS), releases)
+    values = np.asarray(sampler.sample(codes).data).reshape(releases, -1)
+    order = np.random.default_rng(6).random(values.shape)
+    beaten = {1.0: 0, 2 / 3: 0}
+    looks = [(a, b, c) for a in range(4) for b in range(4) for c in range(4)]
+    for look in looks:
+        right = np.zeros(releases, dtype=bool)
+        one_there = np.ones(releases, dtype=bool)
+        for member, value in zip(HOUSEHOLD, look, strict=True):
+            here = values == value
+            picked = np.where(here, order, 2.0).argmin(axis=1)
+            one_there &= here.sum(axis=1) == 1
+            right |= (picked == member) & here.any(axis=1)
+        for share in beaten:
+            for seen in (np.ones(releases, dtype=bool), one_there):
+                chance = binom.sf(int(right[seen].sum()) - 1, int(seen.sum()), share * units.after.max_bound)
+                beaten[share] += bool(chance < FALSE_ALARM / (4 * len(looks)))
+    assert beaten[1.0] == 0
+    assert beaten[2 / 3] > 0
+
+
+# ---- what shows who belongs together
+
+
+def test_units_are_not_published_unless_accepted() -> None:
+    data = people()
+    plan = {"keys": ["roof"], "match": "0.4", "unit": "hid", "drop": ["village", "income", "hsize"]}
+    protect = [{"variables": ["roof"], "method": "mixing"}]
+    assert "hid" not in release_table(data, ReleasePlan.of(protect, **plan)).data
+    done = release_table(data, ReleasePlan.of(protect, **plan, accept=["hid"]))
+    assert "hid" in done.data
+    assert done.release.risk is not None
+    units = done.release.risk.units
+    assert units is not None
+    assert (units.seen_by, units.seen_share) == (("hid",), 1.0)
+    assert units.worst >= units.known_together
+
+
+def test_columns_of_the_household_show_together_who_belongs_to_it() -> None:
+    """Neither village nor income tells a household; together they do, and so its size can be counted again."""
+    data = people(300)
+    keys, drop = ["sex", "hsize"], ["roof", "relat"]
+    with pytest.raises(PlanError, match="hid") as refused:
+        assessed(data, ["hsize"], keys, drop=drop)
+    assert "hsize can be counted again" in str(refused.value.objects["found"])
+    release = assessed(data, ["hsize"], keys, drop=drop, accept=["village"])
+    assert release.risk is not None
+    units = release.risk.units
+    assert units is not None
+    assert {*units.seen_by} == {"village", "income"}
+    hidden = {hid for hid, n in Counter(zip(data["village"], data["income"], data["hid"], strict=True)).items() if n}
+    looks = Counter((village, income) for village, income, _ in {*hidden})
+    sizes = Counter(data["hid"])
+    rows = list(zip(data["village"], data["income"], data["hid"], strict=True))
+    shown = sum(looks[row[:2]] < 3 and sizes[row[2]] > 1 for row in rows) / len(rows)
+    assert units.seen_share == pytest.approx(shown)
+
+
+def test_a_household_without_a_head_shows_a_change() -> None:
+    release = assessed(people(), ["relat"], ["relat"], drop=["village", "income"], accept=["hid"])
+    (together_,) = [one for one in release.side_channels if one.kind == "shows units"]
+    assert "a changed relat may show" in together_.words
+
+
+@together(
+    ["more", "said"],
+    [
+        ({"order": "kept"}, "order"),
+        ({"keys": ["hid"]}, "keys"),
+        ({"id": "hid"}, "id"),
+        ({"unit": "roof"}, "randomized"),
+        ({"unit": "household"}, "no column"),
+    ],
+)
+def test_what_units_cannot_be_is_said(more: dict[str, Any], said: str) -> None:
+    asked = {"keys": ["roof"], "match": "0.4", "unit": "hid", **more}
+    with pytest.raises(MaskwellError, match=said) as caught:
+        assess(MemoryTable(people()), ReleasePlan.of([{"variables": ["roof"], "method": "mixing"}], **asked))
+    assert len(caught.value.message) <= 100
+    assert len(caught.value.hint) <= 100
+
+
+def test_every_record_belongs_to_a_unit() -> None:
+    table = CellTable.of(["sex"], {("f",): 2})
+    with pytest.raises(MissingValueError, match="1 record"):
+        read_units(MemoryTable({"sex": ["f", "f"], "hid": [1, None]}), "hid", table)
