@@ -172,6 +172,7 @@ release people.csv --init -o new.toml --force
 release people.csv --init --match 0.2
 release people.csv --plan plan.toml --dry-run
 release people.csv --plan plan.toml -o new
+release people.csv --plan plan.toml -o new --ledger new.ledger --draw-anew
 release people.csv --plan plan.toml --key secret.key --matrices released/internal/receipt.json -o new --records
 release --new-key new.key
 risk people.csv --keys sex,region

@@ -68,6 +68,17 @@ KEPT = (
     help="With --key: use the matrices of an earlier release (its internal/receipt.json), so that records whose true "
     "values did not change keep their reports.",
 )
+@click.option(
+    "--ledger",
+    type=FilePath(),
+    metavar="FILE",
+    help="Where releases of the data set are written down; with --key beside the key, KEY.ledger, if left out.",
+)
+@click.option(
+    "--draw-anew",
+    is_flag=True,
+    help="Release although columns get a second, independent draw and a bound does not hold for all releases together.",
+)
 @click.option("--new-key", type=FilePath(), metavar="FILE", help="Make a secret key file, and nothing else.")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
 @click.option("--force", is_flag=True, help="With --init or --plot: replace a file that exists.")
@@ -86,6 +97,8 @@ def release(
     records: bool,
     key: str | None,
     matrices: str | None,
+    ledger: str | None,
+    draw_anew: bool,
     new_key: str | None,
     seed: int | None,
     force: bool,
@@ -98,7 +111,7 @@ def release(
     stays with you: the matrices and the report for the disclosure board.
     """
     if new_key is not None:
-        if new_key == "-" or any((file, plan_file, output, init, match, dry_run, records, key, matrices, plot)):
+        if new_key == "-" or any((file, plan_file, output, init, match, dry_run, records, key, matrices, ledger, plot)):
             raise ParameterError(
                 "--new-key makes a key file and does nothing else",
                 hint="first maskwell release --new-key secret.key, then the release with --key secret.key",
@@ -115,14 +128,16 @@ def release(
             "--match is for --init; a plan has a line for it", hint=f"change it there: [release] match = {match}"
         )
     plan = _plan(plan_file, file)
+    ledger = f"{key}.ledger" if ledger is None and key is not None else ledger
     if dry_run:
-        _try_out(file, plan, str(plan_file), plot, key, matrices, force=force, as_json=as_json)
+        _try_out(file, plan, str(plan_file), plot, key, matrices, ledger, force=force, as_json=as_json)
         return
     if output is None:
         raise ParameterError("no folder for the release", hint="name a new one: -o released; or add --dry-run")
     if plot is not None:
         raise ParameterError("--plot draws the map of --dry-run", hint="add --dry-run; a release has its own pictures")
-    _carry_out(file, plan, output, key, matrices, seed, records=records, as_json=as_json)
+    sequence = {"matrices": matrices, "ledger": ledger, "draw_anew": draw_anew}
+    _carry_out(file, plan, output, key, seed, sequence, records=records, as_json=as_json)
 
 
 def _plan(path: str | None, file: str) -> ReleasePlan:
@@ -179,6 +194,7 @@ def _try_out(
     plot: str | None,
     key: str | None,
     matrices: str | None,
+    ledger: str | None,
     *,
     force: bool,
     as_json: bool,
@@ -190,7 +206,7 @@ def _try_out(
     check_plot(plot, force=force, inputs=[file, plan_file])
     secret = _key(key, plan)
     with Progress() as progress:
-        tried = dry_run(file, plan, key=secret, matrices=matrices, progress=progress)
+        tried = dry_run(file, plan, key=secret, matrices=matrices, ledger=ledger, progress=progress)
     release, points = tried.release, tried.points
     bound = None if plan.match is None else float(plan.match)
     drawn = write_plot(plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=force)
@@ -198,7 +214,8 @@ def _try_out(
         beside = {"map": [point.to_dict() for point in points], "recodes": [one.to_dict() for one in tried.recodes]}
         print_json({**release.to_dict(), **beside, **drawn})
     else:
-        options = {"--key": key, "--matrices": matrices}
+        named = None if ledger == f"{key}.ledger" else ledger
+        options = {"--key": key, "--matrices": matrices, "--ledger": named}
         report = dry_run_report(release, points, tried.recodes, source=file, plan=plan_file, given=options)
         print_lines(with_plot(report, drawn))
     _answer(release)
@@ -209,8 +226,8 @@ def _carry_out(
     plan: ReleasePlan,
     folder: str,
     key: str | None,
-    matrices: str | None,
     seed: int | None,
+    sequence: dict[str, Any],
     *,
     records: bool,
     as_json: bool,
@@ -226,8 +243,8 @@ def _carry_out(
             folder,
             random=None if seed is None else SeededRandom(seed),
             key=_key(key, plan),
-            matrices=matrices,
             records=records,
+            **sequence,
             progress=progress,
         )
     if not done.private:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,6 +50,9 @@ from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.stage_building import build_stages
 from maskwell.release.stages.table_flow import is_kept, unchanged_columns
 from maskwell.release.utility.utility_report import UtilityReport, assess_utility, expected_share
+
+if TYPE_CHECKING:
+    from maskwell.release.folder.ledger import DrawnAgain
 
 KEPT = (
     "draws are kept by key: the same true value under the same matrix gives the same report in every release, anything"
@@ -164,6 +167,8 @@ class Release(Result):
         How many categories each recoded column had, and how many it has.
     further
         Columns that rules ask, made from others, and that are not published.
+    drawn_again
+        Columns that earlier releases drew independently, as a ledger tells, and what all tell together.
     released
         What became of the records; nothing before they are released.
     """
@@ -189,6 +194,7 @@ class Release(Result):
     shuffled: bool = False
     recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     further: tuple[str, ...] = ()
+    drawn_again: tuple[DrawnAgain, ...] = ()
     released: ReleasedRows = ReleasedRows()
 
     @property
@@ -315,6 +321,7 @@ class Release(Result):
             "notes": list(self.notes),
             "private": self.private,
             "draws": draws_told(self),
+            "drawn_again": [one.to_dict() for one in self.drawn_again],
             "files": list(self.files),
         }
 

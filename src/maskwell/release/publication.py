@@ -50,6 +50,16 @@ from maskwell.release.assessment import (
     prepared,
     released_tables,
 )
+from maskwell.release.folder.ledger import (
+    ABANDONED,
+    RELEASED,
+    Ledger,
+    begin,
+    check_again,
+    drawn_again,
+    read_ledger,
+    settle,
+)
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
@@ -111,6 +121,8 @@ def open_release(
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
     records: bool = False,
+    ledger: str | Path | None = None,
+    draw_anew: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[OpenFolder]:
     """Carry out a plan on a file; at the end of the ``with`` the folder of the release is checked and gets its name.
@@ -122,13 +134,17 @@ def open_release(
     check_new_folder(folder)
     path, plan = prepared(path, plan)
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
+    book = None if ledger is None else read_ledger(ledger)
     assessed = _assessed(path, plan, source, earlier, progress)
     for stage in assessed.published:
         check_matrix(plan, stage)
     if key is not None and plan.id is not None:
         check_ids(path, plan.id)
         assessed = replace(assessed, keyed=key.commitment())
-    with release_folder(folder) as partial:
+    if book is not None:
+        assessed = with_earlier(assessed, book)
+        check_again(assessed.drawn_again, allowed=draw_anew)
+    with written_down(book) as entry, release_folder(folder) as partial:
         output, count = partial / PUBLIC / data_name(assessed), assessed.rows
 
         def write(rows: RowPlan) -> RowsReleased:
@@ -145,6 +161,28 @@ def open_release(
             files.append(_write_records(release, path, partial / INTERNAL))
         check_public(partial / PUBLIC, release)
         files.append(write_manifest(release, partial, open_folder.source))
+        if book is not None:
+            entry.append(begin(book, release, partial, folder, open_folder.source))
+
+
+def with_earlier(release: Release, ledger: Ledger) -> Release:
+    """A release that says what earlier ones of the same data set tell together with it."""
+    again = drawn_again(release, ledger)
+    return replace(release, drawn_again=again, warnings=(*release.warnings, *(one.words for one in again)))
+
+
+@contextmanager
+def written_down(ledger: Ledger | None) -> Iterator[list[int]]:
+    """Where the number goes that a release gets in a ledger; at the end it says there how the release ended."""
+    entry = list[int]()
+    try:
+        yield entry
+    except BaseException:
+        if ledger is not None and entry:
+            settle(ledger, entry[0], ABANDONED)
+        raise
+    if ledger is not None and entry:
+        settle(ledger, entry[0], RELEASED)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, overload
 
-from maskwell.core.arguments import check_kind, check_path
+from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability
 from maskwell.core.keyed import KeyedRandom
@@ -24,12 +24,20 @@ from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import DataFileError, InfeasibleError, MissingExtraError, ParameterError
 from maskwell.release.assessment import Release, assess_file, assess_tables, count_file
+from maskwell.release.folder.ledger import read_ledger
 from maskwell.release.folder.receipt import Receipt
 from maskwell.release.kept_bounds import check_kept
 from maskwell.release.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan, load_plan, read_plan
-from maskwell.release.publication import ReleasedTable, check_key, earlier_stages, open_release, release_table
+from maskwell.release.publication import (
+    ReleasedTable,
+    check_key,
+    earlier_stages,
+    open_release,
+    release_table,
+    with_earlier,
+)
 from maskwell.release.recode_effects import RecodeEffect, recode_effects
 from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
 from maskwell.release.side_channels import dependence_counter, following_columns, side_channels
@@ -51,6 +59,8 @@ def publish(
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
     records: bool = False,
+    ledger: str | Path | None = None,
+    draw_anew: bool = False,
     progress: Progress | None = None,
 ) -> Release: ...
 def publish(
@@ -62,6 +72,8 @@ def publish(
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
     records: bool = False,
+    ledger: str | Path | None = None,
+    draw_anew: bool = False,
     progress: Progress | None = None,
 ) -> Release | ReleasedTable:
     """Carry out a plan on a file or a table: into the folder of a release, or in memory.
@@ -76,7 +88,7 @@ def publish(
         A folder that does not exist yet, for all that :func:`release_file` writes; without it the released rows come
         back in the kind of table that was given. A table in memory is written beside the folder for as long as the work
         lasts, because it is read twice: choose a place where the true records may lie.
-    random, key, matrices, records, progress
+    random, key, matrices, records, ledger, draw_anew, progress
         As in :func:`release_file`; all but ``random`` are for a folder.
 
     >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
@@ -86,13 +98,14 @@ def publish(
     """
     asked = _plan_of(plan)
     if folder is None:
-        if key is not None or matrices is not None or records or isinstance(data, str | Path):
+        if any((key, matrices, ledger, records, isinstance(data, str | Path))):
             raise ParameterError(
-                "a file, a key, earlier matrices and the risk of records need a folder for the release",
+                "a file, a key, earlier matrices, a ledger and the risk of records need a folder",
                 hint='name a new one: publish("people.csv", plan, "released")',
             )
         return release_table(data, asked, random=random)
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "records": records}
+    options |= {"ledger": ledger, "draw_anew": draw_anew}
     if isinstance(data, str | Path):
         return release_file(os.fspath(data), asked, str(folder), progress=progress, **options)
     parent = Path(folder).absolute().parent
@@ -127,6 +140,8 @@ def release_file(
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
     records: bool = False,
+    ledger: str | Path | None = None,
+    draw_anew: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan on a file and write the folder of the release.
@@ -154,6 +169,11 @@ def release_file(
         risk are looked at again; counts that the matrices kept in the earlier file are not kept in this one.
     records
         Whether the risk of every record is written, too, into ``folder/internal``.
+    ledger
+        A file in which this release is written down, made where it does not exist. What it says of earlier releases of
+        the same ``dataset`` is looked at first: columns that would be drawn anew, and what all releases tell together.
+    draw_anew
+        Whether columns may be drawn anew although a bound of the plan does not hold for all releases together.
     progress
         Told how far it is.
 
@@ -166,9 +186,20 @@ def release_file(
     check_path(path=path, folder=folder)
     check_kind(ReleasePlan, plan=plan)
     check_kind(KeyedRandom | None, key=key)
+    check_kind(str | Path | None, ledger=ledger)
+    check_kind(Flag, draw_anew=draw_anew)
     _load_early()
     work = open_release(
-        path, plan, folder, random=random, key=key, matrices=matrices, records=records, progress=progress
+        path,
+        plan,
+        folder,
+        random=random,
+        key=key,
+        matrices=matrices,
+        records=records,
+        ledger=ledger,
+        draw_anew=draw_anew,
+        progress=progress,
     )
     with work as opened:
         opened.add_internal("report.html", release_page(opened.release, signed=opened.signed()))
@@ -210,16 +241,19 @@ def dry_run(
     *,
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
+    ledger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> DryRun:
     """Assess a plan on a file, beside the same plan under other bounds and without its recodes. Nothing is written.
 
-    ``key`` and ``matrices`` are those of :func:`release_file`; with earlier matrices there is nothing beside it.
+    ``key``, ``matrices`` and ``ledger`` are those of :func:`release_file`; with earlier matrices there is nothing
+    beside it.
     """
     check_key(plan, key)
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
     release = assess_file(path, plan, earlier=earlier, progress=progress)
     release = release if key is None else replace(release, keyed=key.commitment())
+    release = release if ledger is None else with_earlier(release, read_ledger(ledger))
     if earlier is not None:  # other bounds would have other matrices
         return DryRun(release, [point_of(release, label_of(plan), chosen=True)])
     return DryRun(release, risk_utility_map(release, progress), recode_effects(path, release, progress))

@@ -16,6 +16,7 @@ from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.certificate_check import Check, Verified
+from maskwell.release.folder.ledger import RELEASED, read_ledger
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.folder.release_metadata import (
     FOLDER_HINT,
@@ -44,6 +45,7 @@ def verify_release(
     source: str | Path | None = None,
     plan: str | Path | ReleasePlan | None = None,
     sha256: str | None = None,
+    ledger: str | Path | None = None,
 ) -> Verified:
     """Check that the files of a release are those that were signed.
 
@@ -56,10 +58,13 @@ def verify_release(
     sha256
         The hash of the manifest (of ``SHA256SUMS`` for a public part) that was signed. Without it the checks tell that
         the folder agrees with itself: whoever can change a file can change the list, too.
+    ledger
+        The ledger of the data set, if the release is to be looked up in it.
     """
     check_kind(str | Path | None, source=source)
     check_kind(str | Path | ReleasePlan | None, plan=plan)
     check_kind(str | None, sha256=sha256)
+    check_kind(str | Path | None, ledger=ledger)
     place = Path(folder)
     if sha256 is not None and not _HASH.fullmatch(sha256.lower()):
         raise ParameterError(
@@ -70,16 +75,32 @@ def verify_release(
         whole = _is_own_file(place / INTERNAL / MANIFEST) and not (place / INTERNAL).is_symlink()
         if not whole and not _is_own_file(place / SUMS):
             raise DataFileError(f"{folder} holds no {INTERNAL}/{MANIFEST} and no {SUMS}", hint=FOLDER_HINT)
-        if not whole and (source is not None or plan is not None):
+        if not whole and (source is not None or plan is not None or ledger is not None):
             raise ParameterError(
-                "the public part of a release tells neither its source nor its plan",
+                "the public part of a release tells neither its source nor its plan, and no ledger names it",
                 hint=f"give the whole folder, with {INTERNAL}/{MANIFEST}, or leave them out",
             )
         checks = _whole_checks(place, source, plan) if whole else _public_checks(place)
         listed = place / INTERNAL / MANIFEST if whole else place / SUMS
-        return Verified((*checks, _signed(listed, sha256)))
+        written_down = [] if ledger is None else _ledger_checks(Path(ledger), sha256_of(listed))
+        return Verified((*checks, *written_down, _signed(listed, sha256)))
     except OSError as error:
         raise DataFileError(f"cannot read {folder}: {error.strerror or error}", hint=FOLDER_HINT) from error
+
+
+def _ledger_checks(path: Path, manifest: str) -> Iterator[Check]:
+    """That every line of a ledger follows the one before it, and that the release is in it."""
+    if not path.is_file():
+        raise DataFileError(f"there is no ledger {path}", hint="check the path; it lies beside the key: KEY.ledger")
+    try:
+        ledger = read_ledger(path)
+    except DataFileError as error:
+        yield Check("ledger", False, error.message)
+        return
+    yield Check("ledger", True, f"{len(ledger.releases):,} in it, no line was changed or taken out of its middle")
+    known = next((one for one in ledger.releases if one.manifest == manifest), None)
+    words = "it has no release with this list of files" if known is None else f"{known.title}, {known.time}"
+    yield Check("in the ledger", known is not None and known.state == RELEASED, words)
 
 
 def _whole_checks(folder: Path, source: str | Path | None, plan: str | Path | ReleasePlan | None) -> Iterator[Check]:

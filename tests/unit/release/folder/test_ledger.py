@@ -1,0 +1,208 @@
+"""The ledger of a data set: what it says of earlier releases, what they tell together, and that it never lies."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskwell.core.keyed import KeyedRandom
+from maskwell.errors import DataFileError, MaskwellError, PublishError
+from maskwell.release import Release, ReleasePlan, publication
+from maskwell.release.folder import ledger as ledgers
+from maskwell.release.folder import release_folder
+from maskwell.release.folder.ledger import ABANDONED, BEGUN, RELEASED, read_ledger
+from maskwell.release.folder.release_check import verify_release
+from maskwell.release.publication import open_release
+from maskwell.release.risk import match_risk_row
+from maskwell.release.stages.stage import Stage
+
+KEY = KeyedRandom.of(bytes(range(32)), "people")
+REGIONS = [1, 2, 3, 9, 20, 40]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a file of 150 persons."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(1)
+    regions = random.choice(list("abcdef"), 150, p=np.array(REGIONS) / sum(REGIONS))
+    with Path("people.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = zip(range(150), regions, random.choice(list("fm"), 150), strict=True)
+        csv.writer(file).writerows([("pid", "region", "sex"), *rows])
+    return tmp_path
+
+
+def plan_of(match: str = "0.4", variables: tuple[str, ...] = ("region", "sex"), **protect: Any) -> ReleasePlan:
+    protection = {"variables": list(variables), "method": "mixing", **protect}
+    return ReleasePlan.of([protection], keys=["region", "sex"], match=match, id="pid", dataset="people")
+
+
+def released(folder: str, plan: ReleasePlan | None = None, **more: Any) -> Release:
+    options = {"key": KEY, "ledger": "k.ledger", **more}
+    with open_release("people.csv", plan or plan_of(), folder, **options) as opened:
+        pass
+    return opened.release
+
+
+def rows(folder: str) -> list[str]:
+    return sorted(Path(folder, "public", "data.csv").read_text(encoding="utf-8").splitlines())
+
+
+def dense(stage: Stage) -> np.ndarray[Any, Any]:
+    matrix = np.zeros((len(stage.outputs), len(stage.states)))
+    report, true, p = stage.transitions
+    matrix[report, true] = p
+    return matrix
+
+
+def test_the_same_plan_tells_nothing_new(place: Path) -> None:
+    released("one")
+    again = released("two")
+    assert rows("one") == rows("two")
+    assert again.drawn_again == ()
+    first, second = read_ledger("k.ledger").releases
+    assert (first.state, second.state) == (RELEASED, RELEASED)
+    assert first.stages[0].matrix == second.stages[0].matrix
+    assert Path("k.ledger").stat().st_mode & 0o077 == 0
+    assert verify_release("two", ledger="k.ledger").ok
+
+
+def test_another_bound_or_order_draws_anew_and_is_refused_with_figures(place: Path) -> None:
+    """Two independent draws are one release with the product of their chances: a slow twin gives the same figure."""
+    first = released("one").stages[0]
+    with pytest.raises(PublishError, match="together with release 1") as refused:
+        released("two", plan_of("0.3"))
+    assert not Path("two").exists()
+    assert len(refused.value.message) <= 100
+    later = released("two", plan_of("0.3"), draw_anew=True)
+    (again,) = later.drawn_again
+    assert again.reason.startswith("match of [release]")
+    assert rows("one") != rows("two")
+    stage = later.stages[0]
+    counts = stage.counts.tolist()
+    both = (dense(first)[:, None, :] * dense(stage)[None, :, :]).reshape(-1, len(counts))
+    chances = [
+        match_risk_row(counts, row.tolist(), int(x)).risk_strict
+        for matrix in (both, dense(first), dense(stage))
+        for row in matrix
+        for x in np.flatnonzero(row)
+    ]
+    assert again.match_together == pytest.approx(max(chances))
+    assert again.match == pytest.approx(max(chances[-int((dense(stage) > 0).sum()) :]))
+    with pytest.raises(PublishError, match="releases 1 and 2") as order:
+        released("three", plan_of(variables=("sex", "region")))
+    assert order.value.objects["again"][0]["reason"] == "variables are in another order"
+    assert order.value.objects["again"][0]["draws"] == 3
+
+
+def test_earlier_matrices_keep_the_draws_of_a_corrected_file(place: Path) -> None:
+    plan = ReleasePlan.of([{"variables": ["region"], "method": "method1", "theta": "0.5"}], id="pid", dataset="people")
+    released("one", plan)
+    lines = Path("people.csv").read_text(encoding="utf-8").splitlines()
+    rare = next(line for line in lines if ",b," in line)
+    Path("people.csv").write_text("".join(f"{line}\n" for line in lines if line != rare), encoding="utf-8")
+    assert released("two", plan, matrices="one/internal/receipt.json").drawn_again == ()
+    (again,) = released("three", plan).drawn_again
+    assert "counts" in again.reason
+    assert (again.earlier, again.draws) == ((1, 2), 2)
+
+
+def test_a_matrix_that_is_not_at_hand_is_not_known_to_be_harmless(place: Path) -> None:
+    released("one")
+    Path("one").rename("elsewhere")
+    with pytest.raises(PublishError) as refused:
+        released("two", plan_of("0.3"))
+    assert refused.value.objects["again"][0]["match_together"] is None
+    assert "is not known" in refused.value.objects["again"][0]["words"]
+
+
+def test_fresh_draws_and_other_keys_are_new_and_other_data_sets_are_not_asked(place: Path) -> None:
+    released("one", plan_of(draws="fresh"), key=None)
+    with pytest.raises(PublishError) as refused:
+        released("two", plan_of(draws="fresh"), key=None)
+    assert refused.value.objects["again"][0]["reason"] == "draws are new in each release"
+    with pytest.raises(PublishError) as other:
+        released("two")
+    assert "another key" in other.value.objects["again"][0]["reason"]
+    elsewhere = ReleasePlan.from_dict(
+        {**plan_of().to_dict(), "release": {**plan_of().to_dict()["release"], "dataset": "b"}}
+    )
+    assert released("two", elsewhere, key=KeyedRandom.of(bytes(range(32)), "b")).drawn_again == ()
+
+
+def test_without_a_bound_a_second_draw_is_a_warning(place: Path) -> None:
+    protect = [{"variables": ["sex"], "method": "method1", "theta": "0.5"}]
+    plan = ReleasePlan.of(protect, id="pid", dataset="people")
+    other = ReleasePlan.of([{**protect[0], "theta": "0.6"}], id="pid", dataset="people")
+    released("one", plan)
+    (again,) = released("two", other).drawn_again
+    assert not again.beyond
+    assert again.parity_together > again.parity > 1
+    assert "theta is not as it was" in again.words
+
+
+# ---- what a ledger says is true, whatever happens
+
+
+def test_killed_between_the_folder_and_the_ledger_it_says_begun(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(publication, "settle", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            released("one")
+    assert Path("one").is_dir()
+    (record,) = read_ledger("k.ledger").releases
+    assert record.state == BEGUN
+    assert [check.name for check in verify_release("one", ledger="k.ledger").failed] == ["in the ledger"]
+    with pytest.raises(PublishError) as refused:
+        released("two", plan_of("0.3"))
+    assert "may be out" in refused.value.objects["again"][0]["words"]
+
+
+def test_a_folder_that_never_appeared_is_abandoned(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(release_folder, "name_folder", fails)
+        with pytest.raises(DataFileError):
+            released("one")
+    assert not Path("one").exists()
+    assert [one.state for one in read_ledger("k.ledger").releases] == [ABANDONED]
+    assert released("two", plan_of("0.3")).drawn_again == ()
+
+
+def test_a_ledger_that_was_changed_is_refused(place: Path) -> None:
+    released("one")
+    whole = Path("k.ledger").read_text(encoding="utf-8")
+    lines = whole.splitlines(keepends=True)
+    for changed in (whole.replace('"people"', '"others"'), lines[1], whole + "{}\n", whole + "no\n", "pid\n" + whole):
+        Path("k.ledger").write_text(changed, encoding="utf-8")
+        with pytest.raises(DataFileError, match="line"):
+            released("two")
+        assert not verify_release("one", ledger="k.ledger").ok
+        assert not Path("two").exists()
+    Path("k.ledger").write_text(whole, encoding="utf-8")
+    released("two")
+    assert json.loads(Path("k.ledger").read_text(encoding="utf-8").splitlines()[2])["number"] == 2
+
+
+def test_two_releases_at_once_do_not_lose_a_line(place: Path) -> None:
+    released("one")
+    before = read_ledger("k.ledger")
+    released("two")
+    with pytest.raises(DataFileError, match="meanwhile"):
+        ledgers._append(before, {"event": RELEASED, "number": 1, "time": ""})
+
+
+def test_a_release_that_is_not_in_the_ledger_is_told(place: Path) -> None:
+    released("one")
+    released("two", ledger=None)
+    (failed,) = verify_release("two", ledger="k.ledger").failed
+    assert failed.words == "it has no release with this list of files"
+    with pytest.raises(MaskwellError, match="no ledger"):
+        verify_release("two", ledger="other.ledger")
