@@ -75,6 +75,10 @@ class RowStage(Protocol):
         """Columns that it changes."""
 
     @property
+    def unit(self) -> str | None:
+        """Column of the units that have one draw for all their records; ``None`` where each record has its own."""
+
+    @property
     def levels(self) -> Mapping[str, Sequence[Hashable]]:
         """Labels behind the codes; ``None`` for a missing value that is a label like others."""
 
@@ -402,7 +406,7 @@ class _CarriedOut:
             known: Array = np.array([places[label] for label in stage.levels[name]], dtype=np.int32)[codes]
             return known
 
-        self.columns, self.draws = stage.columns, draws
+        self.columns, self.draws, self.unit = stage.columns, draws, stage.unit
         states = [coded(name, stage.state_codes[name]) for name in stage.columns]
         self._finder = StateFinder(np.stack(states, axis=1), [len(coders[name].labels) for name in stage.columns])
         self.released = {name: coded(name, stage.output_codes[name]) for name in stage.moved}
@@ -442,6 +446,7 @@ class RowReleaser:
     ) -> None:
         self._coders, self._identity, self._naming = coders, identity, naming
         self._stages = [_CarriedOut(stage, draws, coders) for stage, draws in stages]
+        self._units = {one.unit: schema.get_field_index(one.unit) for one in self._stages if one.unit is not None}
         self._moved = [*dict.fromkeys(name for stage in self._stages for name in stage.released)]
         self._can_be_lost = {
             name for stage in self._stages for name, codes in stage.released.items() if (codes == MISSING).any()
@@ -490,7 +495,7 @@ class RowReleaser:
         ids = self._ids(batch)
         after = dict(before)
         for stage in self._stages:
-            stage.carry_out(after, ids)
+            stage.carry_out(after, ids if stage.unit is None else ids_of(batch.column(self._units[stage.unit])))
         arrays = batch.columns
         for name in self._moved:
             self.changed[name] += int(np.count_nonzero(before[name] != after[name]))

@@ -30,10 +30,11 @@ from maskwell.engines.unit_rows import UnitMembers, read_units
 from maskwell.errors import ParameterError
 from maskwell.release.plans.edit_rules import Rule
 from maskwell.release.plans.recodes import check_labels_met, narrowed
+from maskwell.release.plans.protection import UNIT
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.risk.risk_report import RiskReport
-from maskwell.release.risk.unit_risk import with_units
+from maskwell.release.risk.unit_risk import drawn_together, with_units
 from maskwell.release.side_channels import (
     SideChannel,
     SideChannelRisk,
@@ -46,8 +47,8 @@ from maskwell.release.side_channels import (
     side_channels,
     unit_channel,
 )
-from maskwell.release.stages.stage import Stage
-from maskwell.release.stages.stage_building import build_stages
+from maskwell.release.stages.stage import Stage, acting
+from maskwell.release.stages.stage_building import UnitSizes, build_stages, unit_sizes
 from maskwell.release.stages.table_flow import is_kept, unchanged_columns
 from maskwell.release.utility.utility_report import UtilityReport, assess_utility, expected_share
 
@@ -150,8 +151,9 @@ class Release(Result):
         Name of the true file without its folder, and the kind of file.
     risk, utility
         What somebody can learn, and what the file is good for; risk is ``None`` without key variables.
-    members
-        The records by the units that they belong to, such as households, where the plan names these.
+    members, sizes
+        The records by the units that they belong to, such as households, where the plan names these; and by the
+        columns of protections with one draw for a unit, the records of a unit for the labels of ``within``.
     seen
         Unchanged columns that follow from a key: whoever knows the key knows them, and sees which records moved.
     side_channels, side_channel_risk
@@ -185,6 +187,7 @@ class Release(Result):
     risk: RiskReport | None = None
     utility: UtilityReport | None = None
     members: UnitMembers | None = None
+    sizes: UnitSizes = field(default_factory=dict)
     seen: tuple[str, ...] = ()
     side_channels: tuple[SideChannel, ...] = ()
     side_channel_risk: SideChannelRisk | None = None
@@ -421,7 +424,8 @@ def assess(
     names = [column.name for column in file_columns(records)]
     beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
     tables = count_records(records, plan, tables_of(plan), progress, beside)
-    assessed = assess_tables(tables, plan, "" if isinstance(records, MemoryTable) else records, earlier)
+    path = "" if isinstance(records, MemoryTable) else records
+    assessed = assess_tables(tables, plan, path, earlier, sizes=_sizes(records, plan, tables))
     facts = beside.facts()
     channels = side_channels(plan, facts)
     units = beside.unit_facts()
@@ -456,6 +460,18 @@ def _with_recodes(release: Release, recoding: Recoding) -> Release:
     return replace(release, recoded=recoding.categories(), further=further, warnings=warnings)
 
 
+def _sizes(records: str | MemoryTable, plan: ReleasePlan, tables: Tables) -> UnitSizes:
+    """The sizes of units, for protections that have one draw for all records of a unit."""
+    sizes = {}
+    for i, protection in enumerate(plan.protections, 1):
+        if protection.each == UNIT and plan.unit is not None:
+            within, variables = plan.columns_of(protection)
+            table = tables[(*within, *variables)]
+            members = read_units(records, plan.unit, table, declared=plan.missing != "category")
+            sizes[(*within, *variables)] = unit_sizes(table, within, members, f"[[protect]] number {i}")
+    return sizes
+
+
 def _with_side_channels(
     release: Release, channels: tuple[SideChannel, ...], count: Callable[[Sequence[str]], CellTable]
 ) -> Release:
@@ -478,10 +494,15 @@ def assess_tables(
     earlier: Sequence[Stage] | None = None,
     *,
     seen: tuple[str, ...] = (),
+    members: UnitMembers | None = None,
+    sizes: UnitSizes | None = None,
 ) -> Release:
-    """The same from counts; ``seen`` are unchanged columns that follow from a key."""
+    """The same from counts; ``seen`` are unchanged columns that follow from a key.
+
+    ``members`` and ``sizes`` tell of units, as in :class:`Release`.
+    """
     give_back_memory()
-    stages = build_stages(plan, tables, count_external(plan) if earlier is None else None, earlier)
+    stages = build_stages(plan, tables, count_external(plan) if earlier is None else None, earlier, sizes)
     give_back_memory()
     any_table = next(iter(tables.values()))
     release = Release(
@@ -494,6 +515,8 @@ def assess_tables(
         ending=_ending(path),
         shuffled=plan.order == "shuffled",
         seen=seen,
+        members=members,
+        sizes=sizes or {},
     )
     return judged(release)
 
@@ -548,9 +571,13 @@ def _of_units(release: Release, risk: RiskReport) -> RiskReport:
     """The risk with that of units, such as households, where the plan names these."""
     if release.members is None:
         return risk
+    together = None
+    if any(stage.unit is not None for stage in acting(release.stages, release.plan.keys)):
+        risk, together = drawn_together(risk, release.members, release.stages)
     shown = next((one for one in release.side_channels if one.kind == "shows units"), None)
     seen_by = () if shown is None else (shown.column,) if shown.column == shown.of else release.members.seen
-    return with_units(risk, release.members, seen_by=seen_by, seen_share=0.0 if shown is None else shown.share)
+    share = 0.0 if shown is None else shown.share
+    return with_units(risk, release.members, seen_by=seen_by, seen_share=share, together=together)
 
 
 def _utility(release: Release) -> UtilityReport:

@@ -258,7 +258,7 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
         if same and "missing" not in protection.exempt:
             after = risk.after
             return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
-    arrivals = SparseArrivals.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
+    arrivals = SparseArrivals.from_design(np.asarray(stage.draw_counts, dtype=np.int64), stage.design)
     risks = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
     every = np.zeros(len(stage.states))
     every[risks.cells] = risk_against(plan.intruder, vars(risks))

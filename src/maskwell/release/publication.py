@@ -6,6 +6,7 @@ known to be met, and the folder appears whole or not at all.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,6 +83,7 @@ from maskwell.release.folder.release_metadata import (
 )
 from maskwell.release.kept_bounds import check_kept, drawn_until_kept
 from maskwell.release.matrices.swap_flows import SwapSampler, whole_flows
+from maskwell.release.plans.protection import UNIT
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.utility_measures import compare_regressions
@@ -138,8 +140,9 @@ def open_release(
     assessed = _assessed(path, plan, source, earlier, progress)
     for stage in assessed.published:
         check_matrix(plan, stage)
-    if key is not None and plan.id is not None:
-        check_ids(path, plan.id)
+    if key is not None:
+        if plan.id is not None:
+            check_ids(path, plan.id)
         assessed = replace(assessed, keyed=key.commitment())
     if book is not None:
         assessed = with_earlier(assessed, book)
@@ -338,7 +341,7 @@ def _with_regressions(release: Release, path: str, output: str) -> Release:
 
 def _is_known(release: Release, stage: Stage) -> bool:
     """Whether users get the matrix of a single variable, so that a regression can be corrected with it."""
-    return len(stage.columns) == 1 and release.plan.publishes(stage)
+    return len(stage.columns) == 1 and stage.unit is None and release.plan.publishes(stage)
 
 
 def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | None:
@@ -417,6 +420,25 @@ class _Keyed(_Independent):
 
 
 @dataclass(frozen=True)
+class _KeyedByUnit(_Independent):
+    """One draw for all records of a unit, whose id and common state they have."""
+
+    sampler: KeyedSampler
+    key: KeyedRandom
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        assert ids is not None
+        return np.asarray(self.sampler.sample_named(codes, self.key.names(ids)).data)
+
+
+def _key_of_one_release(random: RandomSource) -> KeyedRandom:
+    """A key that is used once and kept nowhere: members of a unit get one draw, whatever their rows."""
+    words = random.stream().words(0, 1, 8).tobytes()
+    return KeyedRandom.of(hashlib.sha256(b"units of one release" + words).digest(), "units of one release")
+
+
+@dataclass(frozen=True)
 class _Twice(_Independent):
     """A kept draw, and a new one from its report."""
 
@@ -457,7 +479,7 @@ def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) ->
         weights=plan.weights,
         dropped=[*plan.unpublished, *release.further],
         identity=plan.id if key is not None else None,
-        naming=None if key is None else key.names,
+        naming=None if key is None or plan.id is None else key.names,
         declared=plan.missing != "category",
         shuffled=random if plan.order == "shuffled" else None,
     )
@@ -481,6 +503,11 @@ def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Dra
     if stage.exchanges:
         assert isinstance(stage.design, Sparse)
         return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
+    if stage.unit is not None:
+        secret = _key_of_one_release(random) if key is None else key
+        return _KeyedByUnit(
+            KeyedSampler(stage.design, secret, variable_name(stage.variables), stage.fingerprint), secret
+        )
     if key is None:
         return _Sampled(stage.design.sampler(random))
     first, then = (stage.design, None) if stage.steps is None else stage.steps
@@ -539,7 +566,8 @@ def _check_same_protections(receipt: Receipt, plan: ReleasePlan) -> None:
 
 def check_key(plan: ReleasePlan, key: KeyedRandom | None) -> None:
     """Raise where draws cannot be kept by key as the plan is."""
-    if key is not None and plan.id is None:
+    kept_apart = any(one.draws == "kept" and one.each != UNIT for one in plan.protections)
+    if key is not None and plan.id is None and kept_apart:
         raise PlanError(
             "draws by key need a column with record ids",
             hint='name it in the plan: [release] id = "pid"; it is not published',

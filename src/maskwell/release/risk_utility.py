@@ -181,7 +181,9 @@ def _with_bound(plan: ReleasePlan, protection: Protection, bound: Fraction) -> P
 def _tried(release: Release, label: str, plan: ReleasePlan) -> RiskUtilityPoint:
     try:
         return point_of(
-            assess_tables(dict(release.tables), plan, seen=release.seen), label, threshold=release.plan.match
+            assess_tables(dict(release.tables), plan, seen=release.seen, members=release.members, sizes=release.sizes),
+            label,
+            threshold=release.plan.match,
         )
     except MaskwellError as error:
         nothing = math.nan

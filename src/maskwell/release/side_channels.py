@@ -19,6 +19,7 @@ from maskwell.core.phrases import HINT, MESSAGE, listed, round_up, shorten
 from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, UnitFacts
 from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import PlanError, TooLargeError
+from maskwell.release.plans.protection import UNIT
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.stages.stage import Stage, needed_columns
@@ -242,8 +243,10 @@ def side_channels(plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> tuple[Side
 
 def linking_columns(plan: ReleasePlan, facts: Sequence[ColumnFacts], units: UnitFacts) -> tuple[str, ...]:
     """Published columns that all records of a unit have in common, those with the most values first."""
+    drawn = [name for one in plan.protections if one.each == UNIT for name in one.moved]
     common = [one for one in facts if units.alike.get(one.column, 0.0) >= ALIKE and one.values > 1]
-    return tuple(one.column for one in sorted(common, key=lambda one: -one.values) if one.column != plan.unit)
+    names = [one.column for one in sorted(common, key=lambda one: -one.values) if one.column != plan.unit]
+    return (*names, *drawn) if names else ()
 
 
 def unit_channel(plan: ReleasePlan, units: UnitFacts, members: UnitMembers) -> SideChannel | None:
@@ -376,8 +379,13 @@ class _Judge:
         """
         within, ways = {*self._within(target)}, [one for one in facts.restored if one.column == target]
         alone = [] if facts.column in within else [one for one in ways if one.by in _ALONE]
+        if facts.column == self._plan.unit and self._is_drawn_by_unit(target):  # nobody differs from the others
+            alone = [one for one in alone if one.by != "value"]
         pairs = [one for one in ways if one.by not in _ALONE and not {facts.column, one.by} <= within]
         return alone + [one for one in pairs if self._tells_more(facts.column, one, figure)]
+
+    def _is_drawn_by_unit(self, target: str) -> bool:
+        return any(one.each == UNIT for one in self._plan.protections if target in one.moved)
 
     def _tells_more(self, column: str, pair: Restored, figure: str) -> bool:
         each = [self._alone.get((name, pair.column)) for name in (column, pair.by)]

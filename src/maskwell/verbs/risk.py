@@ -251,7 +251,7 @@ def risk(
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
     )
     if unit is not None:
-        report = with_units(report, read_units(rows, unit, report.table), seen_by=(), seen_share=0.0)
+        report = with_units(report, read_units(rows, unit, report.table))
     attributes = [_attributes(counted[1:], names, secret) for counted in (known, drawn_tables)]
     return RiskResult(report, rows, table, tuple(stages), drawn, (_path(released), _path(receipt)), *attributes)
 

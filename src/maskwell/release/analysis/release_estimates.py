@@ -15,7 +15,7 @@ import numpy as np
 from maskwell.core.arguments import Array, check_kind, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.display import plain_label
-from maskwell.core.phrases import Printed, option
+from maskwell.core.phrases import Printed, option, shorten
 from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.row_batches import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
@@ -35,8 +35,9 @@ from maskwell.release.analysis.table_routes import (
     weights_remarks,
     weights_used,
 )
-from maskwell.release.folder.receipt import Receipt
+from maskwell.release.folder.receipt import Group, Receipt
 from maskwell.release.folder.receipt_contents import in_words
+from maskwell.release.stages.stage import acting
 
 MISSING = "missing"
 UNMOVED = "these columns were not randomized: their counts are those of the original file"
@@ -254,7 +255,18 @@ class _Options:
     progress: Progress | None
 
 
+def check_drawn_apart(groups: Sequence[Group]) -> None:
+    """Raise for columns that had one draw for a whole unit: a receipt does not tell how their errors depend."""
+    names = [name for group in groups if group.each != "record" for name in group.variables]
+    if names:
+        raise ParameterError(
+            f"{shorten(', '.join(names), 40)} had one draw for all records of a unit: the receipt tells no errors",
+            hint="count the file as it is; usual standard errors times the square root of vif are safe",
+        )
+
+
 def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options) -> Analysis:
+    check_drawn_apart(acting(receipt.groups, columns))
     route = route_of(receipt, columns, weighted=options.weights is not None)
     how = receipt.missing if options.missing is None else options.missing
     check_missing(route, how)

@@ -490,7 +490,7 @@ def _match(parts: Sequence[Transitions], stage: Stage) -> float:
     for more in parts[1:]:
         row, cell, p = _joined((row, cell, p), more)
     combined = np.unique(row, return_inverse=True)[1].reshape(-1)
-    counts = np.asarray(stage.counts, dtype=np.int64)
+    counts = np.asarray(stage.draw_counts, dtype=np.int64)
     rows = int(combined.max(initial=-1)) + 1
     own = np.arange(len(counts)) + rows  # no released combination is a state's own
     arrivals = SparseArrivals.of(counts, own, rows + len(counts), combined, cell, p)

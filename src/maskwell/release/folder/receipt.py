@@ -49,6 +49,8 @@ class Group(RandomizedColumns):
         For each variable the largest factor by which the variance of a share grows.
     missing
         What became of missing values: "unchanged", or "category" where they were randomized like any other.
+    each
+        "record", or "unit" where all records of a unit, such as a household, had one draw.
     stage
         Everything about it, in an internal receipt.
     """
@@ -59,6 +61,7 @@ class Group(RandomizedColumns):
     outputs: Sequence[State] = ()
     inflation: Mapping[str, float] = field(default_factory=dict)
     missing: str = "unchanged"
+    each: str = "record"
     stage: Stage | None = None
 
 
@@ -214,6 +217,7 @@ def _group(content: Mapping[str, Any]) -> Group:
         invariance=of_kind(str, content, "invariance"),
         inflation=_inflation(table_of(content, "vif")),
         missing=of_kind(str, content, "missing"),
+        each=of_kind(str, content, "each") if "each" in content else "record",
         stage=stage,
         **_matrix(content, stage, len(told[0]) + len(told[1])),
     )
@@ -257,6 +261,8 @@ def stage_from_dict(content: Mapping[str, Any]) -> Stage:
         derived=of_kind(bool, content, "derived"),
         notes=names_of(content, "notes"),
         steps=_steps(content, states, outputs),
+        unit=of_kind(str, content, "unit") if "unit" in content else None,
+        sizes=_whole(content["sizes"], k, 1 << 53) if "unit" in content else None,
     )
 
 

@@ -30,7 +30,7 @@ from maskwell.engines.recoding import Recode
 from maskwell.errors import LabelError
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import VERSION, Group
-from maskwell.release.plans.protection import INCLUDED, WITHHELD
+from maskwell.release.plans.protection import INCLUDED, UNIT, WITHHELD
 from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.stages.stage import Stage, State
 from maskwell.release.stages.table_flow import kept_columns
@@ -50,6 +50,13 @@ ERRORS = {
     "weights": "Where sums of weights were kept and a matrix is withheld, multiply usual standard errors of one "
     "variable by the square root of its inflation factor (vif), which may be above 2.",
 }
+
+
+BY_UNIT = (
+    "All records of a unit, such as a household, had one draw of {names}: multiply usual standard errors of one "
+    "variable by the square root of its inflation factor (vif), which counts with that and may be above 2. Errors of "
+    "other tables of them, and of estimates with a matrix, are not known."
+)
 
 
 def advice_of(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
@@ -80,9 +87,11 @@ def _errors(groups: Sequence[PublicGroup]) -> list[str]:
     hidden = [
         group["invariance"]
         for group, kept in zip(groups, kept_of(groups), strict=True)
-        if kept and group["matrix"] == "withheld" and group["method"] != "swap"
+        if kept and group["matrix"] == "withheld" and group["method"] != "swap" and group.get("each") != UNIT
     ]
-    return [sentence for invariance, sentence in ERRORS.items() if invariance in hidden]
+    by_unit = [name for group in groups if group.get("each") == UNIT for name in group["variables"]]
+    more = [BY_UNIT.format(names=in_words(by_unit))] if by_unit else []
+    return [sentence for invariance, sentence in ERRORS.items() if invariance in hidden] + more
 
 
 def in_words(names: Sequence[str]) -> str:
@@ -317,6 +326,7 @@ def _about(release: Release, stage: Stage) -> dict[str, Any]:
         "changed_expected": rounded_share(stage.expected_changed(), release.rows),
         "missing": "unchanged" if release.plan.missing == "unchanged" else "category",
         "spec": SPEC,
+        **({} if stage.unit is None else {"each": UNIT}),
     }
 
 
@@ -434,6 +444,7 @@ def _stage_content(
         "derived": stage.derived,
         "notes": list(stage.notes),
         **({} if stage.steps is None else {"steps": [matrix(step) for step in stage.steps]}),
+        **({} if stage.unit is None else {"unit": stage.unit, "sizes": numbers(stage.sizes, np.int64)}),
     }
 
 

@@ -19,10 +19,11 @@ from maskwell.release.plans.plan_entries import Reader, unknown
 
 WITHHELD, INCLUDED = "withheld", "included"
 DRAWS = ("kept", "fresh")
+RECORD, UNIT = "record", "unit"
 EXEMPTIONS = ("alone", "missing")
 COMMON_ENTRIES = (
     *("variables", "within", "linked", "method", "exclude", "exempt", "caps", "strength", "draws", "again", "publish"),
-    "clearance",
+    *("clearance", "each"),
 )
 _KINDS: tuple[type[Method], ...] = (*COUNT_METHODS, *GIVEN_METHODS, Swap)
 RELEASE_METHODS: Mapping[str, type[Method]] = {kind.name: kind for kind in _KINDS}
@@ -56,6 +57,8 @@ class Protection:
         a in ``a P + (1 - a) I``: how much of the randomization is carried out.
     draws
         With a key, whether draws are ``"kept"`` across releases or ``"fresh"`` in each; without one all are fresh.
+    each
+        Whether each ``"record"`` has a draw of its own, or all records of a ``"unit"``, such as a household, have one.
     again
         a in ``a P + (1 - a) I``, with which the drawn report is randomized once more, freshly in each release.
     publish
@@ -82,6 +85,7 @@ class Protection:
     caps: Mapping[str, Fraction] = field(default_factory=dict)
     strength: Fraction = Fraction(1)
     draws: str = "kept"
+    each: str = RECORD
     again: Fraction | None = None
     publish: str = "withheld"
     clearance: str | None = None
@@ -171,6 +175,7 @@ class Protection:
         out |= {"caps": {label: to_decimal(cap) for label, cap in self.caps.items()}} if self.caps else {}
         out |= {"strength": to_decimal(self.strength)} if self.strength != 1 else {}
         out |= {"draws": self.draws} if self.draws != "kept" else {}
+        out |= {"each": self.each} if self.each != RECORD else {}
         out |= {"again": to_decimal(self.again)} if self.again is not None else {}
         out |= {key: getattr(self, key) for key in ("publish", "clearance", "counts_from") if getattr(self, key)}
         return out
@@ -200,6 +205,15 @@ class Protection:
             )
 
     def _check_draws(self) -> None:
+        alone = {
+            "a swap": self.how.exchanges,
+            "again": self.again is not None,
+            "counts_from": self.counts_from is not None,
+            'invariance = "weights"': self.how.invariance_asked == "weights",
+        }
+        clash = next((name for name, there in alone.items() if there), None)
+        if self.each == UNIT and clash is not None:
+            raise PlanError(f'each = "unit" does not go with {clash}', hint="leave out one of them")
         if self.again is None:
             return
         if self.how.exchanges:
@@ -243,6 +257,7 @@ def _values(table: read.Entries, method: type[Method], maker: type[Method]) -> d
         "caps": table.take("caps", read_caps(variables), {}),
         "strength": table.take("strength", read.share, Fraction(1)),
         "draws": table.take("draws", read.choice(*DRAWS), "kept"),
+        "each": table.take("each", read.choice(RECORD, UNIT), RECORD),
         "again": table.take("again", read.share),
         "publish": table.take("publish", read.choice(WITHHELD, INCLUDED), "withheld" if derived else "included"),
         "clearance": table.take("clearance", read.text),

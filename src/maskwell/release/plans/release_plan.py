@@ -24,7 +24,7 @@ from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule, Steps, read_rule
 from maskwell.release.plans.method import located
 from maskwell.release.plans.plan_entries import by_text, typed, unknown_label, write_toml
-from maskwell.release.plans.protection import INCLUDED, Protection
+from maskwell.release.plans.protection import INCLUDED, UNIT, Protection
 from maskwell.release.plans.recodes import check_recodes, in_codes, read_recodes, recode_contents
 from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import Randomization
@@ -436,6 +436,7 @@ def _check_roles(plan: ReleasePlan) -> None:
 
 def _check_unit(plan: ReleasePlan) -> None:
     """Units are no keys and no ids, and the order of the records does not show them unless they are published."""
+    _check_drawn_by_unit(plan)
     if plan.unit is None:
         return
     if plan.unit in (*plan.keys, plan.id):
@@ -448,6 +449,29 @@ def _check_unit(plan: ReleasePlan) -> None:
             f"[release]: the order of the records is kept, which may show who has the same {shorten(plan.unit, 30)!r}",
             hint='leave out order = "kept", or publish the units: accept = [...] in [release]',
         )
+
+
+def _check_drawn_by_unit(plan: ReleasePlan) -> None:
+    """Protections with one draw for a unit need units, and do not mix with draws of single records."""
+    apart = {name for one in plan.protections if one.each != UNIT for name in one.moved}
+    for i, one in enumerate(plan.protections, 1):
+        if one.each != UNIT:
+            continue
+        if plan.unit is None:
+            raise PlanError(
+                f'[[protect]] number {i}: each = "unit", but the plan names no unit',
+                hint='name the column of the households in [release]: unit = "hid"',
+            )
+        if mixed := [name for name in plan.columns_of(one)[0] if name in apart]:
+            raise PlanError(
+                f"[[protect]] number {i}: within {shorten(mixed[0], 30)!r}, which is drawn for each record",
+                hint='members would differ in it: draw it with each = "unit" too',
+            )
+        if {*one.moved} & {*plan.keys} and (others := [key for key in plan.keys if key in apart]):
+            raise PlanError(
+                f"keys are drawn for each unit and, as {shorten(others[0], 30)!r}, for each record",
+                hint="their risk is known for one way only: use each alike for all keys, or leave some as they are",
+            )
 
 
 def _role(role: str) -> str:

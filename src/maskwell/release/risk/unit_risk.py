@@ -24,10 +24,12 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_array, as_list
+from maskwell.core.cells import CellTable
 from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import ParameterError
-from maskwell.release.risk.file_risk import cells_in
-from maskwell.release.risk.risk_report import RiskReport
+from maskwell.release.risk.file_risk import assess_risk, cells_in
+from maskwell.release.risk.risk_report import RiskReport, count_above, percentile, risk_against
+from maskwell.release.stages.stage import Stage
 
 
 def unit_risks(risks: Any, units: Sequence[Any]) -> Real:
@@ -73,7 +75,8 @@ class UnitFigures:
     Attributes
     ----------
     max_risk
-        The largest chance that at least one record of a unit is found, if its records are matched independently.
+        The largest chance that at least one record of a unit is found, if its records are matched independently; where
+        they have one draw, the bound that needs no independence.
     max_bound
         The same without that assumption: the largest sum of the chances of a unit, 1 at most.
     expected_units
@@ -105,7 +108,8 @@ class UnitRisk:
         Units whose records have keys that, all together, no other unit has.
     known_together
         The largest chance to find a unit for somebody who knows the keys of all its records and sees which records
-        belong together: one in the units with the same keys, which no release of single records makes smaller.
+        belong together: one in the units with the same keys, which no draws of single records make smaller. Where
+        units have one draw and all keys in common, the chance that follows from their matrix.
     seen_by, seen_share
         Columns that show which records belong together, and for which share of the records; none where nothing does.
     """
@@ -131,11 +135,89 @@ class UnitRisk:
         return {**asdict(self), "seen_by": list(self.seen_by), "worst": self.worst}
 
 
-def with_units(report: RiskReport, members: UnitMembers, *, seen_by: Sequence[str], seen_share: float) -> RiskReport:
-    """A report that tells the risk of units as well; ``members`` are those of its table."""
+TOGETHER = (
+    "all records of a unit have one draw: chances of a match are bounds, which hold for somebody who sees which of the"
+    " records with some released keys are one unit's; expected numbers are worked out as if records were drawn apart"
+)
+
+
+def drawn_together(
+    report: RiskReport, members: UnitMembers, stages: Sequence[Stage]
+) -> tuple[RiskReport, float | None]:
+    """The risk of a match where all records of a unit have one draw, from that of a report for draws apart.
+
+    Let c records of a unit have the keys x. They come to a released cell together or not at all. Somebody who sees
+    which of the records there are one unit's counts units with c records, whose draws are independent, and finds that
+    of a record with the chance r of a release of units, with c among the keys; then the record with 1 / c. Who does
+    not see it knows less. So the chance is at most ``max over c of r / c``. Source: derived.
+
+    Beside it comes the largest chance to find a whole unit, where its records have all keys in common; else ``None``.
+    """
+    table = report.table
+    pairs, sizes = np.unique(members.units.astype(np.int64) * len(table) + members.cells, return_counts=True)
+    size_levels, size_codes = np.unique(sizes, return_inverse=True)
+    groups, counts = np.unique((pairs % len(table)) * len(size_levels) + size_codes.reshape(-1), return_counts=True)
+    cell, code = np.divmod(groups, len(size_levels))
+    column = f"records of one {members.column} alike"
+    units = CellTable(
+        (*table.columns, column),
+        (*table.levels, tuple(size_levels.tolist())),
+        np.column_stack([table.codes[cell], code]).astype(table.codes.dtype),
+        counts.astype(np.int64),
+    )
+    found = assess_risk(units, [*report.keys, column], [stage for stage in stages if stage.unit is not None])
+    place = cells_in(units, found.table)
+    measured = {name: _largest(found.per_cell[name][place] / size_levels[code], cell, len(table)) for name in _BOUNDS}
+    measured["in_range"] = measured["strict"]
+    in_common = len(pairs) == len(members.sizes)
+    return _replaced(report, measured), float(found.per_cell["any_release"].max()) if in_common else None
+
+
+_BOUNDS = ("strict", "any_release")
+
+
+def _largest(chances: Real, cell: Array, cells: int) -> Real:
+    most = np.zeros(cells)
+    np.maximum.at(most, cell, chances)
+    return most
+
+
+def _replaced(report: RiskReport, measured: dict[str, Real]) -> RiskReport:
+    """A report with other chances of a match; what is known of draws apart only is left out."""
+    assert report.after is not None
+    chance, counts = risk_against(report.intruder, measured), report.table.counts
+    known = {name: values for name, values in report.per_cell.items() if name != "released_counts"}
+    after = replace(
+        report.after,
+        max_risk=float(chance.max()),
+        max_risk_in_range=float(measured["in_range"].max()),
+        max_risk_strict=float(measured["strict"].max()),
+        max_risk_any_release=float(measured["any_release"].max()),
+        max_risk_released_counts=None,
+        percentile_95=percentile(chance, counts, 0.95),
+        records_above=count_above(chance, counts, report.threshold),
+    )
+    per_cell = known | measured | {"after": chance}
+    return replace(report, after=after, per_cell=per_cell, flags=(*report.flags, TOGETHER))
+
+
+def with_units(
+    report: RiskReport,
+    members: UnitMembers,
+    *,
+    seen_by: Sequence[str] = (),
+    seen_share: float = 0.0,
+    together: float | None = None,
+) -> RiskReport:
+    """A report that tells the risk of units as well; ``members`` are those of its table.
+
+    ``together`` is the largest chance to find a whole unit, where that is known to be below one in those alike.
+    """
     keys = cells_in(report.table, report.table.project(report.keys))
     alike = same_units(members.units, keys[members.cells])
     after = None if report.after is None else _figures(_after(report.per_cell), members)
+    if after is not None and TOGETHER in report.flags:  # such draws are not independent: only the sum is claimed
+        after = replace(after, max_risk=after.max_bound)
     units = UnitRisk(
         unit=members.column,
         units=len(members.sizes),
@@ -143,7 +225,7 @@ def with_units(report: RiskReport, members: UnitMembers, *, seen_by: Sequence[st
         before=_figures(_before(report.per_cell), members),
         after=after,
         alone=int((alike == 1).sum()),
-        known_together=1 / float(alike.min()),
+        known_together=1 / float(alike.min()) if together is None else together,
         seen_by=tuple(seen_by),
         seen_share=seen_share,
     )

@@ -217,6 +217,9 @@ class Stage(RandomizedColumns):
     steps
         Where the report is randomized once more, the two designs one after the other: a draw of the first may be kept
         across releases, that of the second is new in each. ``design`` is their product, and all that users need.
+    unit, sizes
+        Where all records of a unit, such as a household, have one draw, the column that names the units, and for each
+        state how many records a unit has there, shape (k,); else ``None``.
     """
 
     variables: tuple[str, ...]
@@ -234,6 +237,13 @@ class Stage(RandomizedColumns):
     derived: bool
     notes: tuple[str, ...] = ()
     steps: tuple[CodedDesign, CodedDesign] | None = None
+    unit: str | None = None
+    sizes: Array | None = None
+
+    @property
+    def draw_counts(self) -> Array:
+        """Shape (k,): independent draws for each state, one for each record or for each unit."""
+        return self.counts if self.sizes is None else self.counts // self.sizes
 
     def _linked_labels(self) -> dict[str, list[Hashable]]:
         first = len(self.within)
@@ -290,6 +300,7 @@ class Stage(RandomizedColumns):
         States are told apart by their place, so two labels with one text do not become one.
         """
         head: dict[str, Any] = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
+        head |= {} if self.unit is None else {"unit": self.unit}
         outputs = "states" if [*self.outputs] == [*self.states] else "others"
         labels = [self.states] if outputs == "states" else [self.states, self.outputs]
         first: list[Any] = [{**head, "outputs": outputs}, _exact(self.permanent.design)]

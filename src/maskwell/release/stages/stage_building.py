@@ -18,6 +18,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
+from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.matrix_algebra import mixed, repeated
@@ -31,13 +32,15 @@ from maskwell.release.plans.edit_rules import (
 )
 from maskwell.release.plans.method import CountMethod, GivenMethod, OpenStates
 from maskwell.release.plans.plan_entries import find_levels
-from maskwell.release.plans.protection import Protection
+from maskwell.release.plans.protection import UNIT, Protection
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.given_stages import given_stage, recounted_stage
 from maskwell.release.stages.stage import Stage, state_categories
 
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
+UnitSizes = Mapping[tuple[str, ...], Mapping[Labels, int]]
+"""By the columns of a protection, the records of a unit for the labels of its ``within``."""
 
 
 def build_stages(
@@ -45,11 +48,13 @@ def build_stages(
     tables: Tables,
     external: Mapping[str, CellTable] | None = None,
     earlier: Sequence[Stage] | None = None,
+    sizes: UnitSizes | None = None,
 ) -> tuple[Stage, ...]:
     """The stages of a plan, in its order.
 
     ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
-    ``earlier`` are the stages of an earlier release, whose matrices are carried out again.
+    ``earlier`` are the stages of an earlier release, whose matrices are carried out again. ``sizes`` has for
+    protections with one draw for a unit, by their columns, the records of a unit in each cell of ``within``.
     """
     _check_codebook(plan, tables)
     if plan.rules:
@@ -64,13 +69,65 @@ def build_stages(
     for number, protection in enumerate(plan.protections, 1):
         where = f"[[protect]] number {number}"
         if earlier is not None:
-            stages.append(_again(plan, where, protection, tables, earlier[number - 1]))
+            stages.append(_with_sizes(plan, _again(plan, where, protection, tables, earlier[number - 1]), sizes))
             continue
         other = (external or {}).get(",".join(protection.variables))
-        stages.append(_stage(plan, where, protection, tables, other))
+        stages.append(
+            _with_sizes(plan, _stage(plan, where, protection, _by_unit(plan, protection, tables, sizes), other), sizes)
+        )
     if plan.rules:
         check_combinations(plan, stages, tables)
     return tuple(stages)
+
+
+def unit_sizes(table: CellTable, within: Sequence[str], members: UnitMembers, where: str) -> dict[Labels, int]:
+    """How many records a unit has, for the labels of ``within``; an error where units cannot have one draw.
+
+    All records of a unit must agree in the columns of the table, and all units in a cell of ``within`` must have the
+    same size: else the number of records with a released value would tell which units they are.
+    """
+    first = np.zeros(len(members.sizes), dtype=np.int64)
+    first[members.units] = members.cells
+    differ = first[members.units] != members.cells
+    if differ.any():
+        codes = table.codes[first[members.units]] != table.codes[members.cells]
+        name = table.columns[int(np.flatnonzero(codes.any(axis=0))[0])]
+        units = len(np.unique(members.units[differ]))
+        raise PlanError(
+            f"{where}: {shorten(name, 24)!r} differs within {units:,} {'unit' if units == 1 else 'units'}",
+            hint='one draw for a unit needs columns that its records share: leave out each = "unit"',
+            column=name,
+        )
+    cells = table.codes[first][:, : len(within)]
+    kinds = np.unique(np.column_stack([cells, members.sizes]), axis=0)
+    if len(np.unique(kinds[:, :-1], axis=0)) < len(kinds):
+        raise PlanError(
+            f"{where}: units of different sizes would be exchanged, and their sizes would tell them",
+            hint="name a column with the size of the unit in within; if there is none, add one to the file",
+        )
+    levels = table.levels[: len(within)]
+    return {tuple(level[code] for level, code in zip(levels, row, strict=True)): size for *row, size in kinds.tolist()}
+
+
+def _by_unit(plan: ReleasePlan, protection: Protection, tables: Tables, sizes: UnitSizes | None) -> Tables:
+    """The tables of a protection, with counts of units where these have one draw: matrices are made for them."""
+    if protection.each != UNIT:
+        return tables
+    within, variables = plan.columns_of(protection)
+    columns = (*within, *variables)
+    known = (sizes or {})[columns]
+    of_cells = np.array([known[label[: len(within)]] for label in tables[columns].labels()], dtype=np.int64)
+    return {**tables, columns: replace(tables[columns], counts=tables[columns].counts // of_cells)}
+
+
+def _with_sizes(plan: ReleasePlan, stage: Stage, sizes: UnitSizes | None) -> Stage:
+    """A stage with one draw for a unit says how many records a unit has, and counts records."""
+    if plan.protection_of(stage).each != UNIT:
+        return stage
+    known = (sizes or {})[stage.columns]
+    of_states = np.array([known.get(state[: len(stage.within)], 1) for state in stage.states], dtype=np.int64)
+    made = stage.unit is None  # an earlier stage was counted in records
+    return replace(stage, unit=plan.unit, sizes=of_states, counts=stage.counts * of_states if made else stage.counts)
 
 
 def _check_codebook(plan: ReleasePlan, tables: Tables) -> None:

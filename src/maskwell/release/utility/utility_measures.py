@@ -252,14 +252,14 @@ def inflation_of(stage: Stage, variable: str) -> Inflation | None:
     s, mass = _squares(stage), stage.mass
     if not mass.sum() > 0:
         return None
-    moved, variance = _released(stage, true, released, len(labels), s)
+    moved, variance = _released(stage, true, released, len(labels), s if stage.sizes is None else s * stage.sizes)
     spread = _open_spread(true, len(labels), s, mass)
     if stage.method == "swap":
         added = np.zeros(len(labels))  # margins are kept exactly
     elif stage.invariance in ("counts", "weights"):
         added = variance
     else:
-        solved = _solved(stage, true, len(labels), s)
+        solved = _solved(stage, true, len(labels), s if stage.sizes is None else s * stage.sizes)
         if solved is None:
             return None
         added = solved

@@ -466,8 +466,9 @@ def unit_headline(risk: RiskReport) -> list[str]:
     now, column = units.before if units.after is None else units.after, one_line(shorten(units.unit, NAME))
     said = (
         f"At least one of the records with the same {column} is found with a chance of up to"
-        f" {bound_value('match', now.max_risk)}, if they are matched independently"
+        f" {bound_value('match', now.max_risk)}"
     )
+    said += ", if they are matched independently" if now.max_risk < now.max_bound else ""
     said += "; the limit is for single records." if risk.threshold is not None else "."
     if not units.seen_share:
         return [said]
