@@ -129,6 +129,7 @@ verify proof.json
 verify proof.json --design warner.json
 verify released --source people.csv --plan plan.toml
 verify released/public
+verify released --against released --ledger secret.key.ledger
 device forced.json --dice
 device warner.json --question "Have you ever evaded taxes?" -o new.html
 device warner.json --deck 20 --not-less-private --realised new.json

@@ -41,6 +41,7 @@ def verify(
     plan: ReleasePlan | str | Path | None = None,
     sha256: str | None = None,
     ledger: str | Path | None = None,
+    against: str | Path | None = None,
 ) -> Verified:
     """Work out anew all that a certificate claims, or check that the files of a release are those that were signed.
 
@@ -57,11 +58,15 @@ def verify(
         The hash that was signed, of the list of the files of a release.
     ledger
         The ledger of the data set, if a release is to be looked up in it.
+    against
+        The folder of an earlier release: what changed since is told.
     """
     if isinstance(certificate, str | os.PathLike) and is_folder(certificate):
         _check_none("a release", design=design)
-        return verify_release(os.fspath(certificate), source=source, plan=plan, sha256=sha256, ledger=ledger)
-    _check_none("a certificate", source=source, plan=plan, sha256=sha256, ledger=ledger)
+        return verify_release(
+            os.fspath(certificate), source=source, plan=plan, sha256=sha256, ledger=ledger, against=against
+        )
+    _check_none("a certificate", source=source, plan=plan, sha256=sha256, ledger=ledger, against=against)
     about = None if design is None else read_design(design)
     if isinstance(certificate, str | os.PathLike):
         return verify_file(Path(certificate) if not isinstance(certificate, str) else certificate, design=about)
@@ -74,5 +79,5 @@ def _check_none(what: str, **options: Any) -> None:
         if value is not None:
             raise ParameterError(
                 f"{name} with {what}, which is checked without it",
-                hint="a certificate takes a design; the folder of a release takes source, plan, sha256 and ledger",
+                hint="a certificate takes a design; the folder of a release takes source, plan, ledger and against",
             )

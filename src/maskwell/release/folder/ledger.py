@@ -170,6 +170,7 @@ def _take(content: Mapping[str, Any], releases: dict[int, ReleaseRecord]) -> Non
         raise ValueError("not of this version")
     number, event = int(content["number"]), content["event"]
     if event == BEGUN:
+        _check_kinds(content)
         stages = tuple(
             StageRecord(**{**one, "variables": tuple(one["variables"]), "within": tuple(one["within"])})
             for one in content["stages"]
@@ -180,6 +181,17 @@ def _take(content: Mapping[str, Any], releases: dict[int, ReleaseRecord]) -> Non
         releases[number] = ReleaseRecord(**{**vars(releases[number]), "state": event})
     else:
         raise ValueError(f"there is no event {shorten(str(event), 20)!r}")
+
+
+def _check_kinds(content: Mapping[str, Any]) -> None:
+    """Raise ValueError for values that no release writes: a ledger may come from anybody."""
+    named = [content[name] for name in ("time", "folder", "plan", "manifest", "receipt")]
+    named += [one[name] for one in content["stages"] for name in ("matrix", "draws", "parity")]
+    named += [name for one in content["stages"] for name in (*one["variables"], *one["within"])]
+    if not all(isinstance(one, str) for one in named) or not isinstance(content["rows"], int):
+        raise ValueError("a value of another kind")
+    if not all(isinstance(one["asked"], dict) and float(one["parity"]) >= 1 for one in content["stages"]):
+        raise ValueError("no randomization")
 
 
 _FIELDS = ("number", "time", "dataset", "commitment", "folder", "rows", "plan", "manifest", "receipt")
@@ -448,10 +460,10 @@ def _stage_of(record: ReleaseRecord, one: StageRecord) -> Stage | None:
     """The randomization itself, from the internal receipt of its release, if that is unchanged where it was."""
     path = Path(record.folder) / INTERNAL / RECEIPT
     try:
-        if sha256_of(path) != record.receipt:
+        if not path.is_file() or sha256_of(path) != record.receipt:
             return None
         stages = stages_of(load_receipt(str(path)))
-    except (OSError, MaskwellError):
+    except (OSError, ValueError, MaskwellError):
         return None
     return next((stage for stage in stages if stage.variables == one.variables), None)
 

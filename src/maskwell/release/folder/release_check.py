@@ -13,11 +13,13 @@ from typing import Any
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.documents import from_json, read_document
-from maskwell.core.phrases import fault_of, shorten
+from maskwell.core.phrases import fault_of, round_up, shorten
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.certificate_check import Check, Verified
 from maskwell.release.folder.ledger import RELEASED, read_ledger
+from maskwell.release.folder.receipt import receipt_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import in_words
+from maskwell.release.folder.release_folder import CODEBOOK, RECEIPT
 from maskwell.release.folder.release_metadata import (
     FOLDER_HINT,
     INTERNAL,
@@ -32,6 +34,7 @@ from maskwell.release.folder.release_metadata import (
     sums_of,
 )
 from maskwell.release.plans.release_plan import ReleasePlan, load_plan
+from maskwell.release.stages.stage import Stage
 
 NAMED = 3
 """Files that a check names; the others it counts."""
@@ -46,6 +49,7 @@ def verify_release(
     plan: str | Path | ReleasePlan | None = None,
     sha256: str | None = None,
     ledger: str | Path | None = None,
+    against: str | Path | None = None,
 ) -> Verified:
     """Check that the files of a release are those that were signed.
 
@@ -60,11 +64,13 @@ def verify_release(
         the folder agrees with itself: whoever can change a file can change the list, too.
     ledger
         The ledger of the data set, if the release is to be looked up in it.
+    against
+        The folder of an earlier release: what changed since is told, and that its files are those of then is checked.
     """
     check_kind(str | Path | None, source=source)
     check_kind(str | Path | ReleasePlan | None, plan=plan)
     check_kind(str | None, sha256=sha256)
-    check_kind(str | Path | None, ledger=ledger)
+    check_kind(str | Path | None, ledger=ledger, against=against)
     place = Path(folder)
     if sha256 is not None and not _HASH.fullmatch(sha256.lower()):
         raise ParameterError(
@@ -75,7 +81,7 @@ def verify_release(
         whole = _is_own_file(place / INTERNAL / MANIFEST) and not (place / INTERNAL).is_symlink()
         if not whole and not _is_own_file(place / SUMS):
             raise DataFileError(f"{folder} holds no {INTERNAL}/{MANIFEST} and no {SUMS}", hint=FOLDER_HINT)
-        if not whole and (source is not None or plan is not None or ledger is not None):
+        if not whole and any(one is not None for one in (source, plan, ledger, against)):
             raise ParameterError(
                 "the public part of a release tells neither its source nor its plan, and no ledger names it",
                 hint=f"give the whole folder, with {INTERNAL}/{MANIFEST}, or leave them out",
@@ -83,7 +89,8 @@ def verify_release(
         checks = _whole_checks(place, source, plan) if whole else _public_checks(place)
         listed = place / INTERNAL / MANIFEST if whole else place / SUMS
         written_down = [] if ledger is None else _ledger_checks(Path(ledger), sha256_of(listed))
-        return Verified((*checks, *written_down, _signed(listed, sha256)))
+        changes = [] if against is None else _changes(place, Path(against))
+        return Verified((*checks, *written_down, *changes, _signed(listed, sha256)))
     except OSError as error:
         raise DataFileError(f"cannot read {folder}: {error.strerror or error}", hint=FOLDER_HINT) from error
 
@@ -101,6 +108,89 @@ def _ledger_checks(path: Path, manifest: str) -> Iterator[Check]:
     known = next((one for one in ledger.releases if one.manifest == manifest), None)
     words = "it has no release with this list of files" if known is None else f"{known.title}, {known.time}"
     yield Check("in the ledger", known is not None and known.state == RELEASED, words)
+
+
+def _changes(folder: Path, earlier: Path) -> Iterator[Check]:
+    """What changed since an earlier release; differences are no faults, files that are not those of then are."""
+    failed = verify_release(earlier).failed
+    words = f"{earlier} is as it was released" if not failed else f"{earlier}: {failed[0].name}: {failed[0].words}"
+    yield Check("earlier release", not failed, words)
+    now, then = (_read(one, INTERNAL, RECEIPT) for one in (folder, earlier))
+    sources = [_manifest(one / INTERNAL / MANIFEST)["source"] for one in (folder, earlier)]
+    same = [digest for _, digest in sources[0]] == [digest for _, digest in sources[1]]
+    yield Check("since then: source", True, "the same file" if same else "another file, or it was changed")
+    yield Check("… records", True, _both(f"{now['rows']:,}", f"{then['rows']:,}"))
+    columns = [[one["name"] for one in _read(each, PUBLIC, CODEBOOK)["columns"]] for each in (folder, earlier)]
+    yield Check("… columns", True, _columns_changed(*columns))
+    yield Check("… plan", True, _plan_changed(now["plan"], then["plan"]))
+    stages = [stages_of(receipt_from_dict(one, "the internal receipt")) for one in (now, then)]
+    yield Check("… matrices", True, _matrices_changed(*stages))
+    yield Check("… highest chance", True, _both(*(_highest(one["risk"]) for one in (now, then))))
+
+
+def _read(folder: Path, *parts: str) -> dict[str, Any]:
+    path = folder.joinpath(*parts)
+    try:
+        content = from_json(read_document(path, error=DataFileError, hint=FOLDER_HINT))
+    except ValueError as error:
+        raise DataFileError(f"{path} is no JSON ({fault_of(error)})", hint=FOLDER_HINT, path=str(path)) from error
+    if not isinstance(content, dict) or not {*_NEEDED[parts[-1]]} <= {*content}:
+        raise DataFileError(f"{path} is not as a release has it", hint=FOLDER_HINT, path=str(path))
+    return content
+
+
+_NEEDED = {RECEIPT: ("rows", "plan", "groups", "risk"), CODEBOOK: ("columns",)}
+
+
+def _both(now: str, then: str) -> str:
+    return f"{now}, as before" if now == then else f"{now}, before {then}"
+
+
+def _columns_changed(now: Sequence[str], then: Sequence[str]) -> str:
+    new, gone = ([name for name in one if name not in other] for one, other in ((now, then), (then, now)))
+    said = [f"{_named(names)} {verb}" for names, verb in ((new, "added"), (gone, "left out")) if names]
+    return "; ".join(said) or "the same"
+
+
+def _plan_changed(now: Any, then: Any) -> str:
+    """The entries of two plans that differ, with both values."""
+    entries, before = (dict(_entries(plan)) for plan in (now, then))
+    differ = [name for name in {**before, **entries} if entries.get(name) != before.get(name)]
+    words = [f"{name} {entries.get(name, 'left out')} (before {before.get(name, 'none')})" for name in differ]
+    return "; ".join(shorten(one, 90) for one in words) or "the same"
+
+
+def _entries(content: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """The entries of a plan, each by where it stands."""
+    if isinstance(content, dict):
+        for key, value in content.items():
+            yield from _entries(value, f"{name}.{key}" if name else key)
+    elif isinstance(content, list) and content and all(isinstance(one, dict) for one in content):
+        for number, one in enumerate(content, 1):
+            yield from _entries(one, f"{name} {number}")
+    else:
+        yield name, ", ".join(map(str, content)) if isinstance(content, list) else str(content)
+
+
+def _matrices_changed(now: Sequence[Stage], then: Sequence[Stage]) -> str:
+    """Which columns have the matrix of then: with the same key their draws are kept."""
+    before = {stage.variables: stage.fingerprint for stage in then}
+    pairs = [(stage, before.get(stage.variables)) for stage in now]
+    return "; ".join(f"{shorten(', '.join(one.variables), 40)} {_as_then(one.fingerprint, old)}" for one, old in pairs)
+
+
+def _as_then(matrix: str, before: str | None) -> str:
+    return (
+        "was not randomized so"
+        if before is None
+        else "as before"
+        if matrix == before
+        else "has another one, so its draws are new"
+    )
+
+
+def _highest(risk: Any) -> str:
+    return "not measured" if risk is None else f"{round_up(100 * float(risk['headline']['risk']), 1):g} %"
 
 
 def _whole_checks(folder: Path, source: str | Path | None, plan: str | Path | ReleasePlan | None) -> Iterator[Check]:

@@ -268,6 +268,7 @@ def _numbers(values: Real) -> list[str]:
 
 
 RECEIPT = "receipt.json"
+CODEBOOK = "codebook.json"
 RISKS = "risk.csv"
 
 
@@ -285,7 +286,7 @@ def write_public(release: Release, folder: Path) -> list[Path]:
     receipt, entries = public_receipt(release), codebook_of(release)
     contents = {
         RECEIPT: dumps(receipt),
-        "codebook.json": _json(codebook_json(entries)),
+        CODEBOOK: _json(codebook_json(entries)),
         "codebook.csv": codebook_csv(entries),
         "datapackage.json": _json(datapackage(receipt, entries, data, release.released.form)),
         "ddi.xml": ddi_codebook(receipt, entries, data.name),
@@ -406,7 +407,7 @@ def _leak(name: str, what: str, hint: str) -> PublishError:
     return PublishError(f"{name} must not be published: {what}", hint=hint, file=name)
 
 
-DOCUMENTS = (RECEIPT, "codebook.json", "codebook.csv", "datapackage.json", "ddi.xml", "README.md", SUMS)
+DOCUMENTS = (RECEIPT, CODEBOOK, "codebook.csv", "datapackage.json", "ddi.xml", "README.md", SUMS)
 LEAST_SECRET = 8
 """Texts shorter than this occur by chance."""
 

@@ -129,10 +129,14 @@ def test_fresh_draws_and_other_keys_are_new_and_other_data_sets_are_not_asked(pl
     with pytest.raises(PublishError) as other:
         released("two")
     assert "another key" in other.value.objects["again"][0]["reason"]
+    other_key = KeyedRandom.of(bytes(range(1, 33)), "people")
+    released("kept", ledger="another.ledger")
+    (again,) = released("two", key=other_key, ledger="another.ledger", draw_anew=True).drawn_again  # the same matrix
+    assert again.draws == 2
     elsewhere = ReleasePlan.from_dict(
         {**plan_of().to_dict(), "release": {**plan_of().to_dict()["release"], "dataset": "b"}}
     )
-    assert released("two", elsewhere, key=KeyedRandom.of(bytes(range(32)), "b")).drawn_again == ()
+    assert released("three", elsewhere, key=KeyedRandom.of(bytes(range(32)), "b")).drawn_again == ()
 
 
 def test_without_a_bound_a_second_draw_is_a_warning(place: Path) -> None:
@@ -180,7 +184,17 @@ def test_a_ledger_that_was_changed_is_refused(place: Path) -> None:
     released("one")
     whole = Path("k.ledger").read_text(encoding="utf-8")
     lines = whole.splitlines(keepends=True)
-    for changed in (whole.replace('"people"', '"others"'), lines[1], whole + "{}\n", whole + "no\n", "pid\n" + whole):
+    first = json.loads(lines[0])
+    strange = [
+        json.dumps({**first, **more}) for more in ({"time": 1}, {"stages": [1]}, {"stages": None}, {"rows": "x"})
+    ]
+    strange += [
+        json.dumps({**first, "stages": [{**first["stages"][0], "parity": "-1"}]}),
+        "[1]",
+        json.dumps(first)[:-9],
+    ]
+    changes = [whole.replace('"people"', '"others"'), lines[1], f"{whole}{{}}\n", f"{whole}no\n", f"pid\n{whole}"]
+    for changed in [*changes, *strange]:
         Path("k.ledger").write_text(changed, encoding="utf-8")
         with pytest.raises(DataFileError, match="line"):
             released("two")
@@ -206,3 +220,22 @@ def test_a_release_that_is_not_in_the_ledger_is_told(place: Path) -> None:
     assert failed.words == "it has no release with this list of files"
     with pytest.raises(MaskwellError, match="no ledger"):
         verify_release("two", ledger="other.ledger")
+
+
+def test_what_changed_since_an_earlier_release_is_told(place: Path) -> None:
+    released("one")
+    released("two", plan_of("0.3"), draw_anew=True)
+    told = verify_release("two", against="one")
+    assert told.ok
+    words = {check.name: check.words for check in told.checks}
+    assert words["earlier release"] == "one is as it was released"
+    assert words["since then: source"] == "the same file"
+    assert words["… records"] == "150, as before"
+    assert words["… columns"] == "the same"
+    assert words["… plan"] == "release.match 0.3 (before 0.4)"
+    assert words["… matrices"] == "region, sex has another one, so its draws are new"
+    assert words["… highest chance"] == "30 %, before 40 %"
+    Path("one/public/data.csv").write_text("", encoding="utf-8")
+    assert [check.name for check in verify_release("two", against="one").failed] == ["earlier release"]
+    with pytest.raises(MaskwellError, match="public part"):
+        verify_release("two/public", against="one")
