@@ -66,7 +66,7 @@ def released(codes: Array, name: str, *, gamma: int = GAMMA, key: str = "secret.
     rows = [(i, LABELS[x], LABELS[y]) for i, (x, y) in enumerate(zip(codes.tolist(), other.tolist(), strict=True))]
     with Path(f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("pid", "x", "y"), *rows])
-    run("release", f"{name}.csv", "--plan", plan, "--key", key, "-o", name)
+    run("release", f"{name}.csv", "--plan", plan, "--key", key, "--draw-anew", "-o", name)
     return reports_of(name)["x"]
 
 
@@ -258,7 +258,7 @@ def test_two_variables_of_a_person_are_drawn_apart(kept: Waves) -> None:
         csv.writer(file).writerows([("pid", "x", "z"), *rows])
     protect = "".join(f'[[protect]]\nvariables = ["{v}"]\nmethod = "uniform"\ngamma = {GAMMA}\n' for v in "xz")
     Path("twins.toml").write_text(f'[release]\nid = "pid"\ndataset = "panel"\norder = "kept"\n{protect}')
-    run("release", "twins.csv", "--plan", "twins.toml", "--key", "secret.key", "-o", "twins")
+    run("release", "twins.csv", "--plan", "twins.toml", "--key", "secret.key", "--draw-anew", "-o", "twins")
     both = reports_of("twins")
     assert wrong_laws(Waves(kept.true[[0, 0]], np.array([both["x"], both["z"]])), law_of_fresh(P, P)) == []
     assert (both["x"] == kept.reported[0]).all()

@@ -21,7 +21,7 @@ from maskwell.engines.unit_rows import read_units
 from maskwell.errors import MaskwellError, MissingValueError, PlanError
 from maskwell.release import Release, ReleasePlan, release_table
 from maskwell.release.analysis import estimate_released
-from maskwell.release.assessment import assess
+from maskwell.release.assessment import assess, prepared
 from maskwell.release.folder.receipt import stage_from_dict
 from maskwell.release.folder.receipt_contents import stage_to_dict
 from maskwell.release.publication import open_release
@@ -198,8 +198,9 @@ def test_a_household_without_a_head_shows_a_change() -> None:
 )
 def test_what_units_cannot_be_is_said(more: dict[str, Any], said: str) -> None:
     asked = {"keys": ["roof"], "match": "0.4", "unit": "hid", **more}
+    protect = [{"variables": ["roof"], "method": "mixing"}]
     with pytest.raises(MaskwellError, match=said) as caught:
-        assess(MemoryTable(people()), ReleasePlan.of([{"variables": ["roof"], "method": "mixing"}], **asked))
+        assess(*prepared(MemoryTable(people()), ReleasePlan.of(protect, **asked)))
     assert len(caught.value.message) <= 100
     assert len(caught.value.hint) <= 100
 
