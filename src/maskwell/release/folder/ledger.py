@@ -347,8 +347,11 @@ def _of_stage(release: Release, stage: Stage, earlier: Sequence[ReleaseRecord]) 
 
 
 def _is_same_draw(release: Release, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
-    """Whether a draw of an earlier release is this one: kept by one key, under one matrix."""
-    kept = release.draws_of(stage) == one.draws == "kept"
+    """Whether a draw of an earlier release is this one: kept by one key, under one matrix.
+
+    Reports that are randomized once more tell less than the kept ones, and bounds are checked for these, too.
+    """
+    kept = release.draws_of(stage) == one.draws != "fresh"
     return kept and record.commitment == release.keyed and one.matrix == stage.fingerprint
 
 

@@ -139,6 +139,13 @@ def test_fresh_draws_and_other_keys_are_new_and_other_data_sets_are_not_asked(pl
     assert released("three", elsewhere, key=KeyedRandom.of(bytes(range(32)), "b")).drawn_again == ()
 
 
+def test_kept_reports_that_are_randomized_once_more_tell_no_more_than_the_kept_ones(place: Path) -> None:
+    plan = plan_of("0.6", again="0.5")
+    released("one", plan)
+    assert released("two", plan).drawn_again == ()
+    assert rows("one") != rows("two")
+
+
 def test_without_a_bound_a_second_draw_is_a_warning(place: Path) -> None:
     protect = [{"variables": ["sex"], "method": "method1", "theta": "0.5"}]
     plan = ReleasePlan.of(protect, id="pid", dataset="people")
