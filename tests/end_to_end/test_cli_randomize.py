@@ -427,9 +427,7 @@ def test_pages_that_are_damaged(d: str) -> None:
     refused("randomize", "a.parquet", "--design", "drugs=d.json", "-o", "r.parquet", kind="bad_data_file")
 
 
-@pytest.mark.parametrize(
-    "content", [b"id,drugs\n1,never,3\n", b"id,drugs\n1\n", b"\xff\xfe,drugs\n1,never\n"]
-)
+@pytest.mark.parametrize("content", [b"id,drugs\n1,never,3\n", b"id,drugs\n1\n", b"\xff\xfe,drugs\n1,never\n"])
 def test_damaged_csv(d: str, content: bytes) -> None:
     Path("a.csv").write_bytes(content)
     refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="a.csv", kind="bad_data_file")

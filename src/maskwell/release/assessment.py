@@ -29,8 +29,8 @@ from maskwell.engines.row_sources import MemoryTable, ending_of
 from maskwell.engines.unit_rows import UnitMembers, read_units
 from maskwell.errors import ParameterError
 from maskwell.release.plans.edit_rules import Rule
-from maskwell.release.plans.recodes import check_labels_met, narrowed
 from maskwell.release.plans.protection import UNIT
+from maskwell.release.plans.recodes import check_labels_met, narrowed
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.risk.risk_report import RiskReport
