@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.goodness import goodness_of_fit as goodness_of_fit
     from maskwell.estimation.goodness import goodness_of_samples as goodness_of_samples
     from maskwell.estimation.invariant_shares import bound_for as bound_for
+    from maskwell.estimation.invariant_shares import estimate_changed as estimate_changed
     from maskwell.estimation.invariant_shares import estimate_invariant as estimate_invariant
     from maskwell.estimation.invariant_shares import estimate_unknown as estimate_unknown
     from maskwell.estimation.itemset_mining import Mined as Mined
@@ -72,7 +73,7 @@ else:
         submod_attrs={
             "direct_estimate": ["DirectEstimate"],
             "goodness": ["GoodnessOfFit", "goodness_of_fit", "goodness_of_samples"],
-            "invariant_shares": ["bound_for", "estimate_invariant", "estimate_unknown"],
+            "invariant_shares": ["bound_for", "estimate_changed", "estimate_invariant", "estimate_unknown"],
             "itemset_mining": ["Mined"],
             "itemset_supports": ["Itemset", "Rule"],
             "joint.collapse": ["margin_of", "wanted_margin"],

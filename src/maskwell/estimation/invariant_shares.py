@@ -21,12 +21,13 @@ and blocks derived.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_list, check_counts, check_kind
+from maskwell.core.arguments import Array, Real, as_floats, as_list, check_counts, check_kind
+from maskwell.core.exact import check_probability
 from maskwell.core.groups import Factor
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
@@ -42,6 +43,7 @@ from maskwell.estimation.release_variance import (
 
 UNKNOWN = "the matrix is not known: standard errors are upper bounds, at most 1.42 times those of an open file"
 UNKNOWN_WEIGHTED = "the matrix is not known: standard errors are upper bounds"
+BOUNDED = "this table is not kept: intervals are wider by a bound of its bias, standard errors leave it out"
 WITH_WEIGHTS = "weights: the sampling part takes rows as drawn one by one; clusters and strata would change it"
 NEGATIVE = "a variance, or its part of randomization, is estimated below zero: too few records in a category"
 NO_SQUARES = (
@@ -169,6 +171,69 @@ def estimate_unknown(
     parts = _sampling_bound(data, full=k <= COVARIANCE_LIMIT), _block_bound(data, codes, full=k <= COVARIANCE_LIMIT)
     flags = (UNKNOWN_WEIGHTED if data.weighted else UNKNOWN,)
     return _assembled(data, labels, target, parts, "withheld", flags)
+
+
+def estimate_changed(
+    released: Any,
+    *,
+    changed: float,
+    bias: Any = None,
+    categories: Sequence[Hashable] | None = None,
+    target: str = "population",
+    weights: Any = None,
+    squares: Any = None,
+) -> DirectEstimate:
+    """Shares from a released file that did not keep its counts, by somebody who knows how many records changed at most.
+
+        |E p_c - N_c / n| <= b_c,     C_cc <= min(d, p_c (1 - p_c)) / n
+
+    where b is ``bias`` and d is ``changed``: a record that changed left or reached the cell c, and the share of one
+    record has at most the variance of its chance to change. Intervals are wider by the bias on both sides.
+
+    Parameters
+    ----------
+    released
+        Released records in each category, shape (k,).
+    changed
+        At most the share of the records that are expected to have changed their category; with weights, the share
+        of the squared weights.
+    bias
+        At most how far a released share may lie from the true one on average: a number, or one for each category.
+        ``changed`` unless given.
+    categories, target, weights, squares
+        As for :func:`estimate_unknown`.
+
+    Source: derived, docs/theory/after-release.md.
+
+    >>> shares = estimate_changed([110, 60, 30], changed=0.02, bias=0.01, categories=["a", "b", "c"])
+    >>> shares.standard_error.round(4).tolist(), shares.confidence_interval()[0].round(3).tolist()
+    ([0.0367, 0.034, 0.0272], [0.468, 0.63])
+    """
+    data = Released.of(released, weights, squares)
+    k = len(data.counts)
+    labels = tuple(range(k)) if categories is None else as_list(categories, "categories")
+    if len(labels) != k:
+        raise CountsError(f"{k:,} counts for {len(labels):,} labels", hint="give one label for each count")
+    moved = float(check_probability(changed, "changed"))
+    bounds = np.broadcast_to(as_floats(moved if bias is None else bias, "bias"), k)
+    if not (bounds >= 0).all():
+        raise ParameterError("bias is below zero", hint="give the most by which a share may be wrong, from 0 to 1")
+    shares = data.squares / data.squares.sum()
+    sampling = _sampling_known(data, np.zeros(k), full=False) + (moved / data.size if data.weighted else 0)
+    randomization = np.minimum(moved, shares * (1 - shares)) / (data.size - 1)
+    estimate = _assembled(data, labels, target, (sampling, randomization), "withheld", ())
+    sizes = np.minimum(_least_effective(data, moved, bounds, target), estimate.effective)
+    flags = (BOUNDED, *((WITH_WEIGHTS,) if data.weighted and target == "population" else ()))
+    return replace(estimate, flags=flags, effective=sizes, bias=np.minimum(bounds, 1))
+
+
+def _least_effective(data: Released, moved: float, bias: Real, target: str) -> Real:
+    """``n / f``, where f is 1, for sampling, and ``min(1, d / (s (1 - s)))`` at the worst share s that may be true."""
+    ends = np.stack([np.clip(data.p + side * bias, 0, 1) for side in (-1, 1)])
+    spread = (ends * (1 - ends)).min(axis=0)
+    added = np.divide(moved, spread, out=np.ones(len(spread)), where=spread > moved)
+    factor = added + (target == "population") * (1 + data.weighted * added)
+    return np.asarray(np.divide(data.size, factor, out=np.full(len(factor), np.inf), where=factor > 0))
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,9 @@ class Estimate(Result):
         The left inverse that was chosen for it, if one was.
     sums_of
         The estimate whose shares these are sums of, and which sums: a row of 0 and 1 for each, shape (r, k).
+    bias
+        At most how far the expectation of each estimate may lie from the true share, shape (k,); None where it is
+        unbiased. Intervals allow for it, standard errors do not.
     """
 
     LINES = "estimates"
@@ -197,6 +200,7 @@ class Estimate(Result):
     moments: Real | None = None
     inverse: LeftInverse | None = None
     sums_of: tuple[Estimate, Real] | None = None
+    bias: Real | None = None
 
     @property
     def standard_error(self) -> Real:
@@ -390,6 +394,7 @@ class Estimate(Result):
             "covariance": None if self.covariance is None else plain_numbers(self.covariance),
             "sampling_variance": plain_numbers(self.sampling_variance),
             "randomization_variance": plain_numbers(self.randomization_variance),
+            **({} if self.bias is None else {"bias_bound": plain_numbers(self.bias)}),
             "flags": [*self.flags, *intervals.flags],
             "design": self.fingerprint,
         }
@@ -398,7 +403,8 @@ class Estimate(Result):
         """A pandas table with one row for each category; ``interval`` names the method of the intervals."""
         low, high = self.confidence_interval(level, interval).T
         columns = {"category": list(self.categories), "estimate": self.pi_hat, "standard_error": self.standard_error}
-        return data_frame({**columns, "low": low, "high": high})
+        bound = {} if self.bias is None else {"bias_bound": self.bias}
+        return data_frame({**columns, **bound, "low": low, "high": high})
 
     def __repr__(self) -> str:
         intervals = self.intervals()

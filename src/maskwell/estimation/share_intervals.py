@@ -47,9 +47,11 @@ def wald(estimate: Estimate, level: float) -> Intervals:
 
 
 def symmetric(estimate: Estimate, factor: float, method: str, level: float) -> Intervals:
-    """``pi_hat +- factor * SE``; no interval where the standard error is zero, which says that reports do not vary."""
+    """``pi_hat +- factor * SE``, and the bound of a bias; none where SE is zero: then reports do not vary."""
     half: Real = factor * np.where(estimate.variance > ROUNDING / max(estimate.n, 1), estimate.standard_error, np.nan)
     flags = (UNDEFINED,) if np.isnan(half).any() else ()
+    if estimate.bias is not None:
+        half = half + estimate.bias
     return Intervals(estimate.pi_hat - half, estimate.pi_hat + half, method, level, flags)
 
 
@@ -78,10 +80,10 @@ def logit(estimate: Estimate, level: float) -> Intervals:
 
 
 def wilson_effective(estimate: Estimate, level: float) -> Intervals:
-    """All shares s with ``|p - s| <= z sqrt(s (1 - s) / n_e)``, where n_e is the effective number of records.
+    """All shares s with ``|p - s| <= b + z sqrt(s (1 - s) / n_e)``, where n_e is the effective number of records.
 
-    They lie within [0, 1] and exist for categories that no released record has. Source: Wilson's interval, standard;
-    with the effective number of records derived.
+    where b is the bound of the bias, if there is one. They lie within [0, 1] and exist for categories that no released
+    record has. Source: Wilson's interval, standard; with the effective number of records and a bias derived.
 
     >>> from maskwell.estimation import estimate_unknown
     >>> wilson_effective(estimate_unknown([10, 0]), 0.95).to_array().round(4).tolist()
@@ -95,9 +97,12 @@ def wilson_effective(estimate: Estimate, level: float) -> Intervals:
         )
     z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
     p, t = estimate.pi_hat, z2 / sizes
-    centre, half = p + t / 2, np.sqrt(t * p * (1 - p) + t**2 / 4)
-    low, high = (centre - half) / (1 + t), (centre + half) / (1 + t)
-    return Intervals(np.where(p == 0, 0.0, low), np.where(p == 1, 1.0, high), "wilson", level)
+    bias = 0.0 if estimate.bias is None else estimate.bias
+    least, most = np.maximum(p - bias, 0), np.minimum(p + bias, 1)
+    low, high = (
+        (q + t / 2 + side * np.sqrt(t * q * (1 - q) + t**2 / 4)) / (1 + t) for q, side in ((least, -1), (most, 1))
+    )
+    return Intervals(np.where(least == 0, 0.0, low), np.where(most == 1, 1.0, high), "wilson", level)
 
 
 def bonferroni(estimate: Estimate, level: float) -> Intervals:
@@ -301,6 +306,9 @@ METHODS: dict[str, Callable[..., Intervals]] = {
     "wilson": wilson_effective,
 }
 
+WITH_BIAS = ("wald", "wilson", "bonferroni", "scheffe")
+"""Methods that allow for the bound of a bias."""
+
 
 def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) -> Intervals:
     """The intervals of that name; options go to the method."""
@@ -311,6 +319,12 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
         )
     make = METHODS[method]
     _check_options(method, make, options)
+    if estimate.bias is not None and method not in WITH_BIAS:
+        raise ParameterError(
+            f"no {method} interval where shares may be biased",
+            hint=f"choose one of {', '.join(WITH_BIAS)}",
+            method=method,
+        )
     return make(estimate, level, **options)
 
 
@@ -334,6 +348,8 @@ def default_method(estimate: Estimate) -> str:
     sampling plan; there ``matched`` where a variance is zero or not defined, and for more than two categories or
     reports where counts are sparse. docs/adr/0030-default-intervals.md says why.
     """
+    if estimate.bias is not None:
+        return "wald"
     if _has_profile(estimate) and np.isnan(estimate.standard_error).any() and not estimate.is_two_to_two:
         return "profile"
     if estimate.variance_of_plan is not None and not _has_no_error(estimate) and not _has_many(estimate):

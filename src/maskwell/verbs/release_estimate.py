@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.display import data_frame
 from maskwell.core.phrases import option
+from maskwell.engines.cell_counts import count_rows
 from maskwell.errors import ParameterError
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.release.analysis.bias_bounds import Distortion, reach_of, under_plan
 from maskwell.release.analysis.release_estimates import (
     Analysis,
     ReleasedColumns,
     estimate_each_released,
     estimate_released,
+    randomized_columns,
+    weights_of,
 )
-from maskwell.release.analysis.table_routes import check_release_sampling
+from maskwell.release.analysis.table_routes import (
+    BOUNDED,
+    SOLVED,
+    Route,
+    bounded,
+    check_release_sampling,
+    has_plan,
+    measured,
+    released_rows,
+    route_of,
+)
 from maskwell.release.folder.receipt import Receipt, load_receipt
 from maskwell.reports.pages.paper_tables import Table, document
 from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.estimate_picture import plot_learned
 from maskwell.reports.report import GAP, Notes, Report
 from maskwell.reports.text.estimate_report import after_analysis, analysis_report, analysis_table
-from maskwell.verbs.share_results import ShareValues
+from maskwell.verbs.inputs import names_of
+from maskwell.verbs.share_results import EstimateResult, ShareValues
 
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import MemoryTable
@@ -140,7 +157,12 @@ def estimate_with_receipt(
 
     ``options`` are target, missing and progress, as in :func:`estimate_released`.
     """
-    check_release_sampling(sampling)
+    if has_plan(sampling):
+        names = [columns] if columns else [[name] for name in randomized_columns(receipt) if name not in by]
+        tables = tuple(_under_plan(rows, receipt, one, sampling, by, level=level, **options) for one in names)
+        for one in tables:
+            one.estimate.intervals(level, interval)
+        return ReleaseEstimate(tables[0].estimate, ReleasedColumns(tables), bool(columns), by, level, interval)
     how = {**options, "weights": sampling["weights"], "by": list(by)}
     if not columns:
         each = estimate_each_released(rows, receipt, level=level, interval=interval, **how)
@@ -148,3 +170,70 @@ def estimate_with_receipt(
     table = estimate_released(rows, receipt, columns, **how)
     table.estimate.intervals(level, interval)  # refused before anything is written
     return ReleaseEstimate(table.estimate, ReleasedColumns((table,)), True, by, level, interval)
+
+
+def _under_plan(
+    rows: str | MemoryTable,
+    receipt: Receipt,
+    columns: Sequence[str],
+    sampling: Mapping[str, Any],
+    by: tuple[str, ...],
+    *,
+    target: str,
+    missing: str | None,
+    level: float,
+    progress: Any = None,
+) -> Analysis:
+    """One table under a sampling plan: as the survey of its released values, with what randomization did at most."""
+    from maskwell.verbs.estimate import estimate
+
+    if target == "file":
+        raise ParameterError(f"{option('target', 'file')} with a sampling plan", hint="leave one of them out")
+    route, joint = (_route(receipt, [*more, *columns], sampling) for more in ((), by))
+    how = {"missing": receipt.missing if missing is None else missing, "level": level, "progress": progress}
+    survey = estimate(rows, direct=list(columns), by=list(by) or None, **how, **sampling)
+    usual = survey.estimate
+    assert isinstance(usual, SurveyEstimate) and isinstance(survey, EstimateResult)
+    most, inner = (_distortion(rows, receipt, one, sampling["weights"]) for one in (route, joint))
+    reach = _reach(rows, receipt, sampling, survey.rows)
+    shares = under_plan(usual, most.within(usual.n / survey.rows), reach)
+    domains = {
+        label if isinstance(label, tuple) else (label,): _in_domain(one, usual.population, inner, reach)
+        for label, one in usual.domains.items()
+    }
+    told = replace(shares, flags=(*shares.flags, f"sampling plan: {usual.plan_text}"), domains={})
+    return Analysis(told, route, survey.rows, survey.dropped, by=by, domains=domains)
+
+
+def _route(receipt: Receipt, columns: Sequence[str], sampling: Mapping[str, Any]) -> Route:
+    """How a table is estimated under a plan; an error where it cannot be."""
+    route = measured(route_of(receipt, columns), receipt, sampling["weights"])
+    check_release_sampling(sampling, receipt, route)
+    return bounded(route) if route.kind == SOLVED else route
+
+
+def _distortion(rows: str | MemoryTable, receipt: Receipt, route: Route, weights: str | None) -> Distortion:
+    """At most what was done to the table; where it is kept, no bias."""
+    spread = weights_of(rows, receipt, weights)
+    most = Distortion.of(route.moves, spread)
+    return most if route.kind == BOUNDED else replace(most, bias=0.0)
+
+
+def _in_domain(one: SurveyEstimate, population: float, most: Distortion, reach: float) -> SurveyEstimate:
+    share = one.population / population if one.population > 0 else 1.0
+    return under_plan(one, most.within(min(1.0, share)), reach / share)
+
+
+def _reach(rows: str | MemoryTable, receipt: Receipt, sampling: Mapping[str, Any], n: int) -> float:
+    """How much of the weight one cluster has, with the factor of its stratum; infinite where only replicates tell."""
+    if sampling.get("replicates"):
+        return math.inf
+    clusters = [*names_of(sampling.get("clusters"), "clusters")][:1]
+    strata = [sampling["strata"]] if sampling.get("strata") else []
+    weights = sampling["weights"]
+    if not clusters:
+        fewest = 2.0 if strata else n / (n - 1)
+        return weights_of(rows, receipt, weights).heaviest(1 / n) * fewest
+    with released_rows(rows, [*strata, *clusters]) as (source, name):
+        counted = count_rows(source, name, [(*strata, *clusters)], weights=weights)[0]
+    return reach_of(counted, strata=bool(strata))

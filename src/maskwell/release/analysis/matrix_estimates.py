@@ -23,8 +23,9 @@ from maskwell.core.groups import distinct_rows
 from maskwell.core.labels import texts
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate, Released
-from maskwell.estimation.invariant_shares import TURNS_AROUND, WITH_WEIGHTS, estimate_moved
+from maskwell.estimation.invariant_shares import BOUNDED, TURNS_AROUND, WITH_WEIGHTS, estimate_moved
 from maskwell.estimation.share_estimate import Estimate, flags_of_moments
+from maskwell.release.analysis.bias_bounds import Distortion
 from maskwell.release.analysis.table_routes import Route
 from maskwell.release.folder.receipt import Group
 from maskwell.release.stages.stage import RandomizedColumns
@@ -131,7 +132,7 @@ def _entries(P: Any) -> tuple[Array, Array, Real]:
     return entries.row, entries.col, entries.data
 
 
-def solved(route: Route, table: CellTable, cells: CellTable, target: str) -> Estimate:
+def solved(route: Route, table: CellTable, cells: CellTable, target: str, rest: Distortion | None = None) -> Estimate:
     """Shares by solving ``P pi = lam`` over the cells that the matrices need, summed to the table.
 
         pi_hat = G lam,     V = (G D_lam G' - pi_hat pi_hat') / (n - 1),     randomization (G D_lam G' - D_pi) / n
@@ -141,7 +142,9 @@ def solved(route: Route, table: CellTable, cells: CellTable, target: str) -> Est
 
         V = (G D_s G' - (G s) pi_hat' - pi_hat (G s)' + S pi_hat pi_hat') / W^2  n_w / (n_w - 1),     n_w = W^2 / S
 
-    and the part of randomization is (G D_s G' - D_{Gs}) / W^2. Source: [Adeshiyan2011, section 3.3.2, Theorem 3.2];
+    and the part of randomization is (G D_s G' - D_{Gs}) / W^2. Where further groups, whose matrices are withheld,
+    changed at most a share d of the records, a variance grows by at most ``d (max_i g_ci - min_i g_ci)^2 / n``, and the
+    estimates have the bias of these groups. Source: [Adeshiyan2011, section 3.3.2, Theorem 3.2];
     given the file the randomization part holds for any P.
     """
     columns, levels = list(route.cells), dict(zip(cells.columns, cells.levels, strict=True))
@@ -154,10 +157,11 @@ def solved(route: Route, table: CellTable, cells: CellTable, target: str) -> Est
     codes = numbered_by_text(parts, known)
     G = np.zeros((len(known), len(released)))
     np.add.at(G, codes, _left_inverse(P.toarray()))
-    estimate = _moments([*dict(zip(codes.tolist(), parts, strict=True)).values()], G, data, target)
+    estimate = _moments([*dict(zip(codes.tolist(), parts, strict=True)).values()], G, data, target, rest)
     derived = (DATA_DEPENDENT,) if any(group.invariant for group in route.groups) else ()
     weights = (WITH_WEIGHTS,) if data.weighted and target == "population" else ()
-    return replace(estimate, flags=(*estimate.flags, *derived, *weights))
+    bounded = () if rest is None else (BOUNDED,)
+    return replace(estimate, flags=(*estimate.flags, *derived, *weights, *bounded))
 
 
 def _check_columns(route: Route, table: CellTable) -> None:
@@ -210,13 +214,14 @@ def _left_inverse(P: Real) -> Real:
     return np.asarray(np.linalg.pinv(P))
 
 
-def _moments(categories: list[Cell], G: Real, data: Released, target: str) -> Estimate:
+def _moments(categories: list[Cell], G: Real, data: Released, target: str, rest: Distortion | None) -> Estimate:
     pi, squares = G @ data.p, G @ data.squares
     total = float(data.weights.sum())
     second = (G * data.squares) @ G.T
-    randomization = (second - np.diag(squares)) / total**2
+    more = 0.0 if rest is None else np.diag(rest.changed * np.ptp(G, axis=1) ** 2 / data.size)
+    randomization = (second - np.diag(squares)) / total**2 + more
     spread = second - np.outer(squares, pi) - np.outer(pi, squares) + data.squares.sum() * np.outer(pi, pi)
-    whole = randomization if target == "file" else spread / total**2 * data.size / (data.size - 1)
+    whole = randomization if target == "file" else spread / total**2 * data.size / (data.size - 1) + more
     variance, sampling = np.diagonal(whole).copy(), np.diagonal(whole - randomization).copy()
     return Estimate(
         categories=categories,
@@ -229,6 +234,7 @@ def _moments(categories: list[Cell], G: Real, data: Released, target: str) -> Es
         method="moments",
         fingerprint="receipt",
         flags=flags_of_moments(pi, variance, sampling, full=True, n=data.n),
+        bias=None if rest is None else np.full(len(pi), rest.bias),
     )
 
 

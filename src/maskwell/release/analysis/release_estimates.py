@@ -20,16 +20,21 @@ from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.row_batches import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate
-from maskwell.estimation.invariant_shares import TARGETS, estimate_unknown
+from maskwell.estimation.invariant_shares import BOUNDED as IS_BOUNDED
+from maskwell.estimation.invariant_shares import TARGETS, estimate_changed, estimate_unknown
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.release.analysis.bias_bounds import Distortion, Weights
 from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
 from maskwell.release.analysis.table_routes import (
+    BOUNDED,
     EXACT,
     KEPT,
     OPEN,
     SOLVED,
     Route,
     check_missing,
+    measure_of,
+    measured,
     released_rows,
     route_of,
     weights_remarks,
@@ -45,6 +50,7 @@ SWAPPED = "values were swapped between records: these counts are exactly those o
 RATIOS = "missing values were randomized like any other: shares among records with a value are ratios, approximate"
 TINY = 1e-18
 MOST_INFLATION = 2.0
+MOST_WEIGHTS = 10**5
 OTHER_ROWS = "the receipt is of {:,} records, the file has {:,}: shares of a part of the released file may be biased"
 PUBLISHED = "the matrix is not known: variances are those of an open file times the published factor"
 
@@ -226,7 +232,7 @@ def estimate_each_released(
     check_kind(Receipt, receipt=receipt)
     options: dict[str, Any] = {"weights": weights, "target": target, "missing": missing}
     tables, refused, first = [], {}, None
-    for name in dict.fromkeys(name for group in receipt.groups for name in group.moved):
+    for name in randomized_columns(receipt):
         if name in by:
             continue
         try:
@@ -240,6 +246,11 @@ def estimate_each_released(
     if not tables:
         raise ParameterError("the receipt names no randomized column", hint=f"name columns with {option('columns')}")
     return ReleasedColumns(tuple(tables), refused)
+
+
+def randomized_columns(receipt: Receipt) -> list[str]:
+    """The columns that some group moved, each once."""
+    return [*dict.fromkeys(name for group in receipt.groups for name in group.moved)]
 
 
 # ---- one table
@@ -265,39 +276,81 @@ def check_drawn_apart(groups: Sequence[Group]) -> None:
         )
 
 
-def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options) -> Analysis:
+def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options, *, by: int = 0) -> Analysis:
+    """The shares of a table, and within domains that its first columns, so many, tell where these are bounded."""
     check_drawn_apart(acting(receipt.groups, columns))
-    route = route_of(receipt, columns, weighted=options.weights is not None)
+    counted = _count(data, receipt, columns, options)
+    route, whole = counted.route, counted.tables[0]
     how = receipt.missing if options.missing is None else options.missing
-    check_missing(route, how)
-    with released_rows(data, route.cells) as (source, name):
-        used = weights_used(route, receipt, options.weights, source.schema.names)
-        tables = count_rows(source, name, _needed_tables(route), weights=used, progress=options.progress)
-    whole = tables[0]
-    table, dropped = _with_values(whole, how, name, columns)
-    cells = _with_values(tables[-1], how, name, columns)[0] if len(tables) > 1 else None
-    estimate = _estimated(route, table, cells, options.target, ratios=bool(dropped) and receipt.missing == "category")
-    remarks = weights_remarks(route, receipt, options.weights, used)
+    table, dropped = _with_values(whole, how, counted.name, columns)
+    cells = _with_values(counted.tables[1], how, counted.name, columns)[0] if len(counted.tables) > 1 else None
+    estimate = _estimated(counted, table, cells, options.target, ratios=bool(dropped) and receipt.missing == "category")
+    remarks = weights_remarks(route, receipt, options.weights, counted.weights)
     other = [] if whole.n == receipt.rows else [OTHER_ROWS.format(receipt.rows, whole.n)]
     named = replace(estimate, categories=_named(estimate.categories), flags=(*remarks, *estimate.flags, *other))
-    return Analysis(named, route, whole.n, dropped, remarks)
+    domains = _bounded_domains(counted, table, by, options.target) if by and named.covariance is None else {}
+    return Analysis(named, route, whole.n, dropped, remarks, domains=domains)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The tables of a route as they were counted, with the weights that records counted with.
+
+    Attributes
+    ----------
+    name
+        What messages call the rows.
+    distortion
+        At most what randomization did to a bounded table.
+    """
+
+    route: Route
+    name: str
+    weights: str | None
+    tables: list[CellTable]
+    distortion: Distortion | None = None
+
+
+def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options) -> _Counted:
+    route = route_of(receipt, columns, weighted=options.weights is not None)
+    check_missing(route, receipt.missing if options.missing is None else options.missing)
+    with released_rows(data, route.cells) as (source, name):
+        used = weights_used(route, receipt, options.weights, source.schema.names)
+        route = measured(route, receipt, used)
+        tables = count_rows(source, name, _needed_tables(route), weights=used, progress=options.progress)
+    if route.kind != BOUNDED:
+        return _Counted(route, name, used, tables)
+    hidden = [move for move in route.moves if route.to_solve is None or move.group.design is None]
+    most = Distortion.of(hidden, weights_of(data, receipt, used))
+    part = min(1.0, tables[0].n / receipt.rows)  # of a part of the file, more may be changed
+    return _Counted(route, name, used, tables, most.within(part))
 
 
 def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str], options: _Options) -> Analysis:
     """A table with the shares within domains, and what must be said of these: one may be weighted, the other not."""
     if both := [name for name in whole.route.columns if name in by]:
         raise ParameterError(f"{both[0]!r} is in {option('columns')} and in {option('by')}", hint="name it once")
-    joint = _table(data, receipt, [*by, *whole.route.columns], options)
+    joint = _table(data, receipt, [*by, *whole.route.columns], options, by=len(by))
     more = tuple(f"by {','.join(by)}: {remark}" for remark in joint.remarks if remark not in whole.remarks)
     remarks = (*whole.remarks, *more)
-    flags = (*remarks, *whole.estimate.flags[len(whole.remarks) :])
+    bounded = () if joint.route.kind != BOUNDED else (f"by {','.join(by)}: {IS_BOUNDED}",)
+    flags = (*remarks, *whole.estimate.flags[len(whole.remarks) :], *bounded)
     return replace(
         whole,
         remarks=remarks,
         estimate=replace(whole.estimate, flags=flags),
         by=tuple(by),
-        domains=share_by_domain(joint.estimate, len(by)),
+        domains=joint.domains or share_by_domain(joint.estimate, len(by)),
     )
+
+
+def weights_of(data: Any, receipt: Receipt, weights: str | None) -> Weights:
+    """How weight is spread over the records, by one more pass."""
+    if weights is None:
+        return Weights.alike()
+    measure = measure_of(receipt, weights)
+    with released_rows(data, []) as (source, name):
+        return Weights.of(count_rows(source, name, [(weights,)], weights=weights, most=MOST_WEIGHTS)[0], measure)
 
 
 # ---- how a table is estimated
@@ -305,8 +358,8 @@ def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str
 
 def _needed_tables(route: Route) -> list[tuple[str, ...]]:
     """The table, and the cells that its matrices need together where they are known."""
-    if route.kind == SOLVED:
-        return [route.columns, route.cells]
+    if route.kind == SOLVED or route.to_solve is not None:
+        return [route.columns, (route.to_solve or route).cells]
     return [route.columns, route.groups[0].columns] if route.kind == KEPT and _has_matrices(route) else [route.columns]
 
 
@@ -314,10 +367,16 @@ def _has_matrices(route: Route) -> bool:
     return all(group.design is not None for group in route.groups)
 
 
-def _estimated(route: Route, table: CellTable, cells: CellTable | None, target: str, *, ratios: bool) -> Estimate:
+def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, target: str, *, ratios: bool) -> Estimate:
+    route = counted.route
     if route.kind == SOLVED:
         assert cells is not None
         return solved(route, table, cells, target)
+    if counted.distortion is not None:
+        most = counted.distortion.within(*_parts_of(table, counted.tables[0]))
+        if route.to_solve is not None and cells is not None:
+            return solved(route.to_solve, table, cells, target, most)
+        return _bounded(route, table, most, target)
     if not ratios or route.kind != KEPT:
         return _counted(route, table, cells, target)
     bound = _bound(route, table, target)
@@ -333,7 +392,40 @@ def _counted(route: Route, table: CellTable, cells: CellTable | None, target: st
     bound = _bound(route, table, target)
     if route.kind in (OPEN, EXACT):
         return replace(bound, flags=(UNMOVED if route.kind == OPEN else SWAPPED, *bound.flags[1:]))
-    return _with_factor(bound, _factor(route))
+    return _with_factor(bound, _factor(route), weighted=route.weighted)
+
+
+def _bounded(route: Route, table: CellTable, most: Distortion, target: str) -> Estimate:
+    """Shares as they stand with a bound of their bias; no more of a cell moved than its block has."""
+    blocks, mass = _blocks(route, table), np.asarray(table.mass, dtype=np.float64)
+    in_block = np.bincount(blocks, mass)[blocks] / mass.sum()
+    sums = {"weights": table.weights, "squares": table.squares}
+    bias = np.minimum(most.bias, in_block)
+    return estimate_changed(
+        table.counts, changed=most.changed, bias=bias, categories=table.labels(), target=target, **sums
+    )
+
+
+def _parts_of(table: CellTable, whole: CellTable) -> tuple[float, float]:
+    """The share of the weight, and of the squared weights, of a file that a part of it has."""
+    squares = [one.counts if one.squares is None else one.squares for one in (table, whole)]
+    return float(table.mass.sum() / whole.mass.sum()), float(squares[0].sum() / squares[1].sum())
+
+
+def _bounded_domains(counted: _Counted, table: CellTable, domains: int, target: str) -> Domains:
+    """Bounded shares within each domain, which is a file of its own with as many changed records."""
+    assert counted.distortion is not None
+    places: dict[Domain, list[int]] = {}
+    for place, cell in enumerate(table.labels()):
+        places.setdefault(cell[:domains], []).append(place)
+    shares: dict[Domain, Estimate] = {}
+    for domain, chosen in places.items():
+        part = _chosen(table, np.isin(np.arange(len(table)), chosen))
+        most = counted.distortion.within(*_parts_of(part, counted.tables[0]))
+        estimate = _bounded(counted.route, part, most, target)
+        cells = [cell[domains:] for cell in cast(Sequence[Domain], estimate.categories)]
+        shares[_words(domain)] = replace(estimate, categories=_named(cells))
+    return shares
 
 
 def _bound(route: Route, table: CellTable, target: str) -> DirectEstimate:
@@ -344,24 +436,23 @@ def _bound(route: Route, table: CellTable, target: str) -> DirectEstimate:
 
 
 def _factor(route: Route) -> float | None:
-    """The published inflation of a single column that one group moved; it holds for each of its shares.
-
-    Not with weights: the bound is that of the squared weights of the released records, to which it is no factor.
-    """
-    if len(route.columns) > 1 or len(route.groups) > 1 or route.weighted:
+    """The published inflation of a single column that one group moved; it holds for each of its shares."""
+    if len(route.columns) > 1 or len(route.groups) > 1:
         return None
     return route.groups[0].inflation.get(route.columns[0])
 
 
-def _with_factor(bound: DirectEstimate, factor: float | None) -> DirectEstimate:
-    """The bound on randomization made smaller by a published factor f: ``C_ii <= (f - 1) p_i (1 - p_i) / n``.
+def _with_factor(bound: DirectEstimate, factor: float | None, *, weighted: bool = False) -> DirectEstimate:
+    """The bound on randomization by a published factor f: ``C_ii <= (f - 1) p_i (1 - p_i) / n``.
 
-    The factor holds for each share, not for sums of them, so covariances are left out. Source:
-    [Adeshiyan2011, section 4.6], as a factor derived.
+    With weights it is f times the variance of an open file, in which the squared weights of the released records stand
+    for the true ones; f may be above 2. The factor holds for each share, not for sums of them, so covariances are left
+    out. Source: [Adeshiyan2011, section 4.6], as a factor derived.
     """
-    if factor is None or factor >= MOST_INFLATION:
+    if factor is None or (factor >= MOST_INFLATION and not weighted):
         return bound
-    randomization = (factor - 1) * bound.randomization_variance
+    added = bound.sampling_variance if weighted and bound.target == "population" else bound.randomization_variance
+    randomization = (factor - 1) * added
     variance = bound.sampling_variance + randomization
     smaller = np.divide(bound.variance, variance, out=np.full(len(variance), np.inf), where=variance > TINY)
     return replace(
@@ -397,20 +488,29 @@ def _with_values(table: CellTable, missing: str, path: str, columns: Sequence[st
             hint="leave such rows out with --missing drop, or count them with --missing category",
             count=count,
         )
-    kept = ~lost
+    return _chosen(table, ~lost), count
+
+
+def _chosen(table: CellTable, places: Array) -> CellTable:
+    """Some of the cells of a table."""
     return replace(
         table,
-        codes=table.codes[kept],
-        counts=table.counts[kept],
-        weights=None if table.weights is None else table.weights[kept],
-        squares=None if table.squares is None else table.squares[kept],
-    ), count
+        codes=table.codes[places],
+        counts=table.counts[places],
+        weights=None if table.weights is None else table.weights[places],
+        squares=None if table.squares is None else table.squares[places],
+    )
 
 
 def _named(categories: Sequence[Any]) -> list[Hashable]:
     """Labels without the tuple around one, and a word for a missing one."""
-    cells = [tuple(MISSING if label is None else label for label in cell) for cell in categories]
+    cells = [_words(cell) for cell in categories]
     return [cell[0] if len(cell) == 1 else cell for cell in cells]
+
+
+def _words(cell: Domain) -> Domain:
+    """Labels with a word for a missing one."""
+    return tuple(MISSING if label is None else label for label in cell)
 
 
 def share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]:
@@ -447,6 +547,9 @@ def _within(estimate: Estimate, places: Array, domains: int) -> Estimate:
         "covariance": whole,
         "n": round(total * estimate.n),
         "flags": (),
+        "bias": None
+        if estimate.bias is None
+        else np.full(len(p), min(1.0, float(estimate.bias.max()) / max(total, TINY))),
     }
     if isinstance(estimate, DirectEstimate):
         open_ = ratio * (1 - ratio)

@@ -1,18 +1,19 @@
 """How a table of a released file can be estimated: which randomizations touch it, and whether they keep it.
 
-Where they keep it, counts are unbiased as they stand; else they are solved for, with the matrices. Where all matrices
-are designs that were fixed before the file was seen, reports are estimated as those of any survey, under its plan.
+Where they keep it, counts are unbiased as they stand; else they are solved for, with the matrices. Where a matrix is
+withheld, counts stand with a bound of their bias. Where all matrices are designs that were fixed before the file was
+seen, reports are estimated as those of any survey, under its plan.
 
 Whose shares they are: a randomization keeps counts or sums of weights, not both. Weighted shares, those of the
-population, can be estimated where nothing was randomized, where sums of weights were kept, and where matrices are
-turned around; other shares are those of the records.
+population, are unbiased where nothing was randomized, where sums of weights were kept, and where matrices are turned
+around; elsewhere their bias is bounded, and shares are those of the records unless weights are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,20 @@ from maskwell.engines.assignments import Assignment
 from maskwell.engines.cell_counts import open_rows
 from maskwell.engines.row_sources import MemoryTable, Source
 from maskwell.errors import ParameterError
+from maskwell.release.analysis.bias_bounds import COUNTS, WEIGHTS, Move, moves_of
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.stages.stage import acting, needed_columns
-from maskwell.release.stages.table_flow import is_kept, kept_columns
+from maskwell.release.stages.table_flow import is_kept
 
-OPEN, EXACT, KEPT, SOLVED = "open", "exact", "kept", "solved"
+OPEN, EXACT, KEPT, SOLVED, BOUNDED = "open", "exact", "kept", "solved", "bounded"
 BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
 RECORDS = "shares of the records, not of the population: this release keeps counts, not weighted counts, of {}"
 SOLVABLE = "; ask for its weights ({}) to have weighted shares solved for with the matrices"
+BOUNDABLE = "; ask for its weights ({}) to have weighted shares with a bound of their bias"
 NO_WEIGHTS = "shares of the records, not of the population: the file has no column of weights ({})"
-WEIGHTS_ONLY = "the errors of a released file hold for records drawn independently"
+PLANS = ("weights", "strata", "clusters", "replicates")
+BOUNDED_PLANS = (*PLANS, "lonely", "replicate_method", "fay")
 SAMPLING_COLUMNS = ("weights", "inclusion", "strata", "clusters", "population")
 OTHER_WEIGHTS = ("weights", "inclusion", "population", "replicates")
 
@@ -45,19 +49,22 @@ class Route:
     ----------
     kind
         "open": nothing moved its columns. "exact": they were swapped, its counts stay exactly. "kept": counts are
-        unbiased as they stand. "solved": with the matrices.
+        unbiased as they stand. "solved": with the matrices. "bounded": as it stands, with a bound of its bias.
     columns
         Of the table.
     groups
         Those that moved its columns, or columns that these depend on, in the order in which they were carried out.
     cells
         Columns that the matrices of these groups need together.
+    moves
+        At most what the groups that moved its columns did to it.
     """
 
     kind: str
     columns: tuple[str, ...]
     groups: tuple[Group, ...]
     cells: tuple[str, ...]
+    moves: tuple[Move, ...] = ()
 
     @property
     def moved(self) -> frozenset[str]:
@@ -74,6 +81,20 @@ class Route:
         """Whether numbers of records can be estimated, but no sums of weights."""
         return bool(self.groups) and self.kind != SOLVED and not self.weighted
 
+    @property
+    def to_solve(self) -> Route | None:
+        """The part of a bounded table that can be solved for: what the groups with known matrices did to it.
+
+        None where there is none, or where these groups and the others moved columns that the others worked with: then
+        one cannot be undone without the other.
+        """
+        known = tuple(group for group in self.groups if group.design is not None)
+        hidden = [group for group in self.groups if group.design is None]
+        crossing = any({*a.moved} & {*b.columns} or {*b.moved} & {*a.columns} for a in known for b in hidden)
+        if self.kind != BOUNDED or not known or not hidden or crossing or any(group.linked for group in known):
+            return None
+        return Route(SOLVED, self.columns, known, needed_columns(known, self.columns))
+
 
 def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False) -> Route:
     """How the table of these columns is estimated; ParameterError where it cannot be.
@@ -86,9 +107,26 @@ def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False
     kind = _kind(groups, columns)
     if weighted and kind == KEPT and all(group.design is not None and group.invariance == "counts" for group in groups):
         kind = SOLVED
-    if kind == SOLVED:
-        _check_known(receipt.groups, groups, columns)
-    return Route(kind, tuple(columns), groups, cells)
+    route = Route(kind, tuple(columns), groups, cells, moves_of(receipt.groups, columns))
+    return route if kind != SOLVED or _all_known(groups) else bounded(route)
+
+
+def bounded(route: Route) -> Route:
+    """The table as it stands, with a bound of its bias; ParameterError where nobody is told how much was changed."""
+    unknown = [
+        move.group for move in route.moves if move.changed >= 1 and (route.kind != SOLVED or not move.group.design)
+    ]
+    if unknown:
+        raise ParameterError(
+            f"the table of {in_words(route.columns)} is not kept, and the receipt does not tell how much of "
+            f"{in_words(unknown[0].variables)} was changed",
+            hint="ask the data holder for this table",
+        )
+    return replace(route, kind=BOUNDED)
+
+
+def _all_known(groups: Sequence[Group]) -> bool:
+    return all(group.design is not None for group in groups)
 
 
 def _kind(groups: Sequence[Group], columns: Sequence[str]) -> str:
@@ -111,33 +149,25 @@ def check_missing(route: Route, missing: str) -> None:
                 )
 
 
-def _check_known(every: Sequence[Group], groups: Sequence[Group], columns: Sequence[str]) -> None:
-    hidden = next((group for group in groups if group.design is None), None)
-    if hidden is None:
-        return
-    table = in_words(columns)
-    if hidden.invariant:
-        kept = kept_columns(every, hidden)
-        others = f"tables of {in_words(kept)} are kept; ask the data holder for others" if kept else ""
-        raise ParameterError(
-            f"the table of {table} is not kept, and the matrix of {in_words(hidden.variables)} is withheld",
-            hint=others or "ask the data holder for this table",
-        )
-    raise ParameterError(
-        f"the matrix of {in_words(hidden.variables)} is withheld, and counts are biased without it",
-        hint="ask the data holder for this table",
-    )
-
-
 # ---- whose shares they are
 
 
 def weights_used(route: Route, receipt: Receipt, asked: str | None, names: Sequence[str]) -> str | None:
     """The column of weights: as asked, or that of the receipt where weighted shares can be estimated."""
     absent = receipt.weights not in names and not route.weighted  # a plan may leave weights out of the file
-    used = asked if asked is not None or route.counts_only or absent else receipt.weights
-    _check_weights(route, receipt, used)
-    return used
+    return asked if asked is not None or route.counts_only or absent else receipt.weights
+
+
+def measured(route: Route, receipt: Receipt, weights: str | None) -> Route:
+    """The route of a table of records, or of these weights: bounded where the other of the two was kept."""
+    if route.kind not in (KEPT, EXACT) or measure_of(receipt, weights) == (WEIGHTS if route.weighted else COUNTS):
+        return route
+    return bounded(route)
+
+
+def measure_of(receipt: Receipt, weights: str | None) -> str:
+    """What shares are shares of: of records, of the weights that the receipt names, or of others."""
+    return COUNTS if weights is None else WEIGHTS if weights == receipt.weights else "other weights"
 
 
 def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str | None) -> tuple[str, ...]:
@@ -149,25 +179,8 @@ def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str
     if route.counts_only:
         said = RECORDS.format(in_words([name for group in route.groups for name in group.variables]))
         solvable = route_of(receipt, route.columns, weighted=True).kind == SOLVED
-        return (f"{said}{SOLVABLE.format(receipt.weights) if solvable else ''}",)
+        return (f"{said}{(SOLVABLE if solvable else BOUNDABLE).format(receipt.weights)}",)
     return (NO_WEIGHTS.format(receipt.weights),)
-
-
-def _check_weights(route: Route, receipt: Receipt, weights: str | None) -> None:
-    """Weighted tables need matrices that keep weighted counts, and the other way round."""
-    if not route.groups or route.kind == SOLVED:
-        return
-    names = in_words([name for group in route.groups for name in group.variables])
-    if route.weighted and weights != receipt.weights:
-        raise ParameterError(
-            f"sums of weights were kept for {names}, not numbers of records",
-            hint=f"count every record with its weight, {receipt.weights}",
-        )
-    if not route.weighted and weights is not None:
-        raise ParameterError(
-            f"numbers of records were kept for {names}, not sums of weights",
-            hint="count records, without weights: weighted tables are not unbiased here",
-        )
 
 
 @contextmanager
@@ -238,7 +251,7 @@ def survey_of_release(
         return None  # domains of released values are not those of true ones
     how = receipt.missing if missing is None else missing
     check_missing(route, how)
-    _check_unmoved(sampling or {}, moved)
+    check_unmoved(sampling or {}, moved)
     weights, remarks = _survey_weights(data, receipt, route, sampling or {}, method)
     randomized = {name for names, _ in designs for name in names}
     return ReleasedSurvey(designs, [name for name in columns if name not in randomized], how, weights, remarks)
@@ -260,7 +273,7 @@ def _survey_weights(
     return used, weights_remarks(route, receipt, None, used)
 
 
-def _check_unmoved(sampling: Mapping[str, Any], moved: set[str]) -> None:
+def check_unmoved(sampling: Mapping[str, Any], moved: set[str]) -> None:
     """Raise where a column that tells how rows were sampled was randomized."""
     for name in SAMPLING_COLUMNS:
         value = sampling.get(name)
@@ -272,13 +285,22 @@ def _check_unmoved(sampling: Mapping[str, Any], moved: set[str]) -> None:
             )
 
 
-def check_release_sampling(sampling: Mapping[str, Any]) -> None:
-    """Raise where more than weights is asked of a file whose matrices are withheld, or were worked out from it."""
-    more = [name for name, value in sampling.items() if value and name not in ("weights", "lonely")]
-    if more:
+def has_plan(sampling: Mapping[str, Any]) -> bool:
+    """Whether more than weights is said about how the rows were sampled."""
+    return any(value and name not in ("weights", "lonely") for name, value in sampling.items())
+
+
+def check_release_sampling(sampling: Mapping[str, Any], receipt: Receipt, route: Route) -> None:
+    """Raise where errors under a sampling plan are not known for a released file.
+
+    They are known for columns that were not moved; for others with weights, strata, clusters or replicates.
+    """
+    check_unmoved(sampling, {name for group in receipt.groups for name in group.moved})
+    more = [name for name, value in sampling.items() if value and name not in BOUNDED_PLANS]
+    if more and route.kind != OPEN:
         raise ParameterError(
             f"{option(more[0])} with a matrix that is withheld or worked out from the file",
-            hint=f"leave it out: {WEIGHTS_ONLY}",
+            hint=f"leave it out: errors are known with {', '.join(map(option, PLANS))}",
         )
 
 

@@ -23,7 +23,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
-from maskwell.release.stages.stage import RandomizedColumns, Stage, State, state_categories
+from maskwell.release.stages.stage import RandomizedColumns, Stage, State, share_step, state_categories
 from maskwell.release.stages.table_flow import kept_columns
 
 T = TypeVar("T")
@@ -47,6 +47,8 @@ class Group(RandomizedColumns):
         The matrix with the labels of its truths and reports, where the receipt has it.
     inflation
         For each variable the largest factor by which the variance of a share grows.
+    most_changed
+        At most the share of the records whose values are expected to change; 1 where nothing is told.
     missing
         What became of missing values: "unchanged", or "category" where they were randomized like any other.
     each
@@ -60,6 +62,7 @@ class Group(RandomizedColumns):
     states: Sequence[State] = ()
     outputs: Sequence[State] = ()
     inflation: Mapping[str, float] = field(default_factory=dict)
+    most_changed: float = 1.0
     missing: str = "unchanged"
     each: str = "record"
     stage: Stage | None = None
@@ -149,7 +152,7 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
     try:
         return Receipt(
             audience=of_kind(str, content, "audience"),
-            groups=tuple(map(_group, of_kind(list, content, "groups"))),
+            groups=tuple(_group(one, _count(content["rows"])) for one in of_kind(list, content, "groups")),
             rows=_count(content["rows"]),
             weights=None if content["weights"] is None else of_kind(str, content, "weights"),
             demonstration=of_kind(bool, content, "demonstration"),
@@ -204,7 +207,19 @@ def stages_of(receipt: Receipt) -> list[Stage]:
     return stages
 
 
-def _group(content: Mapping[str, Any]) -> Group:
+def _changed(content: Mapping[str, Any], stage: Stage | None, rows: int) -> float:
+    """At most the share of the records that change: half a step more than the rounded one."""
+    if stage is not None:
+        return stage.expected_changed()
+    told, step = content.get("changed_expected"), share_step(rows)
+    if told is None or step is None:
+        return 1.0
+    if not isinstance(told, int | float) or isinstance(told, bool) or not 0 <= told <= 1:
+        raise TypeError("changed_expected is no share")
+    return min(1.0, told + step / 2)
+
+
+def _group(content: Mapping[str, Any], rows: int) -> Group:
     stage = stage_from_dict(content["stage"]) if "stage" in content else None
     told = tuple(names_of(content, name) for name in ("variables", "within", "linked"))
     if stage is not None and told != (stage.variables, stage.within, (*stage.linked,)):
@@ -216,6 +231,7 @@ def _group(content: Mapping[str, Any]) -> Group:
         method=of_kind(str, content, "method"),
         invariance=of_kind(str, content, "invariance"),
         inflation=_inflation(table_of(content, "vif")),
+        most_changed=_changed(content, stage, rows),
         missing=of_kind(str, content, "missing"),
         each=of_kind(str, content, "each") if "each" in content else "record",
         stage=stage,

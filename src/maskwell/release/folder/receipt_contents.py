@@ -32,7 +32,7 @@ from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import VERSION, Group
 from maskwell.release.plans.protection import INCLUDED, UNIT, WITHHELD
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.stages.stage import Stage, State
+from maskwell.release.stages.stage import Stage, State, share_step
 from maskwell.release.stages.table_flow import kept_columns
 from maskwell.release.utility.utility_measures import inflation_of
 
@@ -71,7 +71,8 @@ def advice_of(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
     if groups:
         sentences.append(
             "Tables that join randomized columns with any column that is not named beside them here, randomized or "
-            "not, show weaker associations than the original file; estimate them only with matrices that are included."
+            "not, are somewhat biased: on average each share by at most the share of records that changed. maskwell "
+            "gives them with intervals that hold this; tests of independence find weaker associations."
         )
     return [*sentences, *_others(groups, weights), *_errors(groups), APPROXIMATE]
 
@@ -144,7 +145,7 @@ def _what(group: PublicGroup, kept: Sequence[str], weights: str | None) -> str:
     if group["matrix"] == "included":
         more = "" if weights is None else f", with the weights ({weights}) for shares of the population"
         return f"{biased}; estimate them with the matrix in the receipt{more}."
-    return f"{biased}, and the matrix is not published; ask the data holder for tables."
+    return f"{biased}, by at most the share of records that changed; the matrix is not published."
 
 
 def _not_weights(group: PublicGroup, weights: str | None) -> str:
@@ -157,9 +158,6 @@ def _not_weights(group: PublicGroup, weights: str | None) -> str:
 
 
 SPEC = "pram-vectors/1"
-SHARE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
-"""Steps to which the expected share of changed records is rounded, the finest that tells less than the file does."""
-
 DIGITS = 2
 
 
@@ -364,14 +362,13 @@ def _blocks(stage: Stage) -> int:
 def rounded_share(share: float, rows: int) -> float | None:
     """A share of the records in steps that are coarse for few of them; None for very few.
 
-    Some methods have no other number in them: of ``sequential`` the share of the largest category follows. So a step
-    is taken of which the rounding error, ``step / sqrt(12)``, is at least the standard error ``1 / (2 sqrt(n))`` of a
-    share that is counted in the released file. (Derived.)
+    Some methods have no other number in them: of ``sequential`` the share of the largest category follows. So the step
+    tells less than the released file does: see :func:`~maskwell.release.stages.stage.share_step`.
 
     >>> rounded_share(0.4783, 50_000), rounded_share(0.4783, 2_000), rounded_share(0.4783, 23)
     (0.48, 0.5, None)
     """
-    step = next((step for step in SHARE_STEPS if step * math.sqrt(rows) >= math.sqrt(3)), None)
+    step = share_step(rows)
     return None if step is None else round(round(share / step) * step, DIGITS)
 
 

@@ -13,6 +13,7 @@ Source: the conditions of :class:`~maskwell.release.matrices.bounds.Bounds`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -321,6 +322,22 @@ class Stage(RandomizedColumns):
     def max_posterior(self) -> float:
         """The largest chance of any true state, given a released one: ``max p_ij N_j / sum_l p_il N_l``."""
         return _posterior(self)
+
+
+SHARE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
+"""Steps to which the expected share of changed records is rounded, the finest that tells less than the file does."""
+
+
+def share_step(rows: int) -> float | None:
+    """The step to which a share of so many records is rounded; None for very few of them.
+
+    A step is taken of which the rounding error, ``step / sqrt(12)``, is at least the standard error ``1 / (2 sqrt(n))``
+    of a share that is counted in the released file. (Derived.)
+
+    >>> share_step(50_000), share_step(2_000), share_step(23)
+    (0.01, 0.05, None)
+    """
+    return next((step for step in SHARE_STEPS if step * math.sqrt(rows) >= math.sqrt(3)), None)
 
 
 R = TypeVar("R", bound=Randomization)

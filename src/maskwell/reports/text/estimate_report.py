@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arguments import Real
-from maskwell.core.phrases import Printed, p_text, shorten
+from maskwell.core.phrases import Printed, listed, p_text, shorten
 from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
@@ -377,7 +377,12 @@ def analysis_report(
 ) -> Report:
     """The shares of one table with their errors, and how they were found."""
     estimate, what = analysis.estimate, ", ".join(analysis.route.columns)
-    said = [_analysis_answer(analysis, level, interval), *_remarks(analysis), _how(analysis)]
+    said = [
+        _analysis_answer(analysis, level, interval),
+        *_remarks(analysis),
+        _how(analysis),
+        *_parts_of_error(estimate),
+    ]
     body: list[Block] = [_shares([what], [((), estimate)], level, interval)]
     if domains:
         names = (by or "domain").split(",")
@@ -388,6 +393,27 @@ def analysis_report(
     flags = dict.fromkeys((*estimate.flags, *estimate.intervals(level, interval).flags))
     body.append(Notes([flag for flag in flags if flag not in analysis.remarks]))
     return Report([Paragraph(text) for text in said], body)
+
+
+def _parts_of_error(estimate: Estimate) -> list[str]:
+    """The parts of the error of the share that the answer names, where one of them is a bound of its bias."""
+    if estimate.bias is None:
+        return []
+    from maskwell.release.folder.receipt_contents import rounded_up
+
+    place = _answered(estimate)
+    parts = [estimate.sampling_variance, estimate.randomization_variance]
+    sampling, randomization = (f"{Printed(math.sqrt(max(float(part[place]), 0.0))):.2g}" for part in parts)
+    bias = f"; its bias is at most {Printed(rounded_up(float(estimate.bias[place]))):g}, which the interval holds"
+    return [
+        f"Its standard error is {sampling} from sampling and at most {randomization} from randomization"
+        f"{bias if estimate.bias[place] else ''}."
+    ]
+
+
+def _answered(estimate: Estimate) -> int:
+    """The place of the share that an answer names: the largest, or the first of two."""
+    return 0 if len(estimate.pi_hat) == 2 else int(estimate.pi_hat.argmax())
 
 
 def _remarks(analysis: Analysis) -> list[str]:
@@ -410,11 +436,19 @@ def analysis_table(analysis: Analysis, level: float, interval: str | None, *, ex
     made = estimate_table(analysis.estimate, list(analysis.route.columns), level, interval=interval, exact=exact)
     name = analysis.estimate.intervals(level, interval).name
     about = f"n = {analysis.estimate.n:,} released records; {_how(analysis).lower().rstrip('.')}; {name} intervals."
-    return Table(made.header, made.rows, caption=made.caption, notes=[*_remarks(analysis), about], names=made.names)
+    notes = [*_remarks(analysis), about, *_bias_of_all(analysis.estimate)]
+    return Table(made.header, made.rows, caption=made.caption, notes=notes, names=made.names)
+
+
+def _bias_of_all(estimate: Estimate) -> list[str]:
+    """What the intervals of a table hold beside its standard errors."""
+    if estimate.bias is None or not estimate.bias.any():
+        return []
+    return [f"The intervals hold a bias of at most {Printed(float(estimate.bias.max())):.2g}; the errors leave it out."]
 
 
 def _how(analysis: Analysis) -> str:
-    from maskwell.release.analysis.table_routes import EXACT, KEPT, OPEN, SOLVED
+    from maskwell.release.analysis.table_routes import BOUNDED, EXACT, KEPT, OPEN, SOLVED
 
     route = analysis.route
     how = {
@@ -422,14 +456,21 @@ def _how(analysis: Analysis) -> str:
         EXACT: "Counted as they stand: values were swapped, which keeps these counts exactly.",
         KEPT: "Counted as they stand: the randomization keeps these counts on average.",
         SOLVED: "Estimated with the matrices of the receipt: counts as they stand would be biased.",
+        BOUNDED: "Counted as they stand, which may be biased: the randomization does not keep this table.",
     }
+    if route.to_solve is not None:
+        names = [name for group in route.to_solve.groups for name in group.variables]
+        known = listed(names, len(names), 60)
+        return (
+            f"Estimated with the matrix of {known}, which is known; what the withheld ones did is a bound of the bias."
+        )
     return BY_WEIGHT if route.kind == KEPT and route.weighted else how[route.kind]
 
 
 def _analysis_answer(analysis: Analysis, level: float, interval: str | None) -> str:
     estimate = analysis.estimate
     digits, ends = digits_for(estimate.standard_error), estimate.intervals(level, interval)
-    best = 0 if len(estimate.pi_hat) == 2 else int(estimate.pi_hat.argmax())
+    best = _answered(estimate)
     which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
     what = f"{' x '.join(analysis.route.columns)} = {shorten(label(estimate.categories[best]))}"
     low, high = (decimals(x, digits) for x in ends.to_array()[best])
@@ -445,11 +486,17 @@ def _shares(
     *,
     title: str = "",
 ) -> Grid:
-    rows = []
+    rows, biased = [], any(estimate.bias is not None and estimate.bias.any() for _, estimate in estimates)
     for domain, estimate in estimates:
         digits, ends = digits_for(estimate.standard_error), estimate.intervals(level, interval).to_array()
-        numbers = zip(estimate.categories, estimate.pi_hat, estimate.standard_error, ends, strict=True)
-        for category, share, error, (low, high) in numbers:
-            cells = [decimals(float(x), digits) for x in (share, error, low, high)]
+        bias = [np.zeros(len(estimate.pi_hat)) if estimate.bias is None else estimate.bias] if biased else []
+        numbers = zip(estimate.categories, estimate.pi_hat, estimate.standard_error, *bias, *ends.T, strict=True)
+        for category, *values in numbers:
+            cells = [decimals(float(x), digits) for x in values]
             rows.append([*(label(part) for part in domain), label(category), *cells])
-    return Grid([*header, *PARTS], rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=len(header))
+    return Grid([*header, *_parts(biased=biased)], rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=len(header))
+
+
+def _parts(*, biased: bool) -> list[str]:
+    """The headers of estimates, with the bound of a bias before the interval."""
+    return [*PARTS[:2], "bias up to", *PARTS[2:]] if biased else [*PARTS]

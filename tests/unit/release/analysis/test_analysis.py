@@ -277,22 +277,26 @@ def test_kept_weights_are_counted_by_weight(weighted: Written) -> None:
     expected = np.diag((np.diag(P @ N) - (P * N) @ P.T) / N.sum() ** 2)  # equal weights change nothing
     order = [[state[0] for state in stage.states].index(c) for c in named.categories]
     assert named.variance == pytest.approx(expected[order])
-    with pytest.raises(ParameterError, match="sums of weights were kept"):
-        estimate_released(weighted.data, public, ["roof"], weights="region")
 
 
-def test_a_published_factor_is_no_factor_of_the_weighted_bound(weighted: Written) -> None:
+def test_a_published_factor_is_that_of_weighted_shares(weighted: Written) -> None:
+    """As the README says: the usual standard error times the root of the factor, which may be above 2."""
     public, _ = receipts(weighted)
-    assert public.groups[0].inflation["roof"] < 2
-    found = estimate_released(weighted.data, public, ["roof"]).estimate
-    assert not any("published factor" in flag for flag in found.flags)
+    for factor in (public.groups[0].inflation["roof"], 3.1):
+        told = replace(public, groups=(replace(public.groups[0], inflation={"roof": factor}),))
+        found = estimate_released(weighted.data, told, ["roof"]).estimate
+        p = found.pi_hat
+        assert found.variance == pytest.approx(factor * p * (1 - p) / 120, rel=0.02)
+        assert "published factor" in found.flags[1]
 
 
-def test_counts_are_not_counted_by_weight(tmp_path: Path) -> None:
+def test_counts_that_were_kept_are_biased_by_weight(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof()])
     write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])
-    with pytest.raises(ParameterError, match="numbers of records were kept"):
-        estimate_released(made.data, receipts(made)[0], ["roof"], weights="w")
+    public, _ = receipts(made)
+    found = estimate_released(made.data, public, ["roof"], weights="w")
+    assert found.route.kind == "bounded" and found.estimate.bias is not None
+    assert found.estimate.bias == pytest.approx(np.full(3, public.groups[0].most_changed / 2))  # equal weights
     assert estimate_released(made.data, receipts(made)[0], ["region"], weights="w").estimate.n == 120
 
 
@@ -300,8 +304,7 @@ def test_a_swap_does_not_keep_sums_of_weights(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof(method="swap")])
     write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])
     assert estimate_released(made.data, receipts(made)[0], ["roof"]).route.kind == "exact"
-    with pytest.raises(ParameterError, match="numbers of records were kept"):
-        estimate_released(made.data, receipts(made)[0], ["roof"], weights="w")
+    assert estimate_released(made.data, receipts(made)[0], ["roof"], weights="w").route.kind == "bounded"
 
 
 def test_a_part_of_the_released_file_is_told(tmp_path: Path) -> None:
