@@ -56,7 +56,8 @@ SAMPLING = (
 @click.option(
     "--formula", required=True, metavar="'Y ~ A + B'", help="Outcome and predictors, such as 'y ~ age + C(region)'."
 )
-@click.option("--design", "designs", required=True, **BY_ROWS)
+@click.option("--design", "designs", **BY_ROWS)
+@click.option("--receipt", type=FilePath(), metavar="R", help="receipt.json of a release, in place of designs.")
 @click.option(
     "--latent", metavar="'~ A'", help="What the shares of a randomized predictor depend on; all others by default."
 )
@@ -96,6 +97,7 @@ def regress(
     designs: tuple[str, ...],
     *,
     formula: str,
+    receipt: str | None,
     latent: str | None,
     references: tuple[str, ...],
     level: str,
@@ -115,17 +117,19 @@ def regress(
     The outcome, predictors or both may be randomized: give the design of each. Two categories of the outcome make a
     logistic, more a multinomial regression; numbers a linear one on a randomized predictor. The last category of a
     design is the reference, and the first one of a text column, unless --reference names another.
+
+    --receipt in place of --design fits a released file, where its receipt allows it.
     """
     from maskwell.core.exact import check_probability
 
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
     check_plot(plot, force=force, inputs=[file])
-    assignments, paths = read_assignments(designs, file)
+    assignments, paths = read_assignments(designs, file) if designs else (None, {})
     from maskwell.engines.formula_references import References
     from maskwell.verbs.regress import regress as fit
 
-    how = {"latent": latent, "variance": variance, "missing": missing, **sampling}
+    how = {"receipt": receipt, "latent": latent, "variance": variance, "missing": missing, **sampling}
     result = fit(file, formula, assignments, reference=References.typed(references), **how)
     tests = [result.compare(_smaller(result, file, other, assignments, how)) for other in against]
     average = result.marginal_effects() if effects else None
@@ -150,7 +154,7 @@ def regress(
 
 
 def _smaller(
-    result: Regression, file: str, formula: str, assignments: Sequence[Assignment], how: Mapping[str, Any]
+    result: Regression, file: str, formula: str, assignments: Sequence[Assignment] | None, how: Mapping[str, Any]
 ) -> Regression:
     """A smaller model of the same outcome, with the designs of the columns that it names."""
     from maskwell.engines.formula import read_formula
@@ -158,7 +162,8 @@ def _smaller(
     from maskwell.verbs.regress import regress as fit
 
     parsed = read_formula(formula)
-    used = [one for one in assignments if {*one.columns} & {parsed.outcome, *parsed.columns}]
+    named = {parsed.outcome, *parsed.columns}
+    used = None if assignments is None else [one for one in assignments if {*one.columns} & named]
     same = {parsed.outcome: result.categories[-1]} if result.categories and parsed.outcome == result.outcome else {}
     return fit(file, formula, used, reference=References(same), **how)
 

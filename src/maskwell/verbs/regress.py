@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from maskwell.core.arguments import as_mapping, check_inclusion, check_kind, pairs_of
+from maskwell.core.phrases import option
 from maskwell.designs.design import Design
-from maskwell.engines.assignments import Assignment
+from maskwell.engines.assignments import Assignment, direct_design
+from maskwell.engines.formula import read_formula
 from maskwell.engines.formula_references import References
 from maskwell.engines.model_frame import assignments_of, read_model_frame
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.release.analysis.table_routes import check_unmoved
+from maskwell.release.folder.receipt import Group, Receipt, labelled_as
+from maskwell.release.stages.table_flow import is_kept
 from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, rows_of
+from maskwell.verbs.release_estimate import receipt_of
 from maskwell.verbs.row_designs import When, designs_by_group
 
 Designs: TypeAlias = Mapping[str, DesignOrPath | Sequence[tuple[Mapping[str, Any], DesignOrPath]]] | list[Assignment]
@@ -27,8 +33,9 @@ Designs: TypeAlias = Mapping[str, DesignOrPath | Sequence[tuple[Mapping[str, Any
 def regress(
     data: Any,
     formula: str,
-    designs: Designs,
+    designs: Designs | None = None,
     *,
+    receipt: Receipt | str | os.PathLike[str] | None = None,
     weights: Any = None,
     inclusion: Any = None,
     strata: Any = None,
@@ -61,6 +68,10 @@ def regress(
         The design of each randomized column: ``{"y": design}``. Where groups of rows used different designs, a list:
         ``{"y": [({"group": 1}, first), ({"group": 2}, second)]}``. In place of a design there may be the path of its
         file, or a procedure whose parameters stand in columns: ``{"y": "warner(p=chance)"}``.
+    receipt
+        In place of designs: the receipt of a released file, or its path. Where the release keeps the table of all
+        columns of the formula, released values are taken as true ones and variances doubled, which is the most that
+        randomization adds; where the matrix of a column is known, it is that column's design; else it is refused.
     weights, strata, clusters, population
         Names of columns, or one value for each row; the population may be one number. ``"A,B"`` names the clusters or
         populations of two stages. See :func:`fit_logistic`.
@@ -102,6 +113,12 @@ def regress(
     }
     check_kind(str, formula=formula)
     check_kind(str | None, latent=latent, variance=variance)
+    if (designs is None) == (receipt is None):
+        both = "neither of" if designs is None else "both"
+        raise ParameterError(
+            f"{both} {option('design')} and {option('receipt')}", hint="give one: how the columns were randomized"
+        )
+    released = None if receipt is None else _released(data, formula, receipt_of(receipt), sampling, replicates)
     named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
     survey = SurveyPlan(**named, replicates=replicates, replicate_method=replicate_method, fay=fay)
     survey.check()
@@ -111,7 +128,7 @@ def regress(
             "replicate weights with clusters, a population or a plan", hint="replicates hold all that: leave these out"
         )
     values = {name: value for name, value in sampling.items() if not isinstance(value, str | None)}
-    assigned = _assigned(designs, data)
+    assigned = _assigned(designs, data) if released is None else released.assignments
     table = read_model_frame(
         data,
         formula,
@@ -135,10 +152,81 @@ def regress(
         told = table.plan
         rule = survey.rule_of_rows(told.get("weight"), told["replicates"], told.get("stratum"))
     fitted = fit_model_table(table, lonely=lonely, plan=plan, variance=variance, replicates=rule, **values)
+    fitted = fitted if released is None else released.applied_to(fitted)
     return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
 
 
-def _assigned(designs: Designs, data: Any) -> Sequence[Assignment]:
+@dataclass(frozen=True)
+class _Released:
+    """How a regression of a released file is fitted.
+
+    Attributes
+    ----------
+    assignments
+        The designs of columns whose matrices are known, or that of an outcome that is taken as it stands.
+    doubled
+        Whether variances at most double.
+    note
+        What a reader should know.
+    """
+
+    assignments: Sequence[Assignment]
+    doubled: bool
+    note: str
+
+    def applied_to(self, fit: Regression) -> Regression:
+        """The fit with the errors that it has from a released file."""
+        factor = 2 - 1 / fit.n if self.doubled else 1.0
+        apart = KEPT_LIKELIHOOD if self.doubled else fit.incomparable
+        return replace(fit, covariance=factor * fit.covariance, flags=(*fit.flags, self.note), incomparable=apart)
+
+
+KEPT_MODEL = "the release keeps the table of these columns on average: standard errors are upper bounds, 1.42 times the usual ones"
+KEPT_LIKELIHOOD = "released values stand for true ones"
+KNOWN_MODEL = "matrices of the receipt are the designs of {}"
+OPEN_MODEL = "these columns are those of the original file"
+
+
+def _released(
+    data: Any, formula: str, receipt: Receipt, sampling: Mapping[str, Any], replicates: str | None
+) -> _Released:
+    """From what the receipt tells about the columns of a formula; ParameterError where that is not enough."""
+    parsed = read_formula(formula)
+    columns = [*dict.fromkeys((parsed.outcome, *parsed.columns))]
+    groups = [group for group in receipt.groups if {*group.moved} & {*columns}]
+    kept = is_kept(receipt.groups, columns) and not any(group.invariance == "weights" for group in groups)
+    plan = [name for name, value in {**sampling, "replicates": replicates}.items() if value is not None]
+    check_unmoved(sampling, {name for group in receipt.groups for name in group.moved})
+    if kept and groups and plan:
+        raise ParameterError(
+            f"{option(plan[0])} with columns whose matrix is withheld or worked out from the file",
+            hint="leave it out: errors are known for records that were drawn one by one",
+        )
+    if kept:
+        still = [Assignment((parsed.outcome,), direct_design(rows_of(data), parsed.outcome))]
+        moved = any(group.method != "swap" for group in groups)
+        return _Released(still, moved, KEPT_MODEL if moved else OPEN_MODEL)
+    made = [_known(group, columns) for group in groups]
+    return _Released(made, False, KNOWN_MODEL.format(", ".join(one.columns[0] for one in made)))
+
+
+def _known(group: Group, columns: Sequence[str]) -> Assignment:
+    """The design of a column of which the receipt has the matrix, if it depends on nothing else."""
+    names = ", ".join(name for name in group.moved if name in columns)
+    if group.design is None:
+        raise ParameterError(
+            f"this release does not keep the columns of the formula together, and the matrix of {names} is withheld",
+            hint="take columns of one kept table, which the README of the release names, or ask the data holder",
+        )
+    if group.within or len(group.variables) > 1 or group.linked:
+        raise ParameterError(
+            f"{names} {'was' if ',' not in names else 'were'} randomized together with other columns or within them",
+            hint="give the design of each group of rows: --design 'y[region=north]=north.json'",
+        )
+    return Assignment(group.variables, labelled_as(group.design, group.states, group.outputs))
+
+
+def _assigned(designs: Any, data: Any) -> Sequence[Assignment]:
     """Columns with their designs, which a command has assigned already."""
     if isinstance(designs, list) and all(isinstance(one, Assignment) for one in designs):
         return designs

@@ -1,0 +1,63 @@
+"""Regressions of released files: what is kept is fitted as it stands, a known matrix is a design."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within
+
+import maskwell as mw
+from maskwell.core import Categories
+from maskwell.designs import Uniform
+from maskwell.errors import ParameterError
+from maskwell.release import Receipt
+from maskwell.release.folder.receipt import receipt_from_dict
+from maskwell.release.folder.receipt_contents import public_receipt
+from maskwell.release.stages.stage import Stage
+
+pytest.importorskip("formulaic")
+TABLE = {name: [row[place] for row in ROWS] for place, name in enumerate(COLUMNS)} | {"w": [1, 2] * 60}
+STILL = Uniform.of(1, Categories.of(["f", "m"]))
+
+
+def receipt_of(*stages: Stage) -> Receipt:
+    return receipt_from_dict(public_receipt(release_of(stages, plan_of(stages))))
+
+
+def test_what_is_kept_is_fitted_as_it_stands() -> None:
+    """Variances are those of an open file times 2 - 1/n, and exactly those where values were swapped."""
+    plain = mw.regress(TABLE, "sex ~ region", {"sex": STILL})
+    stage = stage_within(ROWS, COLUMNS, ["sex"], ["region"])
+    for made, factor in ((stage, 2 - 1 / 120), (replace(stage, method="swap"), 1)):
+        fit = mw.regress(TABLE, "sex ~ region", receipt=receipt_of(made))
+        assert fit.estimates == pytest.approx(plain.estimates, abs=1e-6)
+        assert fit.covariance == pytest.approx(factor * plain.covariance, rel=1e-4)
+        assert bool(fit.incomparable) == (factor > 1)
+    untouched = mw.regress(
+        TABLE, "sex ~ region", receipt=receipt_of(stage_within(ROWS, COLUMNS, ["roof"])), weights="w"
+    )
+    weighted = mw.regress(TABLE, "sex ~ region", {"sex": STILL}, weights="w")
+    assert untouched.covariance == pytest.approx(weighted.covariance)
+
+
+def test_a_known_matrix_is_a_design() -> None:
+    from tests.support.releases import fixed_stage
+
+    design = Uniform.from_gamma(5, Categories.of(["f", "m"]))
+    fit = mw.regress(TABLE, "sex ~ region", receipt=receipt_of(fixed_stage(ROWS, COLUMNS, "sex", design)))
+    expected = mw.regress(TABLE, "sex ~ region", {"sex": design})
+    assert np.array_equal(fit.estimates, expected.estimates) and np.array_equal(fit.covariance, expected.covariance)
+
+
+def test_what_is_refused() -> None:
+    apart, within = stage_within(ROWS, COLUMNS, ["sex"]), stage_within(ROWS, COLUMNS, ["sex"], ["region"])
+    with pytest.raises(ParameterError, match="matrix of sex is withheld"):
+        mw.regress(TABLE, "sex ~ region", receipt=receipt_of(apart))
+    with pytest.raises(ParameterError, match="weights with columns whose matrix is withheld"):
+        mw.regress(TABLE, "sex ~ region", receipt=receipt_of(within), weights="w")
+    with pytest.raises(ParameterError, match="both design and receipt"):
+        mw.regress(TABLE, "sex ~ region", {"sex": STILL}, receipt=receipt_of(within))
+    with pytest.raises(ParameterError, match="neither of design and receipt"):
+        mw.regress(TABLE, "sex ~ region")
