@@ -181,7 +181,9 @@ class _Released:
         return replace(fit, covariance=factor * fit.covariance, flags=(*fit.flags, self.note), incomparable=apart)
 
 
-KEPT_MODEL = "the release keeps the table of these columns on average: standard errors are upper bounds, 1.42 times the usual ones"
+KEPT_MODEL = (
+    "the release keeps the table of these columns on average: standard errors are upper bounds, 1.42 times the usual"
+)
 KEPT_LIKELIHOOD = "released values stand for true ones"
 KNOWN_MODEL = "matrices of the receipt are the designs of {}"
 OPEN_MODEL = "these columns are those of the original file"

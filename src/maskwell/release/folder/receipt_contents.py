@@ -9,8 +9,11 @@ be tried until one fits. Source: [Adeshiyan2011, section 4.6].
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from secrets import token_hex
@@ -29,7 +32,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.engines.recoding import Recode
 from maskwell.errors import LabelError
 from maskwell.release.folder.matrix_disclosure import check_matrix
-from maskwell.release.folder.receipt import VERSION, Group
+from maskwell.release.folder.receipt import VERSION, Group, labels_from, matrix_from
 from maskwell.release.plans.protection import INCLUDED, UNIT, WITHHELD
 from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.stages.stage import Stage, State, share_step
@@ -475,3 +478,130 @@ def schema() -> dict[str, Any]:
     text = files("maskwell.release.folder").joinpath("receipt.schema.json").read_text(encoding="utf-8")
     content: dict[str, Any] = json.loads(text)
     return content
+
+
+# ---- for users of R, Stata and SAS
+
+MOST_WRITTEN = 1000
+"""States of a matrix up to which it is written as a table."""
+
+READ_IN_R = {
+    ".csv": 'read.csv("{}", colClasses = "character", na.strings = "", check.names = FALSE)',
+    ".parquet": 'as.data.frame(arrow::read_parquet("{}"))',
+    ".sav": 'as.data.frame(haven::read_sav("{}"))',
+    ".dta": 'as.data.frame(haven::read_dta("{}"))',
+}
+IN_STATA = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
+READ_IN_STATA = '    import delimited using "{}", varnames(1) stringcols(_all) case(preserve) clear'
+
+
+def matrix_tables(groups: Sequence[PublicGroup]) -> dict[str, str]:
+    """The matrices that a public receipt includes as tables in plain decimals, by the names of their files.
+
+    A line for each report and a column for each truth; labels of several columns are joined by dots, as R does. They
+    are read off the receipt itself, so that they tell no more than it does.
+    """
+    return {name: _matrix_table(group) for name, group in _written(groups).items()}
+
+
+def _written(groups: Sequence[PublicGroup]) -> dict[str, PublicGroup]:
+    """The groups whose matrices are written as tables, by the names of the files."""
+    named: dict[str, PublicGroup] = {}
+    for group in groups:
+        if "design" in group and max(len(group["states"]), len(group["outputs"])) <= MOST_WRITTEN:
+            name = re.sub(r"[^A-Za-z0-9_-]+", "_", "_".join(group["variables"]))[:60]
+            same = sum(other.startswith(f"matrix_{name}.") for other in named)
+            named[f"matrix_{name}{f'.{same + 1}' if same else ''}.csv"] = group
+    return named
+
+
+def _matrix_table(group: PublicGroup) -> str:
+    width = len(group["within"]) + len(group["variables"])
+    truths, reports = (
+        [".".join("missing" if one is None else rules.texts(one)[-1] for one in state) for state in states]
+        for states in (labels_from(group["states"], width), labels_from(group["outputs"], width))
+    )
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["reported", *truths])
+    for label, row in zip(reports, matrix_from(group["design"]).matrix(), strict=True):
+        writer.writerow([label, *(f"{p:.17g}" for p in row.tolist())])
+    return text.getvalue()
+
+
+def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, list[str]]:
+    """Lines of R and of Stata that estimate a column with its errors, as ``maskwell estimate`` does, by program."""
+    fixed = [(group["variables"][0], name) for name, group in _written(groups).items() if _is_plain(group)]
+    kept = [one for group, columns in zip(groups, kept_of(groups), strict=True) for one in _inflated(group, columns)]
+    in_r: list[str] = []
+    in_stata: list[str] = []
+    for column, factor in kept[:1]:
+        in_r += _kept_in_r(column, factor)
+        in_stata += _kept_in_stata(column, factor, data)
+    for column, table in fixed[:1]:
+        in_r += _solved_in_r(column, table)
+        in_stata += _solved_in_stata(column, table, data)
+    read = READ_IN_R.get(ending)
+    whole = [f"    d <- {read.format(data)}", *in_r] if in_r and read is not None else []
+    return {"R": whole, "Stata": in_stata if ending == ".csv" else []}
+
+
+def _inflated(group: PublicGroup, kept: Sequence[str]) -> list[tuple[str, float]]:
+    """Columns whose counts are kept by a matrix that is withheld, with their inflation."""
+    if group["invariance"] != "counts" or group["matrix"] != WITHHELD or group["method"] == "swap":
+        return []
+    return [(name, group["vif"][name]) for name in kept if name in group["vif"]]
+
+
+def _is_plain(group: PublicGroup) -> bool:
+    """Whether a matrix is that of one column, of as many reports as truths, and keeps nothing."""
+    alone = len(group["variables"]) == 1 and not group["within"] and group["invariance"] == "none"
+    return alone and len(group["states"]) == len(group["outputs"])
+
+
+def _kept_in_r(column: str, factor: float) -> list[str]:
+    return [
+        f"    N <- table(d[[{in_json(json.dumps(column))}]]); n <- sum(N); p <- N / n",
+        f"    f <- {min(factor, 2.0):g}  # its inflation, vif in receipt.json",
+        "    print(cbind(share = p, error = sqrt(p * (1 - p) * (n / (n - 1)^2 + (f - 1) / (n - 1)))))",
+    ]
+
+
+def _kept_in_stata(column: str, factor: float, data: str) -> list[str]:
+    if not IN_STATA.fullmatch(column):
+        return []
+    return [
+        READ_IN_STATA.format(data),
+        f"    tabulate {column}, matcell(N)",
+        '    mata: N = st_matrix("N"); n = sum(N); p = N / n',
+        f"    mata: p, sqrt(p :* (1 :- p) * (n / (n - 1)^2 + ({min(factor, 2.0):g} - 1) / (n - 1)))",
+    ]
+
+
+def _solved_in_r(column: str, table: str) -> list[str]:
+    return [
+        f'    P <- as.matrix(read.csv("{table}", row.names = 1, check.names = FALSE))',
+        f"    N <- table(factor(d[[{in_json(json.dumps(column))}]], levels = rownames(P)))",
+        "    n <- sum(N); G <- solve(P); s <- as.vector(G %*% (N / n))",
+        "    V <- (G %*% diag(as.vector(N / n)) %*% t(G) - s %*% t(s)) / (n - 1)",
+        "    print(data.frame(share = s, error = sqrt(diag(V)), row.names = colnames(P)))",
+    ]
+
+
+def _solved_in_stata(column: str, table: str, data: str) -> list[str]:
+    if not IN_STATA.fullmatch(column):
+        return []
+    return [
+        READ_IN_STATA.format(data),
+        f"    contract {column}, freq(N) nomiss",
+        f"    rename {column} reported",
+        "    tempfile counts",
+        "    save `counts'",
+        f'    import delimited using "{table}", varnames(1) stringcols(1) clear',
+        "    generate row = _n",
+        "    merge 1:1 reported using `counts', nogenerate keep(master match)",
+        "    sort row",
+        "    replace N = 0 if missing(N)",
+        '    mata: P = st_data(., 2..(st_nvar() - 2)); N = st_data(., "N"); n = sum(N); G = luinv(P); s = G * N / n',
+        "    mata: s, sqrt(diagonal(G * diag(N / n) * G' - s * s') / (n - 1))",
+    ]

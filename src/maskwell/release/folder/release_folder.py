@@ -41,8 +41,10 @@ from maskwell.release.folder.receipt_contents import (
     in_words,
     internal_text,
     kept_of,
+    matrix_tables,
     numbered,
     public_receipt,
+    recipes,
     rounded_share,
     rounded_up,
     schema,
@@ -173,10 +175,27 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form
         *(f"- {sentence}" for sentence in receipt["advice"]),
         "With maskwell (shares and standard errors that allow for the randomization):",
         f"    maskwell estimate {data} --receipt receipt.json\n{_example(groups, data)}",
+        *_other_programs(groups, data),
         "## Files",
-        *(f"- `{name}`: {what}" for name, what in {data: "the records", **FILES}.items()),
+        *(f"- `{name}`: {what}" for name, what in {data: "the records", **FILES, **_matrix_files(groups)}.items()),
     ]
     return "\n\n".join(map(_wrapped, parts)).replace("\n\n- ", "\n- ") + "\n"
+
+
+def _other_programs(groups: Sequence[Mapping[str, Any]], data: str) -> list[str]:
+    """The same in other programs, for one column."""
+    made = recipes(groups, data, Path(data).suffix)
+    return [
+        part
+        for program, lines in made.items()
+        if lines
+        for part in (f"The same in {program}, for one column (shares, then standard errors):", "\n".join(lines))
+    ]
+
+
+def _matrix_files(groups: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    what = "a matrix of the receipt in plain decimals: a line for each report, a column for each true value"
+    return dict.fromkeys(matrix_tables(groups), what)
 
 
 def _formulas(entries: Sequence[Entry]) -> list[str]:
@@ -291,6 +310,7 @@ def write_public(release: Release, folder: Path) -> list[Path]:
         "datapackage.json": _json(datapackage(receipt, entries, data, release.released.form)),
         "ddi.xml": ddi_codebook(receipt, entries, data.name),
         "README.md": readme(receipt, entries, data.name, release.released.form),
+        **matrix_tables(receipt["groups"]),
     }
     for name, text in contents.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
@@ -433,8 +453,10 @@ def check_public(folder: Path, release: Release, *, secrets: Iterable[str] = ())
     for stage in release.published:
         check_matrix(release.plan, stage)
     _check_order(release)
-    _check_files(folder, data_name(release))
+    tables = matrix_tables(public_receipt(release)["groups"])
+    _check_files(folder, {data_name(release), *DOCUMENTS, *tables})
     check_receipt(json.loads((folder / RECEIPT).read_text(encoding="utf-8")), release)
+    _check_matrices(folder, tables)
     hidden = [secret.lower() for secret in (*secrets, *_withheld(release)) if len(secret) >= LEAST_SECRET]
     _check_texts(folder, hidden)
     check_rows(folder / data_name(release), release, hidden)
@@ -477,8 +499,14 @@ def _check_order(release: Release) -> None:
         )
 
 
-def _check_files(folder: Path, data: str) -> None:
-    expected = {data, *DOCUMENTS}
+def _check_matrices(folder: Path, tables: Mapping[str, str]) -> None:
+    """Raise where a table of a matrix says anything but what the public receipt does."""
+    for name, text in tables.items():
+        if (folder / name).read_text(encoding="utf-8") != text:
+            raise _leak(name, "it differs from the matrix in the receipt", "write what the receipt tells")
+
+
+def _check_files(folder: Path, expected: set[str]) -> None:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if name not in expected:

@@ -1,0 +1,100 @@
+"""What users of R and Stata get: matrices in plain decimals, and lines that give the numbers of the command."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.releases import COLUMNS, ROWS, Written, fixed_stage, stage_within, written
+
+from maskwell.core import Categories
+from maskwell.designs import Uniform
+from maskwell.errors import PublishError
+from maskwell.release import load_receipt
+from maskwell.release.analysis import estimate_released
+from maskwell.release.folder.receipt_contents import matrix_tables
+from maskwell.release.folder.release_folder import check_public
+
+UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Written:
+    """roof withheld within region, sex with a published matrix."""
+    return written(
+        tmp_path / "r",
+        [stage_within(ROWS, COLUMNS, ["roof"], ["region"], "0.2"), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)],
+    )
+
+
+def lines_of(readme: str, program: str) -> list[str]:
+    after = readme.partition(f"The same in {program}, for one column")[2].split("\n\n")[1]
+    return [line.removeprefix("    ") for line in after.splitlines()]
+
+
+def test_the_lines_give_the_numbers_of_the_command(made: Written) -> None:
+    """The lines of R written in Python; ``test_r`` runs them themselves."""
+    receipt, text = load_receipt(made.public / "receipt.json"), (made.public / "README.md").read_text()
+    lines = lines_of(text, "R")
+    assert len(lines) <= 10 and lines[0].startswith('d <- read.csv("data.csv"')
+    kept = estimate_released(made.data, receipt, ["roof"]).estimate
+    N = np.array([n for _, n in sorted(Counter(row[1] for row in made.rows).items())], dtype=float)
+    n, f = N.sum(), float(lines[2].split("<-")[1].split("#")[0])
+    p = N / n
+    assert f == receipt.groups[0].inflation["roof"] and p == pytest.approx(kept.pi_hat)
+    assert np.sqrt(p * (1 - p) * (n / (n - 1) ** 2 + (f - 1) / (n - 1))) == pytest.approx(kept.standard_error)
+    solved = estimate_released(made.data, receipt, ["sex"]).estimate
+    with (made.public / "matrix_sex.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["reported", "f", "m"] and [row[0] for row in rows] == ["f", "m"]
+    P = np.array([[float(x) for x in row[1:]] for row in rows])
+    assert np.array_equal(P, UNIFORM.matrix())
+    lam = np.array([n for _, n in sorted(Counter(row[2] for row in made.rows).items())]) / n
+    G = np.linalg.inv(P)
+    s = G @ lam
+    assert s == pytest.approx(solved.pi_hat)
+    V = (G @ np.diag(lam) @ G.T - np.outer(s, s)) / (n - 1)
+    assert np.sqrt(np.diag(V)) == pytest.approx(solved.standard_error)
+    stata = lines_of(text, "Stata")
+    assert "tabulate roof, matcell(N)" in stata and f"({f:g} - 1)" in stata[3]
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_r(made: Written) -> None:
+    lines = lines_of((made.public / "README.md").read_text(), "R")
+    answer = subprocess.run(
+        ["Rscript", "-e", "\n".join(["options(digits = 12)", *lines])],
+        cwd=made.public,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    receipt, printed = load_receipt(made.public / "receipt.json"), answer.stdout.split()
+    for column in ("roof", "sex"):
+        found = estimate_released(made.data, receipt, [column]).estimate
+        for number in (*found.pi_hat, *found.standard_error):
+            assert any(abs(float(word) - number) < 1e-8 for word in printed if word[0] in "0.-" and word[-1].isdigit())
+
+
+def test_tables_of_matrices_tell_what_the_receipt_tells(made: Written) -> None:
+    """No table for a matrix that is withheld, and no other content than that of the receipt."""
+    tables = sorted(path.name for path in made.public.glob("matrix_*"))
+    assert tables == ["matrix_sex.csv"]
+    check_public(made.public, made.release)
+    path = made.public / "matrix_sex.csv"
+    path.write_text(path.read_text().replace("0.75", "0.7500001"))
+    with pytest.raises(PublishError, match="differs from the matrix in the receipt"):
+        check_public(made.public, made.release)
+
+
+def test_names_of_files() -> None:
+    design = {**UNIFORM.to_dict(), "provenance": {}}
+    group = {"within": [], "states": [["f"], ["m"]], "outputs": [["f"], ["m"]], "design": design}
+    names = [*matrix_tables([{**group, "variables": [name]} for name in ("../a b", "a b", "é" * 90)])]
+    assert names == ["matrix__a_b.csv", "matrix_a_b.csv", "matrix__.csv"]
+    assert [*matrix_tables([{**group, "variables": ["a"]}] * 2)] == ["matrix_a.csv", "matrix_a.2.csv"]
