@@ -100,7 +100,7 @@ class Outline(HTMLParser):
 def test_the_page_is_whole_and_in_order(text: str) -> None:
     outline = Outline(text)
     assert outline.stack == []
-    assert [tag for tag, _ in outline.opened if tag in ("h1", "h2")] == ["h1"] + ["h2"] * 9
+    assert [tag for tag, _ in outline.opened if tag in ("h1", "h2")] == ["h1"] + ["h2"] * 12
     identifiers = [attributes["id"] for _, attributes in outline.opened if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
     used = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
@@ -137,6 +137,25 @@ def test_the_page_says_what_a_board_must_know(release: Release, text: str) -> No
     assert all(one.what in words and one.asked.replace("\u00a0", " ") in words for one in promises(release))
 
 
+def test_answers_come_first_and_the_worst_case_is_named(release: Release, text: str) -> None:
+    words = Outline(text).words
+    order = ["Found most easily: region = ", "What is released", "Who could find whom", "Users can:", "Users cannot:"]
+    places = [words.index(one) for one in (*order, "Decision of the board", "Appendix", "Formulas")]
+    assert places == sorted(places)
+    assert "region, sex and job of a person" in words and "income, published unchanged" not in words
+    assert "with intervals that allow for a bias of at most" in words
+
+
+def test_names_are_not_cut() -> None:
+    """Long names of columns and labels stand whole in the answers."""
+    long = "highest_level_of_education_that_was_completed_before_the_interview"
+    table = CellTable.of(["sex", long], {("f", "x" * 70): 3, ("m", "x" * 70): 9, ("f", "y"): 8, ("m", "y"): 2})
+    plan = ReleasePlan.of([{"variables": ["sex", long], "method": "method1", "theta": "0.5"}], keys=["sex", long])
+    made = assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+    words = Outline(release_page(made)).words
+    assert f"someone who knows sex and {long}" in words and "x" * 70 in lead(made) + words
+
+
 def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
     release = release_of(planned(match="0.01"))
     words = Outline(release_page(release)).words
@@ -160,7 +179,7 @@ def test_what_could_undo_the_protection_is_told_above_all() -> None:
     release = release_of(warnings=("ten weights tell the region",), lost=("value labels",))
     words = Outline(release_page(release)).words
     assert "Something could undo the protection. Ten weights tell the region." in words
-    assert words.index("Ten weights") < words.index("What was asked") and "value labels" in words
+    assert words.index("Ten weights") < words.index("What is released") and "value labels" in words
 
 
 def test_values_are_named_by_the_labels_of_the_file() -> None:

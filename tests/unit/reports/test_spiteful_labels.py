@@ -63,6 +63,7 @@ GROUP = {
     "matrix": "withheld",
     "invariance": "counts",
     "changed_expected": None,
+    "vif": {SPITEFUL: 1.5, "*bold*": 1.5},
 }
 RECEIPT = {
     "dataset": "<img src=x onerror=alert(1)>\n# Another heading",

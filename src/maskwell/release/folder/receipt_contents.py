@@ -75,7 +75,7 @@ def advice_of(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
         sentences.append(
             "Tables that join randomized columns with any column that is not named beside them here, randomized or "
             "not, are somewhat biased: on average each share by at most the share of records that changed. maskwell "
-            "gives them with intervals that hold this; tests of independence find weaker associations."
+            "gives them with intervals that allow for this. Such tables show weaker associations than the true ones."
         )
     return [*sentences, *_others(groups, weights), *_errors(groups), APPROXIMATE]
 
@@ -491,6 +491,9 @@ READ_IN_R = {
     ".sav": 'as.data.frame(haven::read_sav("{}"))',
     ".dta": 'as.data.frame(haven::read_dta("{}"))',
 }
+IN_R = re.compile(r"\w[\w .-]{0,59}")
+"""Names that stand in a line of R as they are, and that no reader of Markdown takes for markup."""
+
 IN_STATA = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 READ_IN_STATA = '    import delimited using "{}", varnames(1) stringcols(_all) case(preserve) clear'
 
@@ -550,18 +553,18 @@ def _inflated(group: PublicGroup, kept: Sequence[str]) -> list[tuple[str, float]
     """Columns whose counts are kept by a matrix that is withheld, with their inflation."""
     if group["invariance"] != "counts" or group["matrix"] != WITHHELD or group["method"] == "swap":
         return []
-    return [(name, group["vif"][name]) for name in kept if name in group["vif"]]
+    return [(name, group["vif"][name]) for name in kept if name in group["vif"] and IN_R.fullmatch(name)]
 
 
 def _is_plain(group: PublicGroup) -> bool:
     """Whether a matrix is that of one column, of as many reports as truths, and keeps nothing."""
     alone = len(group["variables"]) == 1 and not group["within"] and group["invariance"] == "none"
-    return alone and len(group["states"]) == len(group["outputs"])
+    return alone and bool(IN_R.fullmatch(group["variables"][0])) and len(group["states"]) == len(group["outputs"])
 
 
 def _kept_in_r(column: str, factor: float) -> list[str]:
     return [
-        f"    N <- table(d[[{in_json(json.dumps(column))}]]); n <- sum(N); p <- N / n",
+        f'    N <- table(d[["{column}"]]); n <- sum(N); p <- N / n',
         f"    f <- {min(factor, 2.0):g}  # its inflation, vif in receipt.json",
         "    print(cbind(share = p, error = sqrt(p * (1 - p) * (n / (n - 1)^2 + (f - 1) / (n - 1)))))",
     ]
@@ -581,7 +584,7 @@ def _kept_in_stata(column: str, factor: float, data: str) -> list[str]:
 def _solved_in_r(column: str, table: str) -> list[str]:
     return [
         f'    P <- as.matrix(read.csv("{table}", row.names = 1, check.names = FALSE))',
-        f"    N <- table(factor(d[[{in_json(json.dumps(column))}]], levels = rownames(P)))",
+        f'    N <- table(factor(d[["{column}"]], levels = rownames(P)))',
         "    n <- sum(N); G <- solve(P); s <- as.vector(G %*% (N / n))",
         "    V <- (G %*% diag(as.vector(N / n)) %*% t(G) - s %*% t(s)) / (n - 1)",
         "    print(data.frame(share = s, error = sqrt(diag(V)), row.names = colnames(P)))",

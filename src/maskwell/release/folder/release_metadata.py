@@ -447,7 +447,7 @@ def manifest_text(folder: Path, source: Sequence[tuple[str, str]], plan: Release
     content = {
         "maskwell": "manifest",
         "version": MANIFEST_VERSION,
-        "date": _day(),
+        "date": release_day(),
         "made_with": {"maskwell": version_text(), "python": platform.python_version()},
         "source": [{"file": name, "sha256": digest} for name, digest in source],
         "plan": plan_hash(plan),
@@ -468,7 +468,8 @@ def plan_hash(plan: ReleasePlan) -> str:
     return hashlib.sha256(canonical_text(plan.to_dict()).encode()).hexdigest()
 
 
-def _day() -> str:
+def release_day() -> str:
+    """The day of a release: today, or that of ``SOURCE_DATE_EPOCH``."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isascii() and epoch.isdigit() else datetime.now(UTC)
     return moment.date().isoformat()

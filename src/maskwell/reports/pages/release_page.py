@@ -1,11 +1,14 @@
 """The report of a release for a disclosure board: one file that needs no other.
 
-What was asked, what was achieved, risk before and after, what stays as it was, what the file is good for, how users
-analyse it, what must stay secret, and a place to sign. Internal: it tells counts of the original file.
+Two pages of answers come first: what is released, who could find whom with what chance, what users can and cannot do,
+and the decision, with a place to sign. The appendix has what they rest on: the plan, risk before and after, what stays
+as it was, what the file is good for, the matrices, how users analyse it and what must stay secret. Internal: it tells
+counts of the original file.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,10 +18,13 @@ from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.phrases import Printed
 from maskwell.release.assessment import Release
-from maskwell.release.folder.receipt_contents import in_words, public_receipt
+from maskwell.release.folder.receipt import receipt_from_dict
+from maskwell.release.folder.receipt_contents import in_words, public_receipt, rounded_up
+from maskwell.release.folder.release_metadata import release_day
 from maskwell.release.kept_bounds import exempted
 from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.stages.stage import Stage, achieved, guessed
+from maskwell.release.stages.table_flow import kept_columns
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.pictures.transition_picture import plot_matrix
@@ -29,6 +35,7 @@ from maskwell.reports.text.release_words import (
     assumptions,
     bound_value,
     columns_of,
+    easiest,
     headline,
     key_rows,
     label_rows,
@@ -81,6 +88,11 @@ def release_page(release: Release, *, signed: Sequence[tuple[str, str]] = ()) ->
             warnings=_warnings(release),
             key_figures=_key_figures(release),
             promises=promises(release),
+            released="\n".join(Facts(_released(release)).to_html()),
+            finding="\n".join(Facts(_finding(release)).to_html()),
+            can=_users_can(release),
+            cannot=_users_cannot(release),
+            day=release_day(),
             facts="\n".join(Facts(_facts(release)).to_html()),
             figures=figures,
             risk=_risk(release),
@@ -105,13 +117,87 @@ def lead(release: Release) -> str:
         broken = [] if release.risk.headline["kept"] in (True, None) else ["The limit is NOT kept."]
         said = " ".join(
             [
-                headline(release.risk),
+                headline(release.risk, whole=True),
                 *broken,
                 *unit_headline(release.risk),
-                assumptions(release.risk, release),
+                f"{easiest(release.risk, release.labels, whole=True)}.",
             ]
         )
     return f"{said} {percent(release.expected_change())}{SPACE}% of the records are expected to change."
+
+
+def _released(release: Release) -> list[tuple[str, str]]:
+    """What is released, in short."""
+    plan = release.plan
+    moved = {name for stage in release.stages for name in stage.moved}
+    still = [column.name for column in release.columns if column.name not in moved]
+    randomized = [
+        f"{columns_of(stage)}; {percent(stage.expected_changed())}{SPACE}% of the records are expected to change"
+        for stage in release.stages
+    ]
+    left_out = [*plan.drop, *([plan.id] if plan.id else [])]
+    columns = counted(len(release.columns), "column", "columns")
+    return [
+        ("The file", f"{counted(release.rows, 'record', 'records')} with {columns}"),
+        ("Randomized", "; ".join(randomized) or "nothing"),
+        ("Published as they are", in_words(still) or "no column"),
+        ("Left out", in_words(left_out) or "nothing"),
+    ]
+
+
+def _finding(release: Release) -> list[tuple[str, str]]:
+    """Who could find whom, with what chance."""
+    risk, plan = release.risk, release.plan
+    if risk is None or risk.after is None:
+        return [("Not measured", "the plan names no keys, so nobody was taken to look for a record")]
+    open_ = [name for name in plan.sensitive if name not in plan.randomized]
+    facts = [
+        ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
+        ("What they know besides", assumptions(risk, release)),
+        ("What they learn", f"{in_words(open_)}, published unchanged, of whoever is found" if open_ else ""),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _users_can(release: Release) -> list[str]:
+    """What the released file is good for, in sentences."""
+    kept = [stays_right(release.stages, stage) for stage in release.stages if kept_columns(release.stages, stage)]
+    sentences = [f"Make tables and regressions of kept columns: {one}." for one in dict.fromkeys(kept)]
+    known = {} if release.utility is None else release.utility.variables
+    worst = [one.inflation.worst for one in known.values() if one.inflation is not None]
+    if worst:
+        factor = f"{Printed(math.ceil(100 * math.sqrt(max(worst))) / 100):g}"
+        sentences.append(f"Rely on their shares: standard errors of one column grow to at most {factor} times.")
+    receipt = receipt_from_dict(public_receipt(release))
+    bias = sum(group.most_changed / (2 if group.invariance == "counts" else 1) for group in receipt.groups)
+    if receipt.groups and bias < 1:
+        points = f"{Printed(rounded_up(100 * bias)):g}"
+        sentences.append(
+            f"Make every other table, with intervals that allow for a bias of at most {points} percentage points in a "
+            "share of all records."
+        )
+    published = [columns_of(stage) for stage in release.published]
+    if published:
+        sentences.append(f"Undo the randomization of {in_words(published)} on average: the matrix is published.")
+    return sentences or ["Count: no column was randomized."]
+
+
+def _users_cannot(release: Release) -> list[str]:
+    """What nobody can do with the released file, or not without an error, in sentences."""
+    sentences = ["Take a record for a statement about a person, or tell which records were changed."]
+    withheld = [columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
+    if withheld:
+        sentences.append(f"Have the matrices of {in_words(withheld)}: the true counts would follow from them.")
+    counts = [columns_of(stage) for stage in release.stages if stage.invariance == "counts"]
+    if release.plan.weights is not None and counts:
+        sentences.append(
+            f"Weight tables of {in_words(counts)} by the column {release.plan.weights} without bias: numbers of "
+            "records were kept, not sums of weights."
+        )
+    every = {column.name for column in release.columns}
+    if any(every - {*kept_columns(release.stages, stage)} for stage in release.stages):
+        sentences.append("Trust associations of randomized columns with others outside these tables: they look weaker.")
+    return sentences
 
 
 def _title(release: Release) -> str:

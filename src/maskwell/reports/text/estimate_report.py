@@ -404,7 +404,7 @@ def _parts_of_error(estimate: Estimate) -> list[str]:
     place = _answered(estimate)
     parts = [estimate.sampling_variance, estimate.randomization_variance]
     sampling, randomization = (f"{Printed(math.sqrt(max(float(part[place]), 0.0))):.2g}" for part in parts)
-    bias = f"; its bias is at most {Printed(rounded_up(float(estimate.bias[place]))):g}, which the interval holds"
+    bias = f"; its bias is at most {Printed(rounded_up(float(estimate.bias[place]))):g}, which the interval allows for"
     return [
         f"Its standard error is {sampling} from sampling and at most {randomization} from randomization"
         f"{bias if estimate.bias[place] else ''}."
@@ -444,7 +444,9 @@ def _bias_of_all(estimate: Estimate) -> list[str]:
     """What the intervals of a table hold beside its standard errors."""
     if estimate.bias is None or not estimate.bias.any():
         return []
-    return [f"The intervals hold a bias of at most {Printed(float(estimate.bias.max())):.2g}; the errors leave it out."]
+    return [
+        f"The intervals allow for a bias of at most {Printed(float(estimate.bias.max())):.2g}; the errors leave it out."
+    ]
 
 
 def _how(analysis: Analysis) -> str:

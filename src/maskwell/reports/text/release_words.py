@@ -443,13 +443,15 @@ def found_for_sure(risk: RiskReport) -> int:
     return risk.count_above(SURE)
 
 
-def headline(risk: RiskReport) -> str:
+def headline(risk: RiskReport, *, whole: bool = False) -> str:
     """The worst chance that somebody is found, who finds them and what was allowed: what stands above everything.
 
-    It speaks of the intruder of the report; where another one finds more, that is said in the same sentence.
+    It speaks of the intruder of the report; where another one finds more, that is said in the same sentence. ``whole``
+    names all keys, however many and long.
     """
     now = risk.before if risk.after is None else risk.after
-    who = f"someone who knows {keys_in_words(risk.keys)}{INTRUDER_WORDS[risk.intruder]}"
+    keys = in_words([one_line(key) for key in risk.keys]) if whole else keys_in_words(risk.keys)
+    who = f"someone who knows {keys}{INTRUDER_WORDS[risk.intruder]}"
     limit = "" if risk.threshold is None else f" (limit {bound_value('match', risk.threshold)})"
     if is_sure(now.max_risk) and EXCHANGED not in risk.flags:  # whose figures are bounds
         records = counted(found_for_sure(risk), "record", "records")
@@ -534,23 +536,28 @@ def above_in_words(above: int, records: int, most: float, bound: float) -> str:
     return f"{of} {keep} {bound_value('match', most)}, the limit is {bound_value('match', bound)}"
 
 
-def easiest(risk: RiskReport, labels: Labels | None = None) -> str:
-    """The combination whose records are found most easily, with how many they are and their chance."""
+def easiest(risk: RiskReport, labels: Labels | None = None, *, whole: bool = False) -> str:
+    """The combination whose records are found most easily, with how many they are and their chance.
+
+    ``whole`` leaves names and labels as long as they are.
+    """
     table, cell = risk.table, int(risk.risk.argmax())
     label = dict(zip(table.columns, table.label(cell), strict=True))
     keys = [name for name in risk.keys if name in label]
-    named = _cell_in_words(keys, label, labels)
+    named = _cell_in_words(keys, label, labels, whole=whole)
     others = split_by(risk)
-    within = f", with {_cell_in_words(others, label, labels)}" if others else ""
+    within = f", with {_cell_in_words(others, label, labels, whole=whole)}" if others else ""
     records = counted(int(table.counts[cell]), "record", "records")
     return f"Found most easily: {named}{within} ({records}, {bound_value('match', float(risk.risk[cell]))})"
 
 
-def _cell_in_words(columns: Sequence[str], label: dict[str, object], labels: Labels | None) -> str:
+def _cell_in_words(columns: Sequence[str], label: dict[str, object], labels: Labels | None, *, whole: bool) -> str:
     def parts() -> Iterator[str]:
         for name in columns:
             value = one_line(label_of(label[name], name, labels))
-            yield f"{shorten(one_line(name), NAME)} = {shorten(value, LABEL)}"
+            yield (
+                f"{one_line(name)} = {value}" if whole else f"{shorten(one_line(name), NAME)} = {shorten(value, LABEL)}"
+            )
 
     return ", ".join(parts())
 
