@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,27 @@ def test_a_recipe_runs(title: str, root: Path, tmp_path: Path, monkeypatch) -> N
     names: dict[str, object] = {}
     for block in (*blocks(start), *blocks(section)):
         exec(compile(block, "docs/how-to/other-engines.md", "exec"), names)
+
+
+def test_a_release_in_python(root: Path, tmp_path: Path, monkeypatch) -> None:
+    """Every line of the page, and what its comments say."""
+    for library in ("pandas", "pyarrow", "jinja2", "matplotlib", "formulaic"):
+        pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in blocks((root / "docs/how-to/release-in-python.md").read_text()):
+        exec(compile(block, "docs/how-to/release-in-python.md", "exec"), names)
+    assert names["release"].risk.after.max_risk <= 0.2 + 1e-9
+    assert {path.name for path in Path("released/internal").iterdir()} == {
+        "report.html",
+        "receipt.json",
+        "risk.csv",
+        "manifest.json",
+    }
+    assert [point.label for point in names["tried"].points if point.chosen] == ["match 0.2"]
+    assert names["kept"].estimate.bias is None and 0 < names["bounded"].estimate.bias.max() <= 0.05
+    assert "the plan" in repr(names["tried"]) and Path("map.svg").read_text().startswith("<svg")
+    assert {"low", "high"} == set(names["people"]["income"]) and names["fit"].n == 1000
 
 
 def page(root: Path) -> str:

@@ -160,8 +160,8 @@ def count_rows(
     return counter.tables()
 
 
-def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTable]:
-    """Count every column of a file alone; of one with very many labels only the first ones are told apart.
+def count_columns(path: str | MemoryTable, *, progress: Progress | None = None) -> list[CellTable]:
+    """Count every column of a file or a table alone; of one with very many labels only the first ones are told apart.
 
     Columns that hold neither texts nor numbers nor dates, such as lists, are passed over.
     """
@@ -169,8 +169,8 @@ def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTa
         names = [field.name for field in source.schema if has_values(field.type)]
         twice = [name for name, times in Counter(source.schema.names).items() if times > 1]
         if twice:
-            raise DataFileError(f"{path} has two columns named {twice[0]!r}", hint="rename one of them", path=path)
-        return count_rows(source, path, [(name,) for name in names], most=MOST_LISTED, progress=progress)
+            raise DataFileError(f"{path} has two columns named {twice[0]!r}", hint="rename one of them", path=str(path))
+        return count_rows(source, str(path), [(name,) for name in names], most=MOST_LISTED, progress=progress)
 
 
 def _names_in(tables: Sequence[Sequence[str]]) -> list[str]:

@@ -683,9 +683,12 @@ def wanted_tables(plan: ReleasePlan) -> list[tuple[str, ...]]:
 
 
 def count_file(
-    path: str, plan: ReleasePlan, progress: Progress | None = None, beside: DependenceCounter | None = None
+    path: str | MemoryTable,
+    plan: ReleasePlan,
+    progress: Progress | None = None,
+    beside: DependenceCounter | None = None,
 ) -> Tables:
-    """Count a file in all tables of a plan, in one pass; ``beside`` follows its unchanged columns."""
+    """Count a file or a table in all tables of a plan, in one pass; ``beside`` follows its unchanged columns."""
     return count_records(path, plan, tables_of(plan), progress, beside)
 
 

@@ -23,7 +23,7 @@ from maskwell.engines.release_pass import file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import DataFileError, InfeasibleError, MissingExtraError, ParameterError
-from maskwell.release.assessment import Release, assess_file, assess_tables, count_file
+from maskwell.release.assessment import Release, assess, assess_tables, count_file
 from maskwell.release.folder.ledger import read_ledger
 from maskwell.release.folder.receipt import Receipt
 from maskwell.release.kept_bounds import check_kept
@@ -43,6 +43,10 @@ from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, 
 from maskwell.release.side_channels import dependence_counter, following_columns, side_channels
 from maskwell.release.stages.stage_building import build_stages
 from maskwell.reports.pages.release_page import release_page
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
+from maskwell.reports.text.release_report import dry_run_report
+from maskwell.verbs.inputs import check_progress, rows_of
 
 LIBRARIES = ("jinja2", "matplotlib")
 
@@ -228,44 +232,81 @@ def _load() -> None:
 
 @dataclass(frozen=True, eq=False)
 class DryRun:
-    """What a plan would do to a file, what other bounds would give and cost, and what its recodes save."""
+    """What a plan would do to a file or a table, what other bounds would give and cost, and what its recodes save.
+
+    Attributes
+    ----------
+    release
+        The matrices, the risk and the expected utility of the plan.
+    points
+        The same plan under several bounds.
+    recodes
+        What each recode of the plan saves.
+    """
 
     release: Release
     points: Sequence[RiskUtilityPoint]
     recodes: Sequence[RecodeEffect] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """The points of the map as plain values."""
+        return {"map": [point.to_dict() for point in self.points]}
+
+    def plot(self) -> Picture:
+        """Risk against the share of records that change, for every bound."""
+        match = self.release.plan.match
+        return plot_risk_utility(self.points, bound=None if match is None else float(match))
+
+    def __repr__(self) -> str:
+        source = self.release.source_name or "TABLE"
+        return "\n".join(dry_run_report(self.release, self.points, source=source, plan="PLAN")[:-1])
+
 
 def dry_run(
-    path: str,
-    plan: ReleasePlan,
+    data: Any,
+    plan: ReleasePlan | Mapping[str, Any] | str | Path,
     *,
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
     ledger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> DryRun:
-    """Assess a plan on a file, beside the same plan under other bounds and without its recodes. Nothing is written.
+    """Assess a plan on a file or a table, beside the same plan under other bounds and without its recodes.
 
-    ``key``, ``matrices`` and ``ledger`` are those of :func:`release_file`; with earlier matrices there is nothing
-    beside it.
+    ``data`` and ``plan`` are those of :func:`publish`, ``key``, ``matrices`` and ``ledger`` those of
+    :func:`release_file`; with earlier matrices there is nothing beside it. Nothing is written.
+
+    >>> people = {"sex": ["f", "m"] * 30, "region": ["north"] * 41 + ["south"] * 19}
+    >>> protect = {"variables": ["sex", "region"], "method": "mixing"}
+    >>> tried = dry_run(people, {"release": {"keys": ["sex", "region"], "match": 0.2}, "protect": [protect]})
+    >>> [point.label for point in tried.points if point.chosen]
+    ['match 0.2']
     """
-    check_key(plan, key)
-    earlier = None if matrices is None else earlier_stages(matrices, plan, key)
-    release = assess_file(path, plan, earlier=earlier, progress=progress)
+    check_kind(KeyedRandom | None, key=key)
+    check_kind(Receipt | str | None, matrices=matrices)
+    check_kind(str | Path | None, ledger=ledger)
+    check_progress(progress)
+    asked = _plan_of(plan)
+    check_key(asked, key)
+    earlier = None if matrices is None else earlier_stages(matrices, asked, key)
+    release = assess(rows_of(data), asked, earlier, progress)
     release = release if key is None else replace(release, keyed=key.commitment())
     release = release if ledger is None else with_earlier(release, read_ledger(ledger))
     if earlier is not None:  # other bounds would have other matrices
-        return DryRun(release, [point_of(release, label_of(plan), chosen=True)])
-    return DryRun(release, risk_utility_map(release, progress), recode_effects(path, release, progress))
+        return DryRun(release, [point_of(release, label_of(asked), chosen=True)])
+    return DryRun(release, risk_utility_map(release, progress), recode_effects(rows_of(data), release, progress))
 
 
-def first_plan(path: str, *, plan: str = "plan.toml", match: Number = MATCH, progress: Progress | None = None) -> str:
-    """The text of a plan for a file that works as it is: columns that would undo it are not published.
+def first_plan(data: Any, *, plan: str = "plan.toml", match: Number = MATCH, progress: Progress | None = None) -> str:
+    """The text of a plan for a file or a table that works as it is: columns that would undo it are not published.
 
     ``match`` is the largest chance of a correct match. Of the methods that reach it that is taken which changes the
-    fewest records.
+    fewest records. ``plan`` is what the file of the plan will be called: write the text there, read and change it.
     """
     check_probability(match, "match", open_=True)
+    check_kind(str, plan=plan)
+    check_progress(progress)
+    path = rows_of(data)
     tables = count_columns(path, progress=progress)
     names = [table.columns[0] for table in tables]
     others = [column.name for column in file_columns(path) if column.name not in names]
@@ -275,7 +316,7 @@ def first_plan(path: str, *, plan: str = "plan.toml", match: Number = MATCH, pro
     method = MIXING
     while True:
         text = starting_plan(
-            tables, path=path, plan=plan, telling=telling, unique=unique, others=others, match=match, method=method
+            tables, path=str(path), plan=plan, telling=telling, unique=unique, others=others, match=match, method=method
         )
         asked = read_plan(text)
         looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
