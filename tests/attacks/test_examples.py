@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -201,6 +202,71 @@ def test_the_public_folder_names_no_record_and_holds_no_matrix(example: Example)
     receipt = json.loads((public / "receipt.json").read_text(encoding="utf-8"))
     assert {group["matrix"] for group in receipt["groups"]} == {"withheld"}
     assert not any({"counts", "design", "states"} & {*group} for group in receipt["groups"])
+
+
+def joined(
+    columns: Sequence[str], release: Sequence[Record], keys: Sequence[int], others: Sequence[int]
+) -> list[float]:
+    """For each row, how well its unchanged values go with the keys it shows, as the public file itself tells it.
+
+    The intruder joins every unchanged column with every key: the log odds of each value among the rows with the same
+    label of a key, added up. A row that took its keys over from another looks odd.
+    """
+    scores = [0.0] * len(release)
+    for key in keys:
+        shown = Counter(row[key] for row in release)
+        for place in others:
+            alone, together = Counter(row[place] for row in release), Counter((row[key], row[place]) for row in release)
+            for i, row in enumerate(release):
+                odds = together[row[key], row[place]] * len(release) / (shown[row[key]] * alone[row[place]])
+                scores[i] += float(np.log(odds))
+    return scores
+
+
+def test_who_joins_all_unchanged_columns_does_not_beat_it(example: Example) -> None:
+    """Among the rows that show the keys of a target, the one whose unchanged values fit best is picked."""
+    plan = load_plan("plan.toml")
+    columns, true, releases = releases_of(example, example.times)
+    keys = places(columns, plan.keys)
+    others = [i for i in range(len(columns)) if columns[i] not in plan.randomized and i not in keys]
+    if not others:
+        return  # every column was randomized
+    alone = [key for key, n in Counter(tuple(row[i] for i in keys) for row in true).items() if n == 1]
+    owner = {tuple(row[i] for i in keys): i for i, row in enumerate(true)}
+    tried = right = 0
+    for release in releases[:10]:
+        scores = joined(columns, release, keys, others)
+        where: dict[Record, list[int]] = defaultdict(list)
+        for i, row in enumerate(release):
+            where[tuple(row[j] for j in keys)].append(i)
+        for key in alone:
+            if where[key]:
+                tried += 1
+                right += max(where[key], key=scores.__getitem__) == owner[key]
+    assert binom.sf(right - 1, tried, float(example.figure)) > FALSE_ALARM
+    assert binom.sf(tried - 1, tried, float(example.figure)) < FALSE_ALARM  # somebody who is always right is noticed
+
+
+def test_all_public_files_together_tell_no_count(example: Example) -> None:
+    """Every number in every public document, beside those of the released file itself, is one that may be there."""
+    public = Path(example.released) / "public"
+    columns, rows = read(public / "data.csv")
+    told = {str(len(rows)), str(len(columns))}
+    told |= {str(n) for place in range(len(columns)) for n in Counter(row[place] for row in rows).values()}
+    told |= {value for row in rows for value in row}
+    keys = places(columns, load_plan("plan.toml").keys)
+    header, true = read(example.true)
+    secret = {
+        str(n)
+        for size in (1, 2)
+        for names in combinations([columns[i] for i in keys], size)
+        for n in Counter(tuple(row[header.index(name)] for name in names) for row in true).values()
+        if n > 100
+    } - told
+    for path in sorted(public.iterdir()):
+        if path.name not in ("data.csv", "SHA256SUMS"):
+            numbers = {*re.findall(r"(?<![\w.])\d{3,}(?![\w.])", path.read_text(encoding="utf-8"))}
+            assert not numbers & secret, path.name
 
 
 @pytest.mark.parametrize("name", ["shortest", "tutorial"])
