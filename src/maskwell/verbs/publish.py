@@ -23,7 +23,7 @@ from maskwell.engines.release_pass import file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import DataFileError, InfeasibleError, MissingExtraError, ParameterError
-from maskwell.release.assessment import Release, assess, assess_tables, count_file
+from maskwell.release.assessment import Release, assess, assess_tables, count_file, prepared
 from maskwell.release.folder.ledger import read_ledger
 from maskwell.release.folder.receipt import Receipt
 from maskwell.release.kept_bounds import check_kept
@@ -241,7 +241,7 @@ class DryRun:
     points
         The same plan under several bounds.
     recodes
-        What each recode of the plan saves.
+        What each recode of the plan saves, for a file.
     """
 
     release: Release
@@ -289,12 +289,14 @@ def dry_run(
     asked = _plan_of(plan)
     check_key(asked, key)
     earlier = None if matrices is None else earlier_stages(matrices, asked, key)
-    release = assess(rows_of(data), asked, earlier, progress)
+    rows = rows_of(data)
+    release = assess(*prepared(rows, asked), earlier, progress)
     release = release if key is None else replace(release, keyed=key.commitment())
     release = release if ledger is None else with_earlier(release, read_ledger(ledger))
     if earlier is not None:  # other bounds would have other matrices
         return DryRun(release, [point_of(release, label_of(asked), chosen=True)])
-    return DryRun(release, risk_utility_map(release, progress), recode_effects(rows_of(data), release, progress))
+    saved = recode_effects(rows, release, progress) if isinstance(rows, str) else ()
+    return DryRun(release, risk_utility_map(release, progress), saved)
 
 
 def first_plan(data: Any, *, plan: str = "plan.toml", match: Number = MATCH, progress: Progress | None = None) -> str:

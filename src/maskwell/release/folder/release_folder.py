@@ -175,15 +175,17 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form
         *(f"- {sentence}" for sentence in receipt["advice"]),
         "With maskwell (shares and standard errors that allow for the randomization):",
         f"    maskwell estimate {data} --receipt receipt.json\n{_example(groups, data)}",
-        *_other_programs(groups, data),
+        *_other_programs(groups, data, form or TextForm()),
         "## Files",
         *(f"- `{name}`: {what}" for name, what in {data: "the records", **FILES, **_matrix_files(groups)}.items()),
     ]
     return "\n\n".join(map(_wrapped, parts)).replace("\n\n- ", "\n- ") + "\n"
 
 
-def _other_programs(groups: Sequence[Mapping[str, Any]], data: str) -> list[str]:
+def _other_programs(groups: Sequence[Mapping[str, Any]], data: str, form: TextForm) -> list[str]:
     """The same in other programs, for one column."""
+    if (form.separator or ",") != "," or _in_form(form):
+        return []  # the lines read files with commas, in UTF-8
     made = recipes(groups, data, Path(data).suffix)
     return [
         part

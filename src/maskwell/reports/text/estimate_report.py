@@ -496,7 +496,8 @@ def _shares(
         for category, *values in numbers:
             cells = [decimals(float(x), digits) for x in values]
             rows.append([*(label(part) for part in domain), label(category), *cells])
-    return Grid([*header, *_parts(biased=biased)], rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=len(header))
+    named = [*header, *_parts(biased=biased)]
+    return Grid(named, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=len(header))
 
 
 def _parts(*, biased: bool) -> list[str]:
