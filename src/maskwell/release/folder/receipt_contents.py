@@ -26,7 +26,7 @@ from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.documents import json_form, version_text
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import in_json
+from maskwell.core.phrases import Printed, in_json
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.engines.recoding import Recode
@@ -528,7 +528,7 @@ def _matrix_table(group: PublicGroup) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["reported", *truths])
     for label, row in zip(reports, matrix_from(group["design"]).matrix(), strict=True):
-        writer.writerow([label, *(f"{p:.17g}" for p in row.tolist())])
+        writer.writerow([label, *(np.format_float_positional(p, trim="-") for p in row.tolist())])
     return text.getvalue()
 
 
@@ -565,7 +565,7 @@ def _is_plain(group: PublicGroup) -> bool:
 def _kept_in_r(column: str, factor: float) -> list[str]:
     return [
         f'    N <- table(d[["{column}"]]); n <- sum(N); p <- N / n',
-        f"    f <- {min(factor, 2.0):g}  # its inflation, vif in receipt.json",
+        f"    f <- {Printed(min(factor, 2.0)):g}  # its inflation, vif in receipt.json",
         "    print(cbind(share = p, error = sqrt(p * (1 - p) * (n / (n - 1)^2 + (f - 1) / (n - 1)))))",
     ]
 
@@ -577,7 +577,7 @@ def _kept_in_stata(column: str, factor: float, data: str) -> list[str]:
         READ_IN_STATA.format(data),
         f"    tabulate {column}, matcell(N)",
         '    mata: N = st_matrix("N"); n = sum(N); p = N / n',
-        f"    mata: p, sqrt(p :* (1 :- p) * (n / (n - 1)^2 + ({min(factor, 2.0):g} - 1) / (n - 1)))",
+        f"    mata: p, sqrt(p :* (1 :- p) * (n / (n - 1)^2 + ({Printed(min(factor, 2.0)):g} - 1) / (n - 1)))",
     ]
 
 

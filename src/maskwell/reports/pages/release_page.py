@@ -18,12 +18,11 @@ from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.phrases import Printed
 from maskwell.release.assessment import Release
-from maskwell.release.folder.receipt import receipt_from_dict
 from maskwell.release.folder.receipt_contents import in_words, public_receipt, rounded_up
 from maskwell.release.folder.release_metadata import release_day
 from maskwell.release.kept_bounds import exempted
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.stages.stage import Stage, achieved, guessed
+from maskwell.release.stages.stage import Stage, achieved, guessed, share_step
 from maskwell.release.stages.table_flow import kept_columns
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk
@@ -168,9 +167,10 @@ def _users_can(release: Release) -> list[str]:
     if worst:
         factor = f"{Printed(math.ceil(100 * math.sqrt(max(worst))) / 100):g}"
         sentences.append(f"Rely on their shares: standard errors of one column grow to at most {factor} times.")
-    receipt = receipt_from_dict(public_receipt(release))
-    bias = sum(group.most_changed / (2 if group.invariance == "counts" else 1) for group in receipt.groups)
-    if receipt.groups and bias < 1:
+    groups, step = public_receipt(release)["groups"], share_step(release.rows)
+    changed = [(group["changed_expected"], 2 if group["invariance"] == "counts" else 1) for group in groups]
+    bias = 1.0 if step is None else sum((share + step / 2) / parts for share, parts in changed)
+    if groups and bias < 1:
         points = f"{Printed(rounded_up(100 * bias)):g}"
         sentences.append(
             f"Make every other table, with intervals that allow for a bias of at most {points} percentage points in a "
