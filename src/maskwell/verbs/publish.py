@@ -23,7 +23,7 @@ from maskwell.engines.release_pass import file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import DataFileError, InfeasibleError, MissingExtraError, ParameterError
-from maskwell.release.assessment import Release, assess, assess_tables, count_file, prepared
+from maskwell.release.assessment import Release, assess, assess_file, assess_tables, count_file, prepared
 from maskwell.release.folder.ledger import read_ledger
 from maskwell.release.folder.receipt import Receipt
 from maskwell.release.kept_bounds import check_kept
@@ -290,7 +290,10 @@ def dry_run(
     check_key(asked, key)
     earlier = None if matrices is None else earlier_stages(matrices, asked, key)
     rows = rows_of(data)
-    release = assess(*prepared(rows, asked), earlier, progress)
+    if isinstance(rows, str):
+        release = assess_file(rows, asked, earlier=earlier, progress=progress)
+    else:
+        release = assess(*prepared(rows, asked), earlier, progress)
     release = release if key is None else replace(release, keyed=key.commitment())
     release = release if ledger is None else with_earlier(release, read_ledger(ledger))
     if earlier is not None:  # other bounds would have other matrices
