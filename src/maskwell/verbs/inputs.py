@@ -391,7 +391,9 @@ class SurveyPlan:
     lonely: Lonely = "error"
 
     def __post_init__(self) -> None:
-        columns = {name: getattr(self, name) for name in ("weights", "inclusion", "strata", "replicates")}
+        columns = {
+            name: getattr(self, name) for name in ("weights", "inclusion", "strata", "replicates", "replicate_method")
+        }
         check_kind(str | None, **columns)
         check_kind(Flag, poisson=self.poisson)
 

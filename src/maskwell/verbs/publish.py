@@ -307,6 +307,10 @@ def first_plan(data: Any, *, plan: str = "plan.toml", match: Number = MATCH, pro
 
     ``match`` is the largest chance of a correct match. Of the methods that reach it that is taken which changes the
     fewest records. ``plan`` is what the file of the plan will be called: write the text there, read and change it.
+
+    >>> people = {"sex": ["f", "m"] * 30, "region": ["north"] * 41 + ["south"] * 19}
+    >>> print(first_plan(people, match="0.2").split("match = ")[1][:3])
+    0.2
     """
     check_probability(match, "match", open_=True)
     check_kind(str, plan=plan)
