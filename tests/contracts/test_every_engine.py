@@ -137,10 +137,11 @@ ENGINES = {
     "Spark": Engine(lambda table, _: SESSIONS[0].createDataFrame(table), read=lambda f: f.toArrow().to_pydict()),
 }
 
-PLAN = {"release": {"demonstration": True}, "protect": [{"variables": ["drugs"], "method": "method1", "theta": "1/2"}]}
+PLAN = {
+    "release": {"id": "id", "order": "kept", "dataset": "every engine", "drop": ["items", "town"]},
+    "protect": [{"variables": ["drugs"], "method": "method1", "theta": "1/2"}],
+}
 GAPS = {
-    ("regress", "Spark"): lambda data: mw.regress(data, "drugs ~ weight", {"drugs": DESIGNS["drugs"]}),
-    ("publish", "Spark"): lambda data: mw.publish(data, PLAN),
     ("record_risks", "Spark"): lambda data: mw.risk(data, ["region", "town"]).record_risks(),
 }
 """What an engine does not do; it is refused with the verbs that it does, and what to do instead."""
@@ -194,6 +195,9 @@ def test_every_verb_gives_the_same_everywhere(engine: Engine, tmp_path: Path) ->
     assert same(*(mw.tabulate(one, drugs, direct="region").to_dict() for one in (REPORTS, reports)))
     assert same(*(mw.mine(one, {"items": DESIGNS["items"]}).to_dict() for one in (REPORTS, reports)))
     assert same(*(mw.risk(one, ["region", "town"], weights="weight").to_dict() for one in (TABLE, data)))
+    cheats = {"cheats": DESIGNS["cheats"]}
+    models = [mw.regress(one, "cheats ~ region + weight", cheats, strata="region") for one in (REPORTS, reports)]
+    assert same(*(one.to_dict() for one in models))
 
 
 def row(number: int) -> str:
@@ -224,10 +228,24 @@ def test_the_gaps_are_refused_and_on_the_page(cluster, root: Path) -> None:
     data = ENGINES["Spark"].place(TABLE, Path())
     page = (root / "docs/how-to/spark.md").read_text()
     for (verb, name), call in GAPS.items():
-        with pytest.raises(ParameterError, match="tables of Spark go through randomize, tally, estimate") as told:
+        with pytest.raises(ParameterError, match="this is not done with a table of Spark") as told:
             call(data)
         assert "toArrow()" in told.value.hint and "Parquet" in told.value.hint
         assert re.search(rf"\| `{verb}` .*\| no.* \|\n", page), (verb, name)
+
+
+def test_a_release_of_spark_is_that_of_the_same_rows_in_a_file(cluster, tmp_path: Path) -> None:
+    """The same bytes for users, with draws of a key; nothing of the true records stays beside the folder."""
+    file = ENGINES["Parquet"].place(TABLE, tmp_path)
+    frame = ENGINES["Spark"].place(TABLE, tmp_path).repartitionByRange(3, "repw1").sortWithinPartitions("id")
+    with pytest.raises(ParameterError, match="a table of Spark, a key, earlier matrices"):
+        mw.publish(frame, PLAN)
+    pa_parquet.write_table(frame.toArrow(), file)
+    for name, data in (("here", file), ("there", frame)):
+        mw.publish(data, PLAN, tmp_path / name, key=KEY)
+    here, there = ({p.name: p.read_bytes() for p in (tmp_path / n / "public").iterdir()} for n in ("here", "there"))
+    assert here == there
+    assert {path.name for path in tmp_path.iterdir()} == {"rows.parquet", "here", "there"}
 
 
 # ---- no second draw
@@ -307,8 +325,15 @@ def test_neither_kept_nor_written_is_refused(cluster, tmp_path: Path) -> None:
     mixed.mkdir()
     pa_parquet.write_table(TABLE, mixed / "1.parquet")
     pa_parquet.write_table(TABLE.set_column(1, "drugs", pa.array([1.5] * N)), mixed / "2.parquet")
-    with pytest.raises(DataFileError, match="Spark could not compute the table"):
-        mw.tally(cluster.read.parquet(str(mixed)), one)
+    for data in (cluster.read.parquet(str(mixed)), str(mixed)):  # Spark's words for the types, or Arrow's
+        with pytest.raises(
+            DataFileError, match=r"/mixed/2\.parquet has (DOUBLE|double) in column 'drugs', and .* string"
+        ):
+            mw.tally(data, one)
+    vanished = cluster.read.parquet(str(mixed / "1.parquet"))
+    (mixed / "1.parquet").unlink()
+    with pytest.raises(DataFileError, match=r"/mixed/1\.parquet was changed or deleted while Spark read it"):
+        mw.tally(vanished, one)
     with pytest.raises(Exception, match=r"partition 1: .* 1 of 120 values is no category in data row 119\n"):
         lazy.count()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -55,3 +56,4 @@ def spark_cluster(folder: Path) -> Iterator[Any]:
             yield session
         finally:
             session.stop()
+            gc.collect()  # sockets that PySpark leaves open, before other tests see them

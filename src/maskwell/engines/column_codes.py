@@ -72,11 +72,17 @@ def integers_of(values: Any) -> Array:
     return numbers[values.offset : values.offset + len(values)]
 
 
-def ids_of(column: Any) -> Array:
+def ids_of(column: Any, name: str) -> Array:
     """A column of ids, each as it is."""
     arrow = require()
     if arrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if arrow.types.is_temporal(column.type):
+        raise WrongTypeError(
+            f"column {shorten(repr(name), 24)} holds {column.type}, which is no id",
+            hint="ids are whole numbers or texts: save the column as text",
+            column=name,
+        )
     ids: Array = column.to_numpy(zero_copy_only=False)
     return ids
 

@@ -299,8 +299,9 @@ class Persons:
         check_no_missing(values, self._column, row, "say in every row whose it is: kept draws go by the person")
         if self._rows < CHECKED_ROWS:
             self._check_many(values)
+        ids = ids_of(values, self._column)
         try:
-            names = self._keys.names(ids_of(values))
+            names = self._keys.names(ids)
         except (MissingValueError, WrongTypeError) as error:
             place = row + int(error.objects.get("row", 0)) + 1  # type: ignore[call-overload]
             raise WrongTypeError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,10 @@ from maskwell.engines.row_sources import (
     not_on_spark,
     open_source,
 )
-from maskwell.errors import MaskwellError, WrongTypeError
+from maskwell.errors import MaskwellError, TooLargeError, WrongTypeError
+
+MOST_FROM_SPARK = 1 << 31
+"""Bytes of a table of Spark that are brought to this machine for a verb that holds its columns in memory."""
 
 
 class Table(ABC):
@@ -156,11 +159,14 @@ class TableInMemory(Table):
 
 
 class TableInFile(Table):
-    """A file that is open; only the columns that are asked for are read."""
+    """A file that is open, or a table of Spark; only the columns that are asked for are read.
 
-    def __init__(self, path: str, source: Source) -> None:
-        self.names, self.where = list(source.schema.names), path
-        self._source, self.texts_only = source, engine_of(path).texts_only
+    ``most_bytes`` is how much memory they may take here, ``None`` for all that there is.
+    """
+
+    def __init__(self, where: str, source: Source, *, texts_only: bool = False, most_bytes: int | None = None) -> None:
+        self.names, self.where = list(source.schema.names), where
+        self._source, self.texts_only, self._most_bytes = source, texts_only, most_bytes
         self.labels = source.style.columns if isinstance(source.style, Labels) else {}
 
     def columns(self, names: Sequence[str], use: str = REPORTS) -> dict[str, Any]:
@@ -169,16 +175,32 @@ class TableInFile(Table):
         arrow = require()
         positions = sorted(self.names.index(name) for name in names)
         kept = [self.names[i] for i in positions]
-        read = arrow.Table.from_batches([*RowPass(self._source, self.where, only=positions)])
+        read = arrow.Table.from_batches([*self._held(RowPass(self._source, self.where, only=positions))])
         return {name: self._readable(name, read.column(place), use, checked=True) for place, name in enumerate(kept)}
+
+    def _held(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """The batches, all of which will be in memory; an error as soon as they are too large."""
+        held = 0
+        for batch in batches:
+            held += batch.nbytes
+            if self._most_bytes is not None and held > self._most_bytes:
+                raise TooLargeError(
+                    f"the columns take more than {self._most_bytes:,} bytes, all of which must come to this machine",
+                    hint="give a sample of the rows: frame.sample(0.1), or fewer columns",
+                )
+            yield batch
 
 
 @contextmanager
 def open_table(data: Any, coded: Coded | None = None) -> Iterator[Table]:
     """A table of any kind, or the path of a file; the columns ``coded`` hold these categories, maybe as labels."""
     if isinstance(data, str | Path):
-        with open_source(os.fspath(data), coded=coded or {}) as source:
-            yield TableInFile(os.fspath(data), source)
+        path = os.fspath(data)
+        with open_source(path, coded=coded or {}) as source:
+            yield TableInFile(path, source, texts_only=engine_of(path).texts_only)
+        return
+    if isinstance(data, MemoryTable) and not data.at_hand:
+        yield TableInFile(str(data), data.gathered, most_bytes=MOST_FROM_SPARK)
         return
     yield TableInMemory(data.data if isinstance(data, MemoryTable) else data)
 

@@ -513,7 +513,7 @@ class RowReleaser:
     def _ids(self, batch: Any) -> Array | None:
         if self._identity is None or self._naming is None:
             return None
-        return self._naming(ids_of(batch.column(self._places[self._identity])))
+        return self._naming(ids_of(batch.column(self._places[self._identity]), self._identity))
 
     def finish(self) -> None:
         """Check that all rows came."""
@@ -631,7 +631,7 @@ def check_ids(path: str, name: str, progress: Progress | None = None) -> None:
                 raise MissingValueError(
                     f"column {name!r}: {column.null_count:,} records have no id", hint="give every record an id"
                 )
-            values = column.to_numpy(zero_copy_only=False)
+            values = ids_of(column, name)
             if values.dtype.kind in "iu":
                 numbers.append(values)
             else:

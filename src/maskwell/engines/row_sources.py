@@ -419,9 +419,6 @@ def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
 
 # ---- tables in memory
 
-SPARK_VERBS = "randomize, tally, estimate (no receipt), tabulate, mine and risk"
-"""Verbs that take a table of Spark."""
-
 
 def is_spark(data: Any) -> bool:
     """Whether something is a table of Spark; nothing is imported for that.
@@ -435,13 +432,16 @@ def is_spark(data: Any) -> bool:
 def not_on_spark() -> ParameterError:
     """The error for what is not done where the rows of Spark are."""
     return ParameterError(
-        f"tables of Spark go through {SPARK_VERBS} only",
+        "this is not done with a table of Spark",
         hint="give frame.toArrow() if it fits into memory, or write it to Parquet and give that",
     )
 
 
 class MemoryTable:
     """A table in memory where the path of a file could stand; messages call it "the table"."""
+
+    at_hand = True
+    """Whether the rows are on this machine."""
 
     def __init__(self, data: Any) -> None:
         self.data = data
@@ -455,6 +455,11 @@ class MemoryTable:
     def rows(self) -> MemoryRows:
         """Its rows, which can be read again and again."""
         return MemoryRows(self.data)
+
+    @property
+    def gathered(self) -> Source:
+        """Its rows on this machine, for a verb that needs them in one place."""
+        return self.rows
 
     @property
     def schema(self) -> Any:

@@ -15,6 +15,7 @@ PySpark is imported where a table of Spark is met, and by :func:`spark_session`,
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from typing import Any
 
 from maskwell.core.arguments import as_mapping, check_kind, check_option
 from maskwell.core.keyed import KeyedRandom
-from maskwell.core.phrases import option
+from maskwell.core.phrases import option, shorten
 from maskwell.core.randomness import RandomSource, SecureRandom
 from maskwell.core.report_data import SETS
 from maskwell.designs.sampler import variable_name
@@ -34,6 +35,7 @@ from maskwell.engines.arrow_arrays import KEY, reason_of, require, validated_val
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.column_randomizer import BatchRandomizer, ProductSampler, check_columns
+from maskwell.engines.file_parts import SAME_COLUMNS
 from maskwell.engines.row_batches import RowPass
 from maskwell.engines.row_sources import MemoryRows, MemoryTable, PartT, Source, Work, not_on_spark
 from maskwell.errors import DataFileError, LeftoverWarning, MaskwellError, MissingExtraError, ParameterError
@@ -44,6 +46,8 @@ _PARTS = "number int, content binary"
 
 class SparkTable(MemoryTable):
     """A table of Spark where the path of a file could stand."""
+
+    at_hand = False
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
@@ -57,6 +61,11 @@ class SparkTable(MemoryTable):
     def rows(self) -> MemoryRows:
         """Not at hand: the rows are spread over a cluster."""
         raise not_on_spark()
+
+    @property
+    def gathered(self) -> GatheredRows:
+        """Its rows on this machine, a partition at a time; each reading computes them anew."""
+        return GatheredRows(self.frame, self.schema)
 
     @cached_property
     def schema(self) -> Any:
@@ -141,6 +150,48 @@ class PartitionRows:
         """Nothing is open."""
 
 
+class GatheredRows:
+    """The rows of a table of Spark on this machine, in the order of ``frame.collect()``.
+
+    One partition is in memory here, and the next one on its way.
+    """
+
+    style = None
+
+    def __init__(self, frame: Any, schema: Any) -> None:
+        self._frame, self.schema = frame, schema
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        frame, schema = self._frame, self.schema
+        if only is not None:
+            schema = require().schema([schema.field(place) for place in sorted(only)])
+            frame = frame.select([_quoted(name) for name in schema.names])
+        packed = frame.mapInArrow(_packed, "content binary")
+        with _spark_errors():
+            for row in packed.toLocalIterator(prefetchPartitions=True):
+                stream = require("pyarrow.ipc").open_stream(bytes(row["content"]))
+                for batch in PartitionRows(iter(stream), schema).batches():
+                    yield batch if batch.schema.types == schema.types else batch.cast(schema)
+
+    def done(self) -> float | None:
+        """Nobody knows how many rows will come."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _packed(batches: Iterator[Any]) -> Iterator[Any]:
+    """Each batch of a partition as the bytes of a stream of Arrow."""
+    arrow, ipc = require(), require("pyarrow.ipc")
+    for batch in batches:
+        stream = arrow.BufferOutputStream()
+        with ipc.new_stream(stream, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield arrow.RecordBatch.from_pydict({"content": arrow.array([stream.getvalue().to_pybytes()], arrow.binary())})
+
+
 def _done_in_parts(frame: Any, schema: Any, work: Work[Any], first_rows: dict[int, int]) -> dict[int, Any]:
     """What some work gives in each partition, or the error that it ends with, in the order of the partitions."""
     from pyspark.serializers import CPickleSerializer
@@ -204,12 +255,33 @@ def _spark_errors() -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, PySparkException) and not type(error).__module__.startswith("py4j."):
             raise
+        if (unreadable := _UNREADABLE.search(str(error))) is not None:
+            raise _unreadable_file(*unreadable.groups()) from error
         why = error.getCondition() if isinstance(error, PySparkException) else None
         raise DataFileError(
             f"Spark could not compute the table{f' ({why})' if why else ''}",
             hint="the error of Spark, from which this one was raised, says why",
             values=reason_of(error),
         ) from error
+
+
+_UNREADABLE = re.compile(
+    r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (?:file:/*(?=/))?(.+?)\. "
+    r"(?:Data type mismatches when reading Parquet column \[(.+?)\]\. "
+    r"Expected Spark type (\w+), actual Parquet type (\w+))?"
+)
+"""What Spark says of a file that it cannot read."""
+
+
+def _unreadable_file(why: str, path: str, column: str | None, expected: str | None, kind: str | None) -> DataFileError:
+    if column is not None:
+        fault, hint = f"{path} has {kind} in column {shorten(repr(column), 24)}, and the table {expected}", SAME_COLUMNS
+        return DataFileError(fault, hint=hint, path=path, column=column)
+    if why == "FILE_NOT_EXIST":
+        hint = "wait until nobody writes there, and make the table anew"
+        return DataFileError(f"{path} was changed or deleted while Spark read it", hint=hint, path=path)
+    hint = "see whether it is whole; the error of Spark, from which this one was raised, says why"
+    return DataFileError(f"Spark could not read {path}", hint=hint, path=path)
 
 
 # ---- randomizing

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -17,15 +16,15 @@ from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
-from maskwell.engines.arrow_arrays import require
 from maskwell.engines.cell_counts import count_columns
 from maskwell.engines.release_pass import file_columns
-from maskwell.engines.row_batches import Progress
-from maskwell.engines.row_sources import MemoryRows
-from maskwell.errors import DataFileError, InfeasibleError, MissingExtraError, ParameterError
+from maskwell.engines.row_batches import Progress, RowPass
+from maskwell.engines.row_sources import MemoryTable, open_sink
+from maskwell.errors import InfeasibleError, MissingExtraError, ParameterError
 from maskwell.release.assessment import Release, assess, assess_file, assess_tables, count_file, prepared
 from maskwell.release.folder.ledger import read_ledger
 from maskwell.release.folder.receipt import Receipt
+from maskwell.release.folder.release_folder import check_new_folder
 from maskwell.release.kept_bounds import check_kept
 from maskwell.release.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
 from maskwell.release.plans.protection import Protection
@@ -85,13 +84,14 @@ def publish(
     Parameters
     ----------
     data
-        The true records: the path of a file, a table of pandas, polars or Arrow, or a dictionary of columns.
+        The true records: the path of a file, a table of pandas, polars, Arrow or Spark, or a dictionary of columns.
     plan
         What is to be done: a :class:`~maskwell.ReleasePlan`, its tables as a dictionary, or the path of its file.
     folder
         A folder that does not exist yet, for all that :func:`release_file` writes; without it the released rows come
-        back in the kind of table that was given. A table in memory is written beside the folder for as long as the work
-        lasts, because it is read twice: choose a place where the true records may lie.
+        back in the kind of table that was given (a table of Spark needs a folder). A table in memory or of Spark is
+        written beside the folder for as long as the work lasts, because it is read twice: choose a place where the true
+        records may lie.
     random, key, matrices, records, ledger, draw_anew, progress
         As in :func:`release_file`; all but ``random`` are for a folder.
 
@@ -100,23 +100,20 @@ def publish(
     >>> publish(people, {"protect": [protect]}).receipt()
     Receipt (public) of 5 records: sex (counts kept)
     """
-    asked = _plan_of(plan)
+    asked, table = _plan_of(plan), data if isinstance(data, str) else rows_of(data)
     if folder is None:
-        if any((key, matrices, ledger, records, isinstance(data, str | Path))):
+        if any((key, matrices, ledger, records, isinstance(table, str) or not table.at_hand)):
             raise ParameterError(
-                "a file, a key, earlier matrices, a ledger and the risk of records need a folder",
+                "a file, a table of Spark, a key, earlier matrices, a ledger and the risk of records need a folder",
                 hint='name a new one: publish("people.csv", plan, "released")',
             )
         return release_table(data, asked, random=random)
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "records": records}
     options |= {"ledger": ledger, "draw_anew": draw_anew}
-    if isinstance(data, str | Path):
-        return release_file(os.fspath(data), asked, str(folder), progress=progress, **options)
-    parent = Path(folder).absolute().parent
-    if not parent.is_dir():
-        raise DataFileError(f"{parent} is not a folder", hint="make it first, or name a folder in one that is there")
-    with TemporaryDirectory(prefix=".maskwell-", dir=parent) as place:
-        return release_file(_as_file(data, Path(place)), asked, str(folder), progress=progress, **options)
+    if isinstance(table, str):
+        return release_file(table, asked, str(folder), progress=progress, **options)
+    with TemporaryDirectory(prefix=".maskwell-", dir=check_new_folder(folder).parent) as place:
+        return release_file(_as_file(table, Path(place)), asked, str(folder), progress=progress, **options)
 
 
 def _plan_of(plan: ReleasePlan | Mapping[str, Any] | str | Path) -> ReleasePlan:
@@ -128,11 +125,13 @@ def _plan_of(plan: ReleasePlan | Mapping[str, Any] | str | Path) -> ReleasePlan:
     return plan
 
 
-def _as_file(data: Any, folder: Path) -> str:
-    """A table in memory as a file that can be read twice."""
-    rows, path = MemoryRows(data), folder / "table.parquet"
-    require("pyarrow.parquet").write_table(require().Table.from_batches(rows.batches(), rows.schema), path)
-    return str(path)
+def _as_file(table: MemoryTable, folder: Path) -> str:
+    """A table as a file that can be read twice; one of Spark is computed once for that."""
+    rows, path = table.gathered, str(folder / "table.parquet")
+    with Path(path).open("wb") as file, open_sink(file, path, rows.schema) as sink:
+        for batch in RowPass(rows, table):
+            sink.write(batch)
+    return path
 
 
 def release_file(

@@ -16,6 +16,7 @@ from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.formula import read_formula
 from maskwell.engines.formula_references import References
 from maskwell.engines.model_frame import assignments_of, read_model_frame
+from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
@@ -60,7 +61,8 @@ def regress(
     Parameters
     ----------
     data
-        A table of pandas, polars or Arrow, a dictionary of columns, or the path of a file.
+        A table of pandas, polars, Arrow or Spark, a dictionary of columns, or the path of a file. The columns that the
+        model needs are held in memory; those of Spark come to this machine, if they take at most 2 GiB.
     formula
         Such as ``"y ~ age + C(region)"``. Text columns become categories; needs the extra ``regress``. It may also
         come before the data.
@@ -128,9 +130,10 @@ def regress(
             "replicate weights with clusters, a population or a plan", hint="replicates hold all that: leave these out"
         )
     values = {name: value for name, value in sampling.items() if not isinstance(value, str | None)}
-    assigned = _assigned(designs, data) if released is None else released.assignments
+    rows = rows_of(data)
+    assigned = _assigned(designs, rows) if released is None else released.assignments
     table = read_model_frame(
-        data,
+        rows,
         formula,
         assigned,
         plan=columns,
@@ -228,17 +231,17 @@ def _known(group: Group, columns: Sequence[str]) -> Assignment:
     return Assignment(group.variables, labelled_as(group.design, group.states, group.outputs))
 
 
-def _assigned(designs: Any, data: Any) -> Sequence[Assignment]:
+def _assigned(designs: Any, rows: str | MemoryTable) -> Sequence[Assignment]:
     """Columns with their designs, which a command has assigned already."""
     if isinstance(designs, list) and all(isinstance(one, Assignment) for one in designs):
         return designs
-    return assignments_of({name: _designs_of(choice, data) for name, choice in as_mapping(designs, "designs").items()})
+    return assignments_of({name: _designs_of(choice, rows) for name, choice in as_mapping(designs, "designs").items()})
 
 
-def _designs_of(choice: Any, data: Any) -> Any:
+def _designs_of(choice: Any, rows: str | MemoryTable) -> Any:
     """What a column was randomized with: paths are opened, and parameters are looked up in the data."""
     if isinstance(choice, str | os.PathLike):
-        return _by_group([((), choice)], data)
+        return _by_group([((), choice)], rows)
     if not isinstance(choice, list | tuple):
         return choice  # a design, or something that whoever assigns designs refuses
     pairs = pairs_of(choice, "the designs of a column")
@@ -246,11 +249,13 @@ def _designs_of(choice: Any, data: Any) -> Any:
         return choice
     for when, _ in pairs:
         check_kind(Mapping, **{"the condition of a design": when})
-    return _by_group([(tuple((str(n), str(v)) for n, v in when.items()), design) for when, design in pairs], data)
+    return _by_group([(tuple((str(n), str(v)) for n, v in when.items()), design) for when, design in pairs], rows)
 
 
-def _by_group(choices: Sequence[tuple[When, DesignOrPath]], data: Any) -> Design | list[tuple[dict[str, str], Design]]:
-    made = designs_by_group(choices, rows_of(data))
+def _by_group(
+    choices: Sequence[tuple[When, DesignOrPath]], rows: str | MemoryTable
+) -> Design | list[tuple[dict[str, str], Design]]:
+    made = designs_by_group(choices, rows)
     return made[0][1] if len(made) == 1 and not made[0][0] else [(dict(when), design) for when, design in made]
 
 

@@ -10,8 +10,10 @@ import pytest
 
 import maskwell as mw
 from maskwell.engines import spark_session
+from maskwell.engines.column_tables import TableInFile
+from maskwell.engines.row_sources import MemoryRows
 from maskwell.engines.spark_frames import PartitionRows
-from maskwell.errors import DataFileError, MissingExtraError, ParameterError, WrongTypeError
+from maskwell.errors import DataFileError, MissingExtraError, ParameterError, TooLargeError, WrongTypeError
 
 PLAN = {"release": {"demonstration": True}, "protect": [{"variables": ["answer"], "method": "method1", "theta": "1/2"}]}
 DESIGN = mw.make_design("warner", p="0.8")
@@ -56,9 +58,7 @@ def test_strange_arguments_start_nothing(strange: dict[str, Any]) -> None:
 def test_what_is_not_done_on_spark_is_refused_before_anything_is_computed(tmp_path) -> None:
     before = "pyspark" in sys.modules
     calls = [
-        lambda frame: mw.regress(frame, "answer ~ 1", {"answer": DESIGN}),
         lambda frame: mw.publish(frame, PLAN),
-        lambda frame: mw.publish(frame, PLAN, tmp_path / "release"),
         lambda frame: mw.randomize(frame, {"answer": DESIGN}),
         lambda frame: mw.randomize(frame, {"answer": DESIGN}, random=mw.SeededRandom(1)),
     ]
@@ -67,6 +67,14 @@ def test_what_is_not_done_on_spark_is_refused_before_anything_is_computed(tmp_pa
             call(Frame())
         assert all(len(line) <= 106 for line in str(told.value).splitlines())
     assert ("pyspark" in sys.modules) == before
+
+
+def test_columns_that_are_too_large_do_not_come_to_this_machine() -> None:
+    rows = MemoryRows({"answer": ["yes"] * 100, "id": [*range(100)]})
+    assert len(TableInFile("the table", rows, most_bytes=1_000).columns(["id"])["id"]) == 100
+    with pytest.raises(TooLargeError, match="take more than 700 bytes") as told:
+        TableInFile("the table", rows, most_bytes=700).columns(["id"])
+    assert "sample" in told.value.hint
 
 
 def test_the_rows_of_a_partition_have_one_schema() -> None:

@@ -44,7 +44,7 @@ def test_a_file_and_a_frame_are_released_alike(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_no_folder_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match="is not a folder"):
+    with pytest.raises(DataFileError, match="there is no folder"):
         mw.publish(people(), PLAN, tmp_path / "missing" / "out")
     assert list(tmp_path.iterdir()) == []
 
