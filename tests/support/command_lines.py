@@ -139,6 +139,7 @@ device warner.json --study Taxes --forms --save-texts new.json -o new.html
 randomize data.csv --design vote=warner.json -o new.csv
 randomize data.csv --design vote=warner.json --design drugs=kary.json -o new.parquet --seed 7
 randomize data.csv --design vote,drugs=product.json -o -
+randomize data.csv --design vote=warner.json -o - --to arrow
 randomize data.csv --design vote=warner.json --key secret.key --dataset survey --person id -o new.csv
 randomize data.sav --design vote=warner.json -o new.sav --missing drop
 randomize data.dta --design vote=warner.json -o new.tsv

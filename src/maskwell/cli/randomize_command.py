@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     type=FilePath(),
     required=True,
     metavar="OUT",
-    help="Where the randomized file goes; - is standard output.",
+    help="Where the randomized file goes; - is standard output. Without an ending, a folder like that of FILE.",
 )
+@click.option("--to", type=click.Choice(["csv", "arrow"]), help="With -o -: CSV (default), or a stream of Arrow.")
 @missing_option
 @click.option(
     "--sets",
@@ -61,6 +62,7 @@ def randomize(
     output: str,
     missing: str,
     sets: str,
+    to: str | None,
     seed: int | None,
     key: str | None,
     dataset: str | None,
@@ -71,8 +73,8 @@ def randomize(
 ) -> None:
     """Randomize columns of FILE, in one pass, whatever its size; the other columns are copied as they are.
 
-    Files by ending: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow and, with labels and missing codes kept, .sav
-    .dta .xpt (.sas7bdat is read only); - is CSV on standard input or output. FILE may be a folder, with partitions
+    Files by ending: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow .arrows and, with labels and missing codes kept,
+    .sav .dta .xpt (.sas7bdat is read only); - is standard input or output. FILE may be a folder, with partitions
     such as year=2025, or a pattern in quotes: 'part-*.csv'.
     """
     from maskwell.core.randomness import SeededRandom
@@ -96,6 +98,7 @@ def randomize(
             sets=sets,
             force=force,
             inputs=[*paths.values(), *([] if key is None else [key])],
+            to=to,
             progress=progress,
         )
     if not done.private:

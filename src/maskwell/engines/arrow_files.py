@@ -274,7 +274,10 @@ class IpcSource:
             yield from (batch.select(only) for batch in reader)
             return
         if not hasattr(reader, "num_record_batches"):
-            yield from reader
+            for batch in reader:
+                yield batch
+                self._done = self._file.tell() / self._file.size()
+            self._done = 1.0
             return
         count = reader.num_record_batches
         for i in range(count):
@@ -282,7 +285,7 @@ class IpcSource:
             self._done = (i + 1) / count
 
     def done(self) -> float | None:
-        """Share of the stored batches read so far."""
+        """Share of the stored batches, or of the bytes of a stream, read so far."""
         return self._done or None
 
     def close(self) -> None:
@@ -291,12 +294,12 @@ class IpcSource:
 
 
 class IpcSink:
-    """Writes rows as an Arrow file."""
+    """Writes rows as an Arrow file, or as a stream, which can be read from its beginning on before it is whole."""
 
-    def __init__(self, file: BinaryIO, schema: Any) -> None:
-        self._schema = schema_without_views(schema)
+    def __init__(self, file: BinaryIO, schema: Any, *, stream: bool) -> None:
+        self._schema, ipc = schema_without_views(schema), require("pyarrow.ipc")
         with file_errors("write", "the output"):
-            self._writer = require("pyarrow.ipc").new_file(file, self._schema)
+            self._writer = (ipc.new_stream if stream else ipc.new_file)(file, self._schema)
 
     def write(self, batch: Any) -> None:
         """Add rows."""
@@ -320,8 +323,8 @@ def open_ipc_source(path: str, ending: str, *, coded: Coded, exact: bool, copied
 
 
 def open_ipc_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> IpcSink:  # noqa: ARG001
-    """Start an Arrow file."""
-    return IpcSink(file, schema)
+    """Start an Arrow file, or a stream."""
+    return IpcSink(file, schema, stream=ending == ".arrows")
 
 
 PARQUET = Engine(open_parquet_source, open_parquet_sink, holds_bytes=True, takes_dictionaries=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +16,7 @@ from maskwell.core.atomic import atomic_file, check_output
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.keyed import KeyedRandom
+from maskwell.core.phrases import shorten
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.report_data import SETS, Reports, join_sets
 from maskwell.designs.basket_bits import ItemBits
@@ -44,14 +48,16 @@ from maskwell.engines.column_codes import (
     separate_codes,
 )
 from maskwell.engines.column_tables import TableInMemory
-from maskwell.engines.file_parts import check_outside
-from maskwell.engines.row_batches import PIECE_BYTES, EvenRows, Progress, RowPass, in_background
+from maskwell.engines.file_parts import PartRows, check_outside, same_files
+from maskwell.engines.row_batches import PIECE_BYTES, BackgroundSink, EvenRows, Progress, RowPass, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
+    STREAMS,
     ending_of,
     engine_of,
     find_column,
     input_files,
+    is_several,
     lost_in,
     open_sink,
     open_source,
@@ -139,6 +145,7 @@ def randomize_file(
     sets: str = "packed",
     force: bool = False,
     inputs: Sequence[str] = (),
+    to: str | None = None,
     progress: Progress | None = None,
 ) -> Randomized:
     """Randomize the assigned columns and copy the others as they are.
@@ -147,7 +154,8 @@ def randomize_file(
     ----------
     path, output
         Files whose ending tells their kind; ``-`` is CSV on standard input or output. The input may be a folder of
-        files of one kind, with partitions, or a pattern such as ``part-*.csv``.
+        files of one kind, with partitions, or a pattern such as ``part-*.csv``; then an output without an ending, or
+        with a slash at its end, is a folder of files with the same names.
     assignments
         Which design for which column.
     random
@@ -162,6 +170,8 @@ def randomize_file(
         Whether the output may replace a file.
     inputs
         Further files that the output must not replace.
+    to
+        What standard output gets: ``"csv"``, or ``"arrow"`` for a stream of Arrow.
     progress
         Called after each batch.
 
@@ -172,12 +182,14 @@ def randomize_file(
     """
     check_columns(assignments, person)
     check_option("sets", sets, SETS)
-    engine = engine_of(output)
-    texts_only, coded_texts = sets == "texts" or not engine.holds_bytes, engine.takes_dictionaries
     files = input_files(path)
-    check_output(output, force=force, inputs=[path, *files, *inputs])
+    folder, kind = _is_folder(path, output), _kind_of_output(path, output, to)
+    engine = engine_of(kind)
+    texts_only, coded_texts = sets == "texts" or not engine.holds_bytes, engine.takes_dictionaries
+    if not folder:
+        check_output(output, force=force, inputs=[path, *files, *inputs])
     check_outside(output, path)
-    same_kind = ending_of(path) == ending_of(output)
+    same_kind = ending_of(path) == ending_of(kind)
     expected = expected_categories(assignments, reports=False)
     with open_source(path, coded=expected, exact=same_kind, copied=coded_texts) as source:
         batches = BatchRandomizer(
@@ -192,21 +204,64 @@ def randomize_file(
         )
         schema, at_once = batches.schema, batches.rows_at_once
         rows, written = RowPass(source, path, rows_at_once=at_once, progress=progress), 0
-        with (
-            atomic_file(output, force=force, inputs=[*files, *inputs], like=files) as file,
-            open_sink(file, output, schema, style=source.style) as sink,
-            in_background(sink) as behind,
-        ):
-            target = EvenRows(behind, at_once) if engine.shows_cuts else behind
+        protected: dict[str, Any] = {"force": force, "inputs": [*files, *inputs], "like": files}
+        parts = None
+        if folder:
+            assert isinstance(source, PartRows)
+            parts = source
+            _check_not_in_names(parts.keys, assignments)
+            schema = require().schema([*schema][: len(schema) - len(parts.keys)], metadata=schema.metadata)
+
+        def one_file(place: str) -> AbstractContextManager[EvenRows | BackgroundSink]:
+            return _one_file(place, kind=kind, schema=schema, style=source.style, at_once=at_once, **protected)
+
+        with one_file(output) if parts is None else same_files(parts, output, one_file) as target:
             for batch in rows:
                 changed = batches.randomize(batch, rows.rows)
                 if changed is not None:
                     target.write(changed)
                     written += len(changed)
             raise_first(batches.problems, rows.rows)
-            target.finish()
-        lost = lost_in(source.style, output)
+        lost = lost_in(source.style, kind)
     return Randomized(written, rows.rows - written, batches.summary(), output, _parity_joint(assignments), lost)
+
+
+@contextmanager
+def _one_file(
+    path: str, *, kind: str, schema: Any, style: Any, at_once: int, **protected: Any
+) -> Iterator[EvenRows | BackgroundSink]:
+    """Where the rows of one file go; it gets its name when all is written."""
+    with (
+        atomic_file(path, **protected) as file,
+        open_sink(file, kind, schema, style=style) as sink,
+        in_background(sink) as behind,
+    ):
+        target = EvenRows(behind, at_once) if engine_of(kind).shows_cuts else behind
+        yield target
+        target.finish()
+
+
+def _is_folder(path: str, output: str) -> bool:
+    """Whether the output is a folder with the files of the one that is read."""
+    return output != "-" and is_several(path) and (output.endswith(("/", os.sep)) or not Path(output).suffix)
+
+
+def _kind_of_output(path: str, output: str, to: str | None) -> str:
+    """The name of a file of the kind that is written."""
+    if to is not None:
+        return f"rows{STREAMS[to]}"
+    return input_files(path)[0] if _is_folder(path, output) else output
+
+
+def _check_not_in_names(keys: Sequence[str], assignments: Sequence[Assignment]) -> None:
+    """Raise where the names of folders, which stay as they are, tell the true values of a column."""
+    told = [name for one in assignments for name in one.columns if name in keys]
+    if told:
+        raise ParameterError(
+            f"the folders of the files tell the true values of column {shorten(repr(told[0]), 24)}",
+            hint="write one file: its rows have the reports, and no folder tells anything",
+            column=told[0],
+        )
 
 
 def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:

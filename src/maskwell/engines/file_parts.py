@@ -1,7 +1,8 @@
 """Several files read as one: those of a folder with its partitions, or those that a pattern names.
 
 Folders are read as Spark and Hive write them: names that begin with ``_`` or ``.`` are passed over, and a folder
-``year=2025`` gives its files a column ``year``. All files have the same columns.
+``year=2025`` gives its files a column ``year``. All files have the same columns. Rows can be written into a folder of
+files with the same names.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 from maskwell.core.phrases import shorten
 from maskwell.engines.arrow_arrays import describe, require
 from maskwell.errors import DataFileError, MaskwellError
@@ -108,7 +110,7 @@ class PartRows:
         self._first = self._current = open_part(parts[0].path)
         self.style = self._first.style
         self._stored = self._first.schema
-        self._keys = [name for name, _ in parts[0].keys if name not in self._stored.names]
+        self._keys = self.keys = [name for name, _ in parts[0].keys if name not in self._stored.names]
         self.schema = self._stored
         for name in self._keys:
             self.schema = self.schema.append(require().field(name, require().string()))
@@ -125,6 +127,16 @@ class PartRows:
                     batch = self._with_keys(batch, part, only)
                 kinds = kinds or [column.type for column in batch.columns]
                 yield _in_kinds(batch, kinds)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the files, seen from the folder that is read."""
+        return [part.name for part in self._parts]
+
+    @property
+    def place(self) -> int:
+        """Which file the last batch came from."""
+        return len(self._starts) - 1
 
     def done(self) -> float | None:
         """Share of the bytes read so far."""
@@ -145,7 +157,7 @@ class PartRows:
             yield
         except MaskwellError as error:
             row = _ROW.search(error.message)
-            if row and self._starts and not error.message.startswith(self._paths):
+            if row and self._starts and not error.message.startswith(self.paths):
                 number = int(row.group(1).replace(",", ""))
                 place = bisect_right(self._starts, number - 1) - 1
                 rest, where = error.message[row.end() :], f"row {number - self._starts[place]:,} of "
@@ -156,7 +168,8 @@ class PartRows:
             raise
 
     @property
-    def _paths(self) -> tuple[str, ...]:
+    def paths(self) -> tuple[str, ...]:
+        """The files that are read."""
         return tuple(part.path for part in self._parts)
 
     def _opened(self, place: int) -> Source:
@@ -199,6 +212,77 @@ class PartRows:
         arrow = require()
         column = arrow.array([value], arrow.string()).dictionary_encode().take(arrow.repeat(0, rows))
         return column if self._copied or name in self._coded else column.cast(arrow.string())
+
+
+@contextmanager
+def same_files(rows: PartRows, output: str, open_file: Callable[[str], AbstractContextManager[Any]]) -> Iterator[Any]:
+    """Write rows into a new folder, into files of the names that they came from; it gets its name when it is whole.
+
+    ``open_file`` starts one file. What the folders of the files tell of their rows is not written into them.
+    """
+    target = _check_new(output)
+    with partial_folder(target) as partial:
+        with ExitStack() as stack:
+            writer = _SameFiles(rows, lambda name: stack.enter_context(open_file(_placed(partial, name))), stack.close)
+            yield writer
+            writer.finish()
+        mode = _folder_mode(partial, {os.path.dirname(path) or "." for path in rows.paths})  # noqa: PTH120
+        for folder in [partial, *(place for place in partial.rglob("*") if place.is_dir())]:
+            folder.chmod(mode)
+        try:
+            name_folder(partial, target)
+        except FileExistsError as error:
+            raise _taken(output) from error
+
+
+class _SameFiles:
+    """Writes each batch into the file that has the name of the one it came from."""
+
+    def __init__(self, rows: PartRows, start: Callable[[str], Any], end: Callable[[], None]) -> None:
+        self._rows, self._start, self._end = rows, start, end
+        self._started, self._file = 0, None
+
+    def write(self, batch: Any) -> None:
+        """Add rows of the file that is being read."""
+        self._go_to(self._rows.place).write(batch.select([*range(batch.num_columns - len(self._rows.keys))]))
+
+    def finish(self) -> None:
+        """Write the last files, also those without rows."""
+        self._go_to(len(self._rows.names) - 1)
+        self._end()
+
+    def _go_to(self, place: int) -> Any:
+        while self._started <= place:
+            self._end()
+            self._file = self._start(self._rows.names[self._started])
+            self._started += 1
+        return self._file
+
+
+def _placed(folder: Path, name: str) -> str:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    return str(folder / name)
+
+
+def _folder_mode(new: Path, folders: Collection[str]) -> int:
+    """Who may look into a new folder: nobody who may not look into all of those that are read."""
+    mode, group = allowed_mode(0o777), new.stat().st_gid
+    for status in map(os.stat, folders):
+        mode &= status.st_mode if status.st_gid == group else status.st_mode & 0o707
+    return mode | 0o700
+
+
+def _check_new(output: str) -> Path:
+    target = Path(os.path.abspath(output))  # noqa: PTH100 - a link as the last part is an existing name
+    if os.path.lexists(target):
+        raise _taken(output)
+    if not target.parent.is_dir():
+        raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=output)
+    return target
+
+
+def _taken(output: str) -> DataFileError:
+    return DataFileError(f"{output} exists; folders are not replaced", hint="give the name of a new one", path=output)
 
 
 _ROW = re.compile(r"\bdata row ([0-9][0-9,]*)")

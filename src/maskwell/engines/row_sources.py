@@ -161,6 +161,7 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
     **{kind + packed: _delimited for kind in (".csv", ".tsv") for packed in ("", *COMPRESSED)},
     ".parquet": _parquet,
     ".arrow": _ipc,
+    ".arrows": _ipc,
     ".sav": _labelled,
     ".dta": _labelled,
     ".sas7bdat": _labelled,
@@ -168,8 +169,11 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
 }
 """The engine of each ending of a file name, loaded when it is called."""
 
-_OTHERS = [ending for ending in ENGINES if not ending.startswith((".csv", ".tsv"))]
+_OTHERS = [ending for ending in ENGINES if not ending.startswith((".csv", ".tsv")) and ending != ".arrows"]
 KNOWN = f"known endings: .csv .tsv (or {' '.join(COMPRESSED)}) {' '.join(_OTHERS)}"
+
+STREAMS = {"csv": ".csv", "arrow": ".arrows"}
+"""Kinds of rows on standard output, with the endings of files that hold the same."""
 
 LONG_NAME = 200
 """A longer name is not compared with those there are: that takes long, and helps nobody."""

@@ -29,6 +29,7 @@ def randomize(
     person: str | None = None,
     force: bool = False,
     inputs: Sequence[str | os.PathLike[str]] = (),
+    to: str | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """Randomize columns; the other columns stay as they are.
@@ -43,8 +44,9 @@ def randomize(
         For each column its design, or the path of a design file: ``{"answer": design}``. A product of designs is
         named by its columns: ``{"first,second": design}``.
     output
-        Where the randomized file goes, for a file; ``-`` is CSV on standard output. For a table of Spark a folder of
-        Parquet files, written once; needed there unless ``key`` and ``person`` are given.
+        Where the randomized file goes, for a file; ``-`` is standard output. For a folder also the name of a new one,
+        without an ending or with a slash at its end: its files get the names of those that are read. For a table of
+        Spark a folder of Parquet files, written once; needed there unless ``key`` and ``person`` are given.
     missing
         ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
     sets
@@ -61,6 +63,8 @@ def randomize(
         Whether the output may replace a file.
     inputs
         Further files that the output must not replace; design files are among them.
+    to
+        What standard output gets: ``"csv"``, as without it, or ``"arrow"`` for a stream of Arrow.
     progress
         Called after each batch of a file with the rows so far and the share of the file.
 
@@ -84,6 +88,7 @@ def randomize(
 
     check_progress(progress)
     check_option("missing", missing, ("error", "drop", "category"))
+    _check_stream(output, to)
     _check_draws(random, key, person)
     rows, assignments = rows_of(data), assignments_of(designs)
     draws: dict[str, Any] = {"random": random if key is None else key, "person": person}
@@ -104,6 +109,7 @@ def randomize(
         sets=sets,
         force=force,
         inputs=[*(os.fspath(file) for file in inputs), *_design_files(designs)],
+        to=to,
         progress=progress,
     )
 
@@ -120,6 +126,19 @@ def _check_draws(random: object, key: object, person: object) -> None:
         raise ParameterError(
             f"{option(there)} without {option(lacks)}",
             hint="kept draws need both: a secret key, and the column that tells whose row it is",
+        )
+
+
+def _check_stream(output: object, to: str | None) -> None:
+    from maskwell.engines.row_sources import STREAMS
+
+    if to is None:
+        return
+    check_option("to", to, [*STREAMS])
+    if output != "-":
+        raise ParameterError(
+            f"{option('to')} is for standard output, and the output is another one",
+            hint=f"name standard output: {option('output', '-')}; the ending of a file tells its kind",
         )
 
 

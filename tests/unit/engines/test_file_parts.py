@@ -5,6 +5,7 @@ import gzip
 import io
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.engines import row_batches
 from maskwell.engines.row_sources import ENGINES, KNOWN, ending_of, open_source
-from maskwell.errors import DataFileError, UnknownCategoryError
+from maskwell.errors import DataFileError, ParameterError, UnknownCategoryError
 
 LABELS = ["never", "once", "often"]
 DESIGN = mw.make_design("k-ary", categories=mw.Categories.of(LABELS), epsilon=2)
@@ -434,3 +435,70 @@ def test_rows_of_one_length_go_on_as_they_are():
     even, batch = row_batches.EvenRows(Sink(), 10), pa.RecordBatch.from_pydict({"a": list(range(10))})
     even.write(batch)
     assert taken[0] is batch
+
+
+# ---- a folder of the same files
+
+
+def yearly(folder: Path, rows: dict[str, list[str]]) -> str:
+    """A folder with a file for each year, which may have no rows."""
+    for year, answers in rows.items():
+        place = folder / "in" / f"year={year}"
+        place.mkdir(parents=True)
+        table = pa.table({"id": pa.array(range(len(answers)), pa.int64()), "answer": pa.array(answers, pa.string())})
+        pq.write_table(table, place / "part.parquet")
+    return str(folder / "in")
+
+
+YEARS = {"2024": ["yes", "no"] * 40, "2025": [], "2026": ["no"] * 30}
+WARNER = {"answer": mw.make_design("warner", p="0.8")}
+
+
+def test_a_folder_is_randomized_into_one_with_the_same_files(tmp_path: Path) -> None:
+    data = yearly(tmp_path, YEARS)
+    (tmp_path / "in").chmod(0o750)
+    done = mw.randomize(data, WARNER, tmp_path / "out", random=mw.SeededRandom(1))
+    mw.randomize(data, WARNER, tmp_path / "one.parquet", random=mw.SeededRandom(1))
+    files = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")}
+    assert files == {f"year={year}/part.parquet" for year in YEARS}, "also one without rows"
+    parts = [pq.ParquetFile(tmp_path / "out" / f"year={year}" / "part.parquet").read() for year in YEARS]
+    assert [part.num_rows for part in parts] == [80, 0, 30] and done.rows == 110
+    assert {*parts[0].column_names} == {"id", "answer"}, "the year is in the name of the folder"
+    whole = pq.read_table(tmp_path / "one.parquet")
+    assert pa.concat_tables(parts).column("answer").to_pylist() == whole.column("answer").to_pylist()
+    assert mw.tally(str(tmp_path / "out"), WARNER)["answer"].n == 110
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755 & ~umask() & (tmp_path / "in/year=2024").stat().st_mode
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "one.parquet"}
+
+
+def umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    data = yearly(tmp_path, {**YEARS, "2027": ["yes", "maybe"]})
+    with pytest.raises(UnknownCategoryError, match=r"in row 2 of year=2027/part\.parquet\n"):
+        mw.randomize(data, WARNER, f"{tmp_path}/out/")
+    year = {"year": mw.make_design("k-ary", categories=mw.Categories.of([*YEARS, "2027"]), epsilon=1)}
+    with pytest.raises(ParameterError, match="the folders of the files tell the true values of column 'year'"):
+        mw.randomize(data, year, tmp_path / "out")
+    with pytest.raises(DataFileError, match="there is no folder"):
+        mw.randomize(data, WARNER, tmp_path / "nowhere" / "out")
+    with pytest.raises(DataFileError, match="in exists; folders are not replaced"):
+        mw.randomize(f"{data}/*/part.parquet", WARNER, data, force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_standard_output_gets_a_stream_of_arrow(tmp_path: Path, capsysbinary) -> None:
+    data = yearly(tmp_path, YEARS)
+    mw.randomize(data, WARNER, tmp_path / "one.arrows", random=mw.SeededRandom(1))
+    mw.randomize(data, WARNER, "-", to="arrow", random=mw.SeededRandom(1))
+    written = capsysbinary.readouterr().out
+    assert written == (tmp_path / "one.arrows").read_bytes() and pa.ipc.open_stream(written).read_all().num_rows == 110
+    assert mw.tally(tmp_path / "one.arrows", WARNER)["answer"].n == 110
+    with pytest.raises(ParameterError, match="to is for standard output"):
+        mw.randomize(data, WARNER, tmp_path / "two.csv", to="arrow")
+    with pytest.raises(ParameterError, match="to"):
+        mw.randomize(data, WARNER, "-", to="parquet")

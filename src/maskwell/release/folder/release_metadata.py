@@ -190,6 +190,7 @@ DELIMITED = {".csv": ("csv", "text/csv", ","), ".tsv": ("tsv", "text/tab-separat
 MEDIA = {
     ".parquet": "application/vnd.apache.parquet",
     ".arrow": "application/vnd.apache.arrow.file",
+    ".arrows": "application/vnd.apache.arrow.stream",
     ".sav": "application/x-spss-sav",
     ".dta": "application/x-stata-dta",
     ".xpt": "application/x-sas-xport",
