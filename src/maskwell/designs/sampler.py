@@ -183,6 +183,12 @@ def sampler_of(
     return design.sampler(random)
 
 
+def forget_tables(design: Design) -> None:
+    """Let go of the tables in which draws from a design are looked up; the next draw makes the same ones again."""
+    for name in ("_table", "_cumulative"):
+        vars(design).pop(name, None)
+
+
 def variable_name(columns: Sequence[str]) -> str:
     """The name under which the draws of some columns are kept, unlike that of any others.
 

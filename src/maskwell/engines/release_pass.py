@@ -169,6 +169,7 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
                         progress(counter.rows, source.done())
             even.finish()
         releaser.finish()
+        require().default_memory_pool().release_unused()  # the risk of the drawn file needs the room
         if counter.rows != rows:
             raise DataFileError(
                 f"{path} had {rows:,} rows when it was counted and {counter.rows:,} when it was released",

@@ -22,7 +22,7 @@ from maskwell.core.cells import give_back_memory
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.design import Design
-from maskwell.designs.sampler import KeyedSampler, Sampler, variable_name
+from maskwell.designs.sampler import KeyedSampler, Sampler, forget_tables, variable_name
 from maskwell.designs.sparse import Sparse
 from maskwell.engines.arrow_arrays import require
 from maskwell.engines.cell_counts import merged, write_cell_values
@@ -354,7 +354,7 @@ def _write_records(release: Release, path: str, folder: Path) -> Path:
     """The risk of every record, in the order of the true file, with its id where there is one."""
     if release.risk is None:
         raise PlanError("the risk of records needs keys", hint='name them in the plan: [release] keys = ["sex", "age"]')
-    output = folder / f"records{'.parquet' if release.ending in ('.parquet', '.arrow') else '.csv'}"
+    output = folder / f"records{'.parquet' if release.ending in ('.parquet', '.arrow', '.arrows') else '.csv'}"
     risk = release.risk
     declared = release.plan.missing != "category"
     write_cell_values(path, str(output), risk.table, risk.per_cell, identity=release.plan.id, declared=declared)
@@ -389,15 +389,8 @@ def telling_order(release: Release, breaks: Mapping[str, int]) -> Iterator[str]:
 # ---- the rows, and where the draws of stages come from
 
 
-class _Independent:
-    """Draws that do not depend on each other."""
-
-    def finish(self) -> None:
-        """Nothing is left over."""
-
-
 @dataclass(frozen=True)
-class _Sampled(_Independent):
+class _Sampled:
     """Draws from the design of a stage, row after row."""
 
     sampler: Sampler
@@ -406,9 +399,13 @@ class _Sampled(_Independent):
         """Released states."""
         return np.asarray(self.sampler.sample(codes).data)
 
+    def finish(self) -> None:
+        """What the draws were looked up in makes room for the risk of the drawn file."""
+        forget_tables(self.sampler.design)
+
 
 @dataclass(frozen=True)
-class _Keyed(_Independent):
+class _Keyed:
     """Draws that follow from a key, the id of the record, its true state and the design: the same in every release."""
 
     sampler: KeyedSampler
@@ -418,9 +415,13 @@ class _Keyed(_Independent):
         assert ids is not None
         return np.asarray(self.sampler.sample_named(codes, ids).data)
 
+    def finish(self) -> None:
+        """What the draws were looked up in makes room for the risk of the drawn file."""
+        forget_tables(self.sampler.design)
+
 
 @dataclass(frozen=True)
-class _KeyedByUnit(_Independent):
+class _KeyedByUnit:
     """One draw for all records of a unit, whose id and common state they have."""
 
     sampler: KeyedSampler
@@ -431,6 +432,10 @@ class _KeyedByUnit(_Independent):
         assert ids is not None
         return np.asarray(self.sampler.sample_named(codes, self.key.names(ids)).data)
 
+    def finish(self) -> None:
+        """What the draws were looked up in makes room for the risk of the drawn file."""
+        forget_tables(self.sampler.design)
+
 
 def _key_of_one_release(random: RandomSource) -> KeyedRandom:
     """A key that is used once and kept nowhere: members of a unit get one draw, whatever their rows."""
@@ -439,7 +444,7 @@ def _key_of_one_release(random: RandomSource) -> KeyedRandom:
 
 
 @dataclass(frozen=True)
-class _Twice(_Independent):
+class _Twice:
     """A kept draw, and a new one from its report."""
 
     kept: _Keyed
@@ -448,6 +453,11 @@ class _Twice(_Independent):
     def draw(self, codes: Array, ids: Array | None) -> Array:
         """Released states."""
         return self.then.draw(self.kept.draw(codes, ids), ids)
+
+    def finish(self) -> None:
+        """Both have been drawn."""
+        self.kept.finish()
+        self.then.finish()
 
 
 @dataclass(frozen=True)
