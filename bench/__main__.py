@@ -21,6 +21,7 @@ from bench import (
     release_risk,
     report_columns,
     sampling,
+    scaling,
     spark,
     speed,
     tables,
@@ -45,6 +46,7 @@ SECTIONS = {
     "Optimal matrices": release_matrices,
     "Collecting (two cores)": collection,
     "Spark (two cores)": spark,
+    "Growth (two cores)": scaling,
 }
 
 
