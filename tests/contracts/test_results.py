@@ -107,6 +107,7 @@ def examples() -> dict[str, Result]:
         released.release.risk,
         released.release,
         released.release.utility,
+        mw.verbs.dry_run(people, plan),
         mw.estimate(released.data, receipt=released.receipt(), columns="job"),
         mw.audit(warner, mw.Demand.from_epsilon(1)),
         certificate,

@@ -496,7 +496,8 @@ class RowReleaser:
         ids = self._ids(batch)
         after = dict(before)
         for stage in self._stages:
-            stage.carry_out(after, ids if stage.unit is None else ids_of(batch.column(self._units[stage.unit])))
+            unit = stage.unit
+            stage.carry_out(after, ids if unit is None else ids_of(batch.column(self._units[unit]), unit))
         arrays = batch.columns
         for name in self._moved:
             self.changed[name] += int(np.count_nonzero(before[name] != after[name]))

@@ -9,10 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.cells import CellTable
+from maskwell.core.display import Result
 from maskwell.core.exact import Number, check_probability
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
@@ -42,8 +43,9 @@ from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, 
 from maskwell.release.side_channels import dependence_counter, following_columns, side_channels
 from maskwell.release.stages.stage_building import build_stages
 from maskwell.reports.pages.release_page import release_page
-from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
+from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import dry_run_report
 from maskwell.verbs.inputs import check_progress, rows_of
 
@@ -230,7 +232,7 @@ def _load() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class DryRun:
+class DryRun(Result):
     """What a plan would do to a file or a table, what other bounds would give and cost, and what its recodes save.
 
     Attributes
@@ -247,18 +249,24 @@ class DryRun:
     points: Sequence[RiskUtilityPoint]
     recodes: Sequence[RecodeEffect] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The points of the map as plain values."""
-        return {"map": [point.to_dict() for point in self.points]}
+    LINES: ClassVar[str] = "map"
 
-    def plot(self) -> Picture:
+    def to_dict(self) -> dict[str, Any]:
+        """The points of the map and what recodes save, as plain values."""
+        return {"map": [one.to_dict() for one in self.points], "recodes": [one.to_dict() for one in self.recodes]}
+
+    def to_report(self) -> Report:
+        """What the command prints."""
+        source = self.release.source_name or "TABLE"
+        return dry_run_report(self.release, self.points, self.recodes, source=source, plan="PLAN")
+
+    def plot(self, **options: Any) -> Picture:
         """Risk against the share of records that change, for every bound."""
         match = self.release.plan.match
-        return plot_risk_utility(self.points, bound=None if match is None else float(match))
+        return styled(plot_risk_utility, self.points, bound=None if match is None else float(match), **options)
 
     def __repr__(self) -> str:
-        source = self.release.source_name or "TABLE"
-        return "\n".join(dry_run_report(self.release, self.points, source=source, plan="PLAN")[:-1])
+        return str(self.summary())
 
 
 def dry_run(
