@@ -557,7 +557,13 @@ def make_folder(folder: Path) -> None:
     if not APART:
         _surveys(folder)
     for path in folder.joinpath("released").rglob("*"):
-        if path.is_file() and path.name not in ("data.csv", "receipt.json", "manifest.json", "SHA256SUMS"):
+        if path.is_file() and path.name not in (
+            "data.csv",
+            "receipt.json",
+            "codebook.json",
+            "manifest.json",
+            "SHA256SUMS",
+        ):
             path.unlink()  # its pictures and pages are read by no other command than verify, which misses them
 
 
