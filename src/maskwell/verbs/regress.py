@@ -21,6 +21,7 @@ from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.release.analysis.release_estimates import check_drawn_apart
 from maskwell.release.analysis.table_routes import check_unmoved
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
 from maskwell.release.stages.table_flow import is_kept
@@ -199,6 +200,7 @@ def _released(
     parsed = read_formula(formula)
     columns = [*dict.fromkeys((parsed.outcome, *parsed.columns))]
     groups = [group for group in receipt.groups if {*group.moved} & {*columns}]
+    check_drawn_apart(groups)
     kept = is_kept(receipt.groups, columns) and not any(group.invariance == "weights" for group in groups)
     plan = [name for name, value in {**sampling, "replicates": replicates}.items() if value is not None]
     check_unmoved(sampling, {name for group in receipt.groups for name in group.moved})
