@@ -263,5 +263,5 @@ def test_bad_input_is_refused(files, formula, more, saying):
 
 def test_the_design_must_belong_to_the_column(files):
     refused("regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are no category")
-    refused("regress", "s.csv", "--formula", "y ~ age", saying="missing option '--design'")
+    refused("regress", "s.csv", "--formula", "y ~ age", saying="neither --design nor --receipt")
     refused("regress", "no.csv", "--formula", "y ~ age", "--design", "y=w.json", saying="does not exist")

@@ -117,10 +117,9 @@ def regress(
     check_kind(str, formula=formula)
     check_kind(str | None, latent=latent, variance=variance)
     if (designs is None) == (receipt is None):
-        both = "neither of" if designs is None else "both"
-        raise ParameterError(
-            f"{both} {option('design')} and {option('receipt')}", hint="give one: how the columns were randomized"
-        )
+        design, other = option("design"), option("receipt")
+        both = f"neither {design} nor {other}" if designs is None else f"both {design} and {other}"
+        raise ParameterError(both, hint="give one of them: it says how columns were randomized")
     released = None if receipt is None else _released(data, formula, receipt_of(receipt), sampling, replicates)
     named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
     survey = SurveyPlan(**named, replicates=replicates, replicate_method=replicate_method, fay=fay)

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskwell.core.arguments import check_kind
 from maskwell.core.display import data_frame
 from maskwell.core.phrases import option
@@ -84,7 +86,7 @@ class ReleaseEstimate(ShareValues):
         return told.to_dict(self.level, self.interval)
 
     def to_frame(self) -> Any:
-        """A pandas table: a line for each category of each table."""
+        """A pandas table: a line for each category of each table, with the bound of its bias; 0 where it has none."""
         lines = [
             (", ".join(table.route.columns), *line)
             for table in self.tables
@@ -92,11 +94,12 @@ class ReleaseEstimate(ShareValues):
                 table.estimate.categories,
                 table.estimate.pi_hat,
                 table.estimate.standard_error,
+                np.zeros(len(table.estimate.pi_hat)) if table.estimate.bias is None else table.estimate.bias,
                 *table.estimate.confidence_interval(self.level, self.interval).T,
                 strict=True,
             )
         ]
-        header = ["variable", "category", "estimate", "standard_error", "low", "high"]
+        header = ["variable", "category", "estimate", "standard_error", "bias_bound", "low", "high"]
         return data_frame(dict(zip(header, map(list, zip(*lines, strict=True)), strict=True)))
 
     def plot(self, **options: Any) -> Picture:

@@ -59,5 +59,5 @@ def test_what_is_refused() -> None:
         mw.regress(TABLE, "sex ~ region", receipt=receipt_of(within), weights="w")
     with pytest.raises(ParameterError, match="both design and receipt"):
         mw.regress(TABLE, "sex ~ region", {"sex": STILL}, receipt=receipt_of(within))
-    with pytest.raises(ParameterError, match="neither of design and receipt"):
+    with pytest.raises(ParameterError, match="neither design nor receipt"):
         mw.regress(TABLE, "sex ~ region")
