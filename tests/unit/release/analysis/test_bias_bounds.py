@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.support.releases import ROWS, Row, plan_of, release_of, stage_within
 
+import maskwell as mw
 from maskwell.core import CellTable
 from maskwell.core.arguments import Real
 from maskwell.estimation import estimate_changed
@@ -181,3 +182,25 @@ def test_a_part_of_the_file_may_hold_all_that_changed() -> None:
     assert found.bias == pytest.approx(np.full(4, 0.05))
     within = estimate_released(table, receipt, ["a"], by=["b"]).domains[("u",)]
     assert within.bias == pytest.approx(np.full(2, 0.1))
+
+
+def test_sampling_plans_have_the_usual_error_and_what_changed() -> None:
+    """With replicates the share that changed and the bias; with clusters no more than the heaviest of them allows."""
+    random, n = np.random.default_rng(2), 400
+    table = {name: random.choice(labels, n).tolist() for name, labels in {"a": ["x", "y"], "b": ["u", "v"]}.items()}
+    table["town"] = (np.arange(n) % 8).astype(str).tolist()
+    table |= {f"rep{k}": [0.0 if place % 8 == k else 8 / 7 for place in range(n)] for k in range(8)}
+    group = Group(variables=("a",), within=(), linked=(), method="pram", invariance="counts", most_changed=0.02)
+    receipt = Receipt(audience="public", groups=(group,), rows=n, weights=None, demonstration=False)
+    plans: list[tuple[dict[str, str], float]] = [
+        ({"replicates": "rep", "replicate_method": "jk1"}, 0.03),
+        ({"clusters": "town"}, min(0.03, (8 / 7 / 8 * 1.01 * 0.03) ** 0.5)),
+        ({"strata": "town"}, (2 / n * 1.01 * 0.03) ** 0.5),
+    ]
+    for plan, more in plans:
+        found = mw.estimate(table, receipt=receipt, columns=["a", "b"], **plan)  # type: ignore[arg-type]
+        usual = mw.estimate(table, direct=["a", "b"], **plan)  # type: ignore[arg-type]
+        assert found.standard_error == pytest.approx(usual.standard_error + more)
+        assert found.estimate.bias == pytest.approx(np.full(4, 0.01))
+        kept = mw.estimate(table, receipt=receipt, columns=["b"], **plan)  # type: ignore[arg-type]
+        assert kept.estimate.bias is None
