@@ -49,3 +49,12 @@ def test_rows_of_a_condition_without_a_design_are_named(asked: dict[str, str], s
     done = run("estimate", shared / "data" / "rrreg_minarets.csv", *words, "--show-values", status=2)
     assert "'condition': 365 of 1,621 values have no design" in done.err
     assert "'0' (365 times)" in done.err
+
+
+def test_a_regression_without_predictors_gives_the_published_shares(asked: dict[str, str]) -> None:
+    words = [word for value, path in asked.items() for word in ("--design", f"rrt[condition={value}]={path}")]
+    found = run("regress", "asked.csv", "--formula", "rrt ~ 1", *words, "--model", "lie-detector", "--json").json()
+    (odds,) = found["coefficients"]
+    share = 1 / (1 + np.exp(-odds["estimate"]))
+    assert [round(share, 4), round(found["parameters"][0]["estimate"], 4)] == [0.8707, 0.6358]
+    assert round(share * (1 - share) * odds["standard_error"], 3) == 0.041

@@ -59,3 +59,26 @@ def logistic_data(n, beta, design=WARNER, seed=1):
     X = rng.normal(size=(n, len(beta) - 1))
     yes = rng.random(n) < 1 / (1 + np.exp(-(beta[0] + X @ np.asarray(beta[1:]))))
     return X, draw(design.matrix(), np.where(yes, 0, 1), rng)
+
+
+def mixed_log_likelihood(theta, X, a, b, groups, nodes=401, reach=8.0):
+    """Of a logistic regression with a random intercept: a plain sum over many nodes; theta ends with the deviation.
+
+    ``a`` and ``b`` are the chances of each report given the first and the second category.
+    """
+    v = np.linspace(-reach, reach, nodes)
+    first = 1 / (1 + np.exp(-((X @ theta[:-1])[:, None] + theta[-1] * v)))
+    by_row = np.log(a[:, None] * first + b[:, None] * (1 - first))
+    by_group = np.zeros((groups.max() + 1, nodes))
+    np.add.at(by_group, groups, by_row)
+    by_group += -(v**2) / 2 - np.log(2 * np.pi) / 2 + np.log(v[1] - v[0])
+    top = by_group.max(axis=1, keepdims=True)
+    return float((top[:, 0] + np.log(np.exp(by_group - top).sum(axis=1))).sum())
+
+
+def hessian_of(f, x, step=1e-3):
+    """Second differences."""
+    moves = np.eye(len(x)) * step
+    return np.array(
+        [[(f(x + m + k) - f(x + m - k) - f(x - m + k) + f(x - m - k)) / (4 * step**2) for k in moves] for m in moves]
+    )

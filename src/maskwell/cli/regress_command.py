@@ -24,12 +24,14 @@ from maskwell.cli.options import (
     write_plot,
 )
 from maskwell.cli.output import print_json, print_lines
+from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwell.engines.assignments import Assignment
+    from maskwell.estimation.regression.predicted_chances import Predictions
     from maskwell.estimation.regression.regression_result import Regression
 
 SAMPLING = (
@@ -68,6 +70,11 @@ SAMPLING = (
     metavar="[COL=]LABEL",
     help="The category that the others are compared with: never, or region=north. Repeat for more.",
 )
+@click.option(
+    "--model",
+    type=click.Choice(["ordinal", "lie-detector"]),
+    help="Ordered categories, or carriers who may lie; by default what the outcome calls for.",
+)
 @click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
 @click.option(
     "--variance",
@@ -78,6 +85,14 @@ SAMPLING = (
     "--against", multiple=True, metavar="'Y ~ A'", help="Test the model against a smaller one. Repeat for more."
 )
 @click.option("--effects", is_flag=True, help="Average marginal effects: how much the chance of a category changes.")
+@click.option(
+    "--at",
+    "settings",
+    multiple=True,
+    metavar="COL=A,B",
+    help="Predicted chances if everybody had these values: age=30,60. Repeat for more columns.",
+)
+@click.option("--predict", type=FilePath(), metavar="ROWS", help="Predicted chances for the rows of a file.")
 @click.option("--exponentiate", is_flag=True, help="Odds ratios in place of their logarithms.")
 @sampling_options(*SAMPLING)
 @click.option(
@@ -100,10 +115,13 @@ def regress(
     receipt: str | None,
     latent: str | None,
     references: tuple[str, ...],
+    model: str | None,
     level: str,
     variance: str | None,
     against: tuple[str, ...],
     effects: bool,
+    settings: tuple[str, ...],
+    predict: str | None,
     exponentiate: bool,
     missing: str,
     style: str,
@@ -129,28 +147,46 @@ def regress(
     from maskwell.engines.formula_references import References
     from maskwell.verbs.regress import regress as fit
 
-    how = {"receipt": receipt, "latent": latent, "variance": variance, "missing": missing, **sampling}
+    how = {"receipt": receipt, "model": model, "latent": latent, "variance": variance, "missing": missing, **sampling}
     result = fit(file, formula, assignments, reference=References.typed(references), **how)
     tests = [result.compare(_smaller(result, file, other, assignments, how)) for other in against]
     average = result.marginal_effects() if effects else None
+    predicted = _predicted(result, settings, predict)
     if exponentiate and result.family == "linear":
         raise ParameterError("--exponentiate for a linear regression", hint="leave it out: there are no odds")
     drawn = write_plot(plot_content(plot, lambda: _picture(result, confidence, exponentiate=exponentiate)), force=force)
     if as_json:
         told: dict[str, Any] = {"tests": [test.to_dict() for test in tests]} if tests else {}
         told |= {} if average is None else {"marginal_effects": average.rows(confidence)}
+        told |= {} if predicted is None else {"predictions": predicted.plain(confidence)}
         print_json({**result.to_dict(confidence, exponentiate=exponentiate), **told, **drawn})
         return
     from maskwell.reports.pages.paper_tables import document
     from maskwell.reports.text.regression_report import regression_report, regression_table
 
+    more: dict[str, Any] = {"tests": tests, "effects": average, "predictions": predicted}
     if style == "text":
-        report = regression_report(result, confidence, paths, exponentiate=exponentiate, tests=tests, effects=average)
+        report = regression_report(result, confidence, paths, exponentiate=exponentiate, **more)
         print_lines(with_plot(report, drawn))
         return
     exact = style == "csv"
-    table = regression_table(result, confidence, exponentiate=exponentiate, exact=exact, tests=tests, effects=average)
+    table = regression_table(result, confidence, exponentiate=exponentiate, exact=exact, **more)
     print_lines(document([table], style))
+
+
+def _predicted(result: Regression, settings: tuple[str, ...], file: str | None) -> Predictions | None:
+    """Predictions for chosen values, or for the rows of a file."""
+    if settings and file is not None:
+        raise ParameterError("both --at and --predict", hint="use one of them; a file may hold any values")
+    if file is not None:
+        return result.predictions(file)
+    at: dict[str, list[str]] = {}
+    for text in settings:
+        name, sign, values = text.partition("=")
+        if not sign or not name.strip() or not values.strip():
+            raise ParameterError(f"--at {shorten(repr(text), 40)}", hint="write a column and values: --at age=30,60")
+        at.setdefault(name.strip(), []).extend(value.strip() for value in values.split(","))
+    return result.predictions(at=at) if at else None
 
 
 def _smaller(
@@ -161,10 +197,11 @@ def _smaller(
     from maskwell.engines.formula_references import References
     from maskwell.verbs.regress import regress as fit
 
-    parsed = read_formula(formula)
+    parsed = read_formula(formula, random=True)
     named = {parsed.outcome, *parsed.columns}
     used = None if assignments is None else [one for one in assignments if {*one.columns} & named]
-    same = {parsed.outcome: result.categories[-1]} if result.categories and parsed.outcome == result.outcome else {}
+    chosen = result.categories and how["model"] is None and parsed.outcome == result.outcome
+    same = {parsed.outcome: result.categories[-1]} if chosen else {}
     return fit(file, formula, used, reference=References(same), **how)
 
 

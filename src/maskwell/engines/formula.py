@@ -18,7 +18,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real
 from maskwell.core.phrases import HINT, fault_of, listed, shorten
-from maskwell.engines.formula_text import Sign, Term, signs_of, terms_of
+from maskwell.engines.formula_text import Sign, Term, random_intercept, signs_of, terms_of
 from maskwell.engines.formula_values import Expression, NotAllowedError, Rows, least_columns, listed_in
 from maskwell.errors import (
     InputError,
@@ -53,12 +53,15 @@ class Formula:
         Columns on the right, in the order in which they are first named.
     right
         The terms of the right side.
+    group
+        The column whose values have an intercept each, as in ``(1 | firm)``; None without one.
     """
 
     text: str
     outcome: str
     columns: tuple[str, ...]
     right: tuple[Term, ...]
+    group: str | None = None
 
     def without(self, names: Sequence[str]) -> tuple[Term, ...]:
         """The terms of the right side that do not involve these columns."""
@@ -76,8 +79,8 @@ def require_formulaic() -> Any:
     return formulaic
 
 
-def read_formula(text: str) -> Formula:
-    """Read ``outcome ~ predictors``.
+def read_formula(text: str, *, random: bool = False) -> Formula:
+    """Read ``outcome ~ predictors``; with ``random`` there may be a random intercept, ``(1 | firm)``, among them.
 
     >>> found = read_formula("y ~ age + C(region):age")
     >>> found.outcome, found.columns
@@ -93,13 +96,16 @@ def read_formula(text: str) -> Formula:
         if len(left) != 1 or left[0].kind not in ("name", "quoted") or left[0].text == ".":
             raise NotAllowedError("the left side must be the name of one column", _WRITE)
         outcome = left[0].text.strip("`")
+        right, group = random_intercept(right)
+        if group is not None and not random:
+            raise NotAllowedError("a random intercept is possible in maskwell regress only", "leave out (1 | ...)")
         terms = terms_of(right)
         columns = _columns_of(terms)
-        if outcome in columns:
+        if outcome in (*columns, group):
             raise NotAllowedError(f"{shorten(outcome, 20)!r} stands on both sides", "take it out on the right")
         if not terms:
             raise NotAllowedError("there is nothing on the right", "write outcome ~ 1 for an intercept alone")
-    return Formula(text, outcome, columns, terms)
+    return Formula(text, outcome, columns, terms, group)
 
 
 _WRITE = "write it as: outcome ~ predictor + predictor"

@@ -165,6 +165,48 @@ def terms_of(signs: list[Sign]) -> tuple[Term, ...]:
     return tuple(sorted(terms, key=len))
 
 
+def random_intercept(signs: list[Sign]) -> tuple[list[Sign], str | None]:
+    """The right side without ``(1 | column)``, and that column; None where there is no such part.
+
+    >>> rest, column = random_intercept(signs_of("age + (1 | firm) + region"))
+    >>> " ".join(map(str, rest)), column
+    ('age + region', 'firm')
+    """
+    places = [place for place, sign in enumerate(signs) if sign == Sign("sign", "|") and _depth(signs[:place]) == ["("]]
+    bars = [place for place in places if _is_random(signs, place)]
+    if not bars:
+        return signs, None
+    column, start, end = signs[bars[0] + 1 : bars[0] + 2], bars[0] - 2, bars[0] + 3
+    simple = signs[bars[0] - 1] == Sign("number", "1") and [*map(str, signs[start:end:4])] == ["(", ")"]
+    if len(bars) > 1 or not simple or column[0].kind not in ("name", "quoted"):
+        raise NotAllowedError("one random intercept is possible, and nothing else before a |", _RANDOM)
+    if start and signs[start - 1] != Sign("sign", "+"):
+        raise NotAllowedError("a random intercept is added with a +", _RANDOM)
+    rest = [*signs[: max(start - 1, 0)], *signs[end:]]
+    rest = rest[1:] if not start and rest[:1] == [Sign("sign", "+")] else rest
+    return rest or [Sign("number", "1")], column[0].text.strip("`")
+
+
+_RANDOM = "write it as: outcome ~ predictor + (1 | firm)"
+
+
+def _depth(signs: Iterable[Sign]) -> list[str]:
+    """The brackets that are open after these signs."""
+    opened: list[str] = []
+    for sign in signs:
+        if sign.kind == "sign" and sign.text in _OPENING:
+            opened.append(sign.text)
+        elif sign.kind == "sign" and sign.text in _CLOSING:
+            opened.pop()
+    return opened
+
+
+def _is_random(signs: list[Sign], bar: int) -> bool:
+    """Whether a | stands in brackets of its own, and not in those of a function."""
+    opening = next(place for place in range(bar, -1, -1) if not _depth(signs[:place]) and str(signs[place]) == "(")
+    return opening == 0 or signs[opening - 1].kind not in ("name", "quoted")
+
+
 _Terms = dict[frozenset[str], Term]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, check_kind, kind_of, pairs_of
 from maskwell.core.categories import Categories
 from maskwell.core.groups import Factor
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import HINT, listed, option, shorten
 from maskwell.designs.design import Design
 from maskwell.engines.arrow_arrays import column_errors, missing_rows, require
 from maskwell.engines.assignments import Assignment, Samples, Variable, variables_of
@@ -110,6 +110,8 @@ class ModelFrame:
         The model matrix of another table with the same columns.
     variables
         The predictors as columns, for what moving one of them does.
+    group, group_name
+        Number of the group of each row that has an intercept of its own, and the column; None without one.
     """
 
     formula: str
@@ -126,10 +128,16 @@ class ModelFrame:
     dropped: int
     matrix_of: Callable[[Any], Real]
     variables: _Variables
+    group: Array | None = None
+    group_name: str = ""
 
     def moved(self, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:  # noqa: FBT001 - there is nothing else
         """For each change of a variable: its name, and dX / dx and None, or the model matrix after and before it."""
         return self.variables.moved(dummy=dummy)
+
+    def changed(self, values: Mapping[str, Any]) -> Real:
+        """The model matrix of all rows with one value in each of some columns."""
+        return self.variables.changed(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +149,36 @@ class _Variables:
     names: tuple[str, ...]
     uses: Mapping[str, set[str]]
     rows: int
+    hidden: Sequence[_Hidden] = ()
+
+    def changed(self, values: Mapping[str, Any]) -> Real:
+        """The model matrix of all rows with one value in each of some columns, among them all randomized ones."""
+        randomized = {one.name: one for one in self.hidden}
+        check_columns([*values], [*self.names, *randomized])
+        lacking = next((name for name in randomized if name not in values), None)
+        if lacking is not None:
+            raise InputError(
+                f"predictions need a true category of {shorten(repr(lacking), 24)}, which was randomized",
+                hint=f"say which: {option('at', f'{lacking}=LABEL', f'{{{lacking!r}: LABEL}}')}",
+            )
+        columns = {name: self._everywhere(name, value, randomized.get(name)) for name, value in values.items()}
+        return self.coding.apply(_pandas().DataFrame({**self.frame, **columns}, index=range(self.rows)))
+
+    def _everywhere(self, name: str, value: Any, hidden: _Hidden | None) -> Any:
+        """One value in all rows: a category by its text, or a number."""
+        if hidden is not None:
+            return hidden.column(np.full(self.rows, _place(name, value, hidden.categories.labels)))
+        labels = _categories_of(name, self.frame[name], self.uses)
+        if len(labels):
+            levels = _levels_of(self.frame[name])
+            codes = np.full(self.rows, _place(name, value, levels))
+            return _pandas().Categorical.from_codes(codes, categories=levels)
+        try:
+            return np.full(self.rows, float(value))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{shorten(repr(value), 24)} for {shorten(repr(name), 24)}, which holds numbers", hint="give a number"
+            ) from None
 
     def moved(self, *, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:
         """What each variable does, in the order of the formula."""
@@ -177,6 +215,17 @@ class _Variables:
     def _with(self, name: str, values: Any) -> Real:
         """The model matrix with other values of one column."""
         return self.coding.apply(_pandas().DataFrame({**self.frame, name: values}, index=range(self.rows)))
+
+
+def _place(name: str, value: Any, labels: Sequence[Any]) -> int:
+    """The code of a category, found by its text."""
+    texts = [*map(str, labels)]
+    if str(value) not in texts:
+        raise InputError(
+            f"{shorten(repr(str(value)), 24)} is no category of {shorten(repr(name), 24)} in the fit",
+            hint=f"categories: {listed(texts, len(texts), HINT - len('categories: '))}",
+        )
+    return texts.index(str(value))
 
 
 def _levels_of(column: Any) -> list[Any]:
@@ -231,7 +280,7 @@ def read_model_frame(
     check_kind(str, missing=missing)
     if missing not in ("error", "drop"):
         raise ParameterError(f"missing = {missing!r}", hint="missing is error or drop", missing=missing)
-    parsed, plan = read_formula(formula), plan or PlanColumns()
+    parsed, plan = read_formula(formula, random=True), plan or PlanColumns()
     assigned = variables_of(assignments) if assignments or randomized_columns else []
     variables = {name: v for v in assigned for name in [_one_column(v)]}
     _check_used(variables, parsed)
@@ -245,15 +294,16 @@ def read_model_frame(
     uses = uses_of([*parsed.right, *(right or ())])
     coded = {**dict.fromkeys(name for name in plan.labelled if name not in covariates), **_looked_for(variables)}
     with open_table(data, coded) as table:
-        check_columns([parsed.outcome, *covariates], table.names)
+        told = [] if parsed.group is None else [parsed.group]
+        check_columns([parsed.outcome, *covariates, *told], table.names)
         groups = [name for v in variables.values() for name in v.group_columns]
-        names = [parsed.outcome, *covariates, *groups, *_plan_names(plan, table)]
+        names = [parsed.outcome, *covariates, *told, *groups, *_plan_names(plan, table)]
         columns = table.columns([*dict.fromkeys(names)])
         reader = _Reader(columns, len(next(iter(columns.values()))), missing, table, uses)
     reported = {name: reader.reports([v]) for name, v in variables.items() if name == parsed.outcome}
     joint = reader.reports([variables[name] for name in randomized]) if randomized else None
     plain = [name for name in covariates if name not in randomized]
-    reader.note_missing([*plain, *([] if reported else [parsed.outcome])])
+    reader.note_missing([*plain, *told, *([] if reported else [parsed.outcome])])
     kept = reader.finish()
     frame = {name: reader.covariate(name, kept) for name in plain}
     outcome = reader.outcome(parsed.outcome, reported.get(parsed.outcome), kept)
@@ -320,7 +370,10 @@ def _assembled(
             tuple(name for name in parsed.columns if name in frame),
             uses_of(parsed.right),
             int(kept.sum()),
+            hidden,
         ),
+        None if parsed.group is None else reader.numbers_of(parsed.group, kept),
+        parsed.group or "",
     )
 
 
@@ -456,6 +509,14 @@ class _Reader:
         numbers = _as_numbers(column) if self._texts_only else None
         with column_errors(name):
             return self._categories(name, column) if numbers is None else self._whole(name, numbers)
+
+    def numbers_of(self, name: str, kept: Array) -> Array:
+        """The different values of a column as numbers 0, 1, ... that all occur."""
+        column = _filtered(self._columns[name], kept)
+        with column_errors(name):
+            held = column if require().types.is_dictionary(column.type) else column.dictionary_encode()
+        codes = np.asarray(held.indices.to_numpy(zero_copy_only=False))
+        return np.unique(codes, return_inverse=True)[1].reshape(-1)
 
     def _categories(self, name: str, column: Any) -> Any:
         return _as_categories(column, in_order=name in self._in_order)

@@ -98,8 +98,8 @@ def _first_steps(errors: Real, reach: float) -> Real:
 
 def _ends(samples: Sequence[Sample], top: Maximum, j: int, reach: float, step: float) -> tuple[float, float]:
     loss, centre = _loss(samples, top, j), float(top.pi[j])
-    low = centre - _distance(lambda s: loss(centre - s), centre, reach, step)
-    high = centre + _distance(lambda s: loss(centre + s), 1 - centre, reach, step)
+    low = centre - distance(lambda s: loss(centre - s), centre, reach, step)
+    high = centre + distance(lambda s: loss(centre + s), 1 - centre, reach, step)
     return max(low, 0.0), min(high, 1.0)
 
 
@@ -146,8 +146,11 @@ def _root(fall: float) -> float:
     return math.sqrt(2 * max(fall, 0.0))
 
 
-def _distance(loss: Loss, most: float, reach: float, step: float) -> float:
-    """How far from the maximum the loss reaches ``reach``, or ``most`` if it never does."""
+def distance(loss: Loss, most: float, reach: float, step: float, exact: float = 1e-10) -> float:
+    """How far from the maximum the loss reaches ``reach``, or ``most`` if it never does.
+
+    ``exact`` is how closely, in units of the parameter.
+    """
     from scipy.optimize import brentq
 
     inner, outer, at_inner = 0.0, min(step, most), 0.0
@@ -164,7 +167,7 @@ def _distance(loss: Loss, most: float, reach: float, step: float) -> float:
     def above(s: float) -> float:
         return min(known[s] if s in known else loss(s), beyond) - reach
 
-    return float(brentq(above, inner, outer, xtol=1e-10, rtol=1e-12))
+    return float(brentq(above, inner, outer, xtol=exact, rtol=1e-12))
 
 
 FEWEST = 100

@@ -52,6 +52,7 @@ def regress(
     variance: str | None = None,
     missing: str = "error",
     reference: Any = None,
+    model: str | None = None,
 ) -> Regression:
     """Regression where the outcome, a predictor or both were randomized.
 
@@ -65,8 +66,8 @@ def regress(
         A table of pandas, polars, Arrow or Spark, a dictionary of columns, or the path of a file. The columns that the
         model needs are held in memory; those of Spark come to this machine, if they take at most 2 GiB.
     formula
-        Such as ``"y ~ age + C(region)"``. Text columns become categories; needs the extra ``regress``. It may also
-        come before the data.
+        Such as ``"y ~ age + C(region)"``, with ``"+ (1 | firm)"`` for a random intercept. Text columns become
+        categories; needs the extra ``regress``. It may also come before the data.
     designs
         The design of each randomized column: ``{"y": design}``. Where groups of rows used different designs, a list:
         ``{"y": [({"group": 1}, first), ({"group": 2}, second)]}``. In place of a design there may be the path of its
@@ -93,6 +94,10 @@ def regress(
         The category that the others are compared with: ``"never"`` where one column of the formula has it, or by
         column, ``{"region": "north"}``. Otherwise it is the last category of a design, and the first one of a column
         that was not randomized: categories of pandas, and Enum of polars, keep their order, others are sorted.
+    model
+        "ordinal" for an outcome whose categories come in order, from the lowest to the highest as in the design;
+        "lie-detector" for the odds of being a carrier, with a chance t, the same for all, that a carrier is honest. By
+        default what the outcome calls for.
 
     >>> import pandas as pd
     >>> from maskwell.procedures import make_design
@@ -115,11 +120,16 @@ def regress(
         "population": population,
     }
     check_kind(str, formula=formula)
-    check_kind(str | None, latent=latent, variance=variance)
+    check_kind(str | None, latent=latent, variance=variance, model=model)
     if (designs is None) == (receipt is None):
         design, other = option("design"), option("receipt")
         both = f"neither {design} nor {other}" if designs is None else f"both {design} and {other}"
         raise ParameterError(both, hint="give one of them: it says how columns were randomized")
+    if receipt is not None and model is not None:
+        raise ParameterError(
+            f"{option('model')} with {option('receipt')}",
+            hint="give the designs of the columns, or leave the model out",
+        )
     released = None if receipt is None else _released(data, formula, receipt_of(receipt), sampling, replicates)
     named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
     survey = SurveyPlan(**named, replicates=replicates, replicate_method=replicate_method, fay=fay)
@@ -154,7 +164,8 @@ def regress(
     if replicates is not None:
         told = table.plan
         rule = survey.rule_of_rows(told.get("weight"), told["replicates"], told.get("stratum"))
-    fitted = fit_model_table(table, lonely=lonely, plan=plan, variance=variance, replicates=rule, **values)
+    how: dict[str, Any] = {"lonely": lonely, "plan": plan, "variance": variance, "replicates": rule, "model": model}
+    fitted = fit_model_table(table, **how, **values)
     fitted = fitted if released is None else released.applied_to(fitted)
     return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
 

@@ -27,8 +27,9 @@ from maskwell.errors import InputError, NotIdentifiableError, ParameterError, Re
 from maskwell.estimation.regression.logit_models import why_incomparable
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
 from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.predicted_chances import Margins, SoftmaxChances
 from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, fit
-from maskwell.estimation.regression.regression_result import Margins, Regression
+from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import report_codes
 from maskwell.estimation.regression.row_likelihoods import Pairs, Slopes, expit_pair
 from maskwell.estimation.regression.row_sampling import RowSampling
@@ -326,7 +327,7 @@ def fit_with_anchor(
         incomparable=why_incomparable(sampled),
         latent=fitted.part(hidden_terms, matrix.p, sampled.degrees_of_freedom),
         fingerprints=(design.fingerprint, anchor_design.fingerprint),
-        margins=Margins(matrix, 2, sampled.weights, tuple(design.inputs.labels)),
+        margins=Margins(matrix, SoftmaxChances(2), sampled.weights, tuple(design.inputs.labels)),
     )
 
 

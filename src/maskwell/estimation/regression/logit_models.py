@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,33 @@ from maskwell.core.arguments import Array, Flag, Real, check_kind
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
-from maskwell.estimation.regression.regression_likelihood import Likelihood, climb, fit
-from maskwell.estimation.regression.regression_result import Margins, Regression
+from maskwell.estimation.regression.named_coefficients import Parameter
+from maskwell.estimation.regression.predicted_chances import Margins, SoftmaxChances
+from maskwell.estimation.regression.regression_likelihood import (
+    Fitted,
+    Likelihood,
+    Predictor,
+    climb,
+    fit,
+    profile_ends,
+)
+from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
-from maskwell.estimation.regression.row_likelihoods import Logit, Recovered, RowModel, Softmax
+from maskwell.estimation.regression.row_likelihoods import (
+    LieDetectorRows,
+    Logit,
+    Recovered,
+    RowModel,
+    Softmax,
+    expit_pair,
+)
 from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 START_STEPS = 2
+
+FARTHEST = 25.0
+"""Log odds beyond which a chance is 0 or 1."""
 
 
 def fit_logistic(
@@ -170,8 +191,104 @@ def regress_outcome(
         flags=(*evidence.flags(), *fitted.flags, *filter(None, [why_incomparable(sampled)])),
         incomparable=why_incomparable(sampled),
         fingerprints=fingerprints(designs),
-        margins=Margins(matrix, evidence.k, sampled.weights, labels),
+        margins=Margins(matrix, SoftmaxChances(evidence.k), sampled.weights, labels),
     )
+
+
+def regress_lie_detector(
+    values: Array,
+    names: Sequence[str],
+    evidence: Evidence,
+    sampled: RowSampling,
+    *,
+    designs: Sequence[Design],
+    variance: str | None,
+) -> Regression:
+    """The odds of being a carrier, with one chance t for all of them to be honest, from checked parts.
+
+        Pr(carrier | x) = expit(x' beta),     Pr(honest | carrier) = t
+
+    Both are told by two samples with different shares of cards. t is searched for as its log odds; where these run
+    away, all carriers are estimated to be honest, or all to lie, and the coefficients take that as given.
+    """
+    check_outcome(evidence, len(values))
+    _check_lie_detector(designs)
+    matrix = ModelMatrix.of([values], names, sampled.weights)
+    alone = ModelMatrix((np.empty((len(values), 0)),), ("t",), np.zeros(1), np.ones(1), 0, with_ones=True)
+    predictors = (Predictor(0, 0, 0), Predictor(1, 0, matrix.p))
+    likelihood = Likelihood(LieDetectorRows(evidence), (matrix, alone), predictors, sampled.weights)
+    fitted = fit(likelihood, _honest_starts, sampled, [*names, "t"], variance=variance)
+    edge = bool(np.isnan(fitted.covariance[-1, -1])) and not np.isnan(fitted.covariance[:-1, :-1]).any()
+    reason = why_incomparable(sampled)
+    return Regression(
+        tuple(names),
+        fitted.estimates[:-1],
+        fitted.covariance[:-1, :-1],
+        sampled.degrees_of_freedom,
+        family="logistic",
+        categories=("carrier", "non-carrier"),
+        n=len(values),
+        log_likelihood=fitted.log_likelihood,
+        iterations=fitted.iterations,
+        converged=fitted.converged or edge,
+        variance=fitted.variance,
+        flags=(*_honesty_flags(fitted, edge=edge), *filter(None, [reason])),
+        incomparable=reason,
+        fingerprints=fingerprints(designs),
+        parameters=(_honesty(likelihood, fitted, sampled),),
+        free=1,
+        margins=Margins(matrix, SoftmaxChances(2), sampled.weights, ("carrier", "non-carrier")),
+    )
+
+
+def _check_lie_detector(designs: Sequence[Design]) -> None:
+    if not designs or any(design.provenance.get("family") != "lie-detector" for design in designs):
+        raise ParameterError(
+            "the model of a lie detector for another design",
+            hint="give the lie-detector designs of both samples, made by maskwell design lie-detector",
+        )
+
+
+def _honest_starts(likelihood: Likelihood) -> list[Real]:
+    """No slopes, and half, most or few of the carriers honest."""
+    return [np.append(np.zeros(likelihood.p - 1), log_odds) for log_odds in (0.0, 2.0, -2.0)]
+
+
+def _honesty(likelihood: Likelihood, fitted: Fitted, sampled: RowSampling) -> Parameter:
+    """t, with the interval of its profile; under weights or clusters Wald's, on the scale of log odds."""
+    log_odds = float(np.clip(fitted.estimates[-1], -FARTHEST, FARTHEST))
+    error = math.sqrt(fitted.covariance[-1, -1])
+    known = math.isfinite(error)
+    t = _chance(log_odds) if known else float(log_odds > 0)
+    theta = np.append(np.linalg.solve(likelihood.back, fitted.estimates)[:-1], log_odds)
+
+    @cache
+    def profile(level: float) -> tuple[float, float]:
+        step = min(2 * error, 2.0) if known else 2.0
+        low, high = profile_ends(
+            likelihood, theta, fitted.log_likelihood, len(theta) - 1, level, step=step, low=-FARTHEST, high=FARTHEST
+        )
+        return _chance(low), _chance(high)
+
+    def wald(level: float) -> tuple[float, float]:
+        low, high = fitted.part(["t"], len(theta) - 1, sampled.degrees_of_freedom).confidence_interval(level)[0]
+        return (_chance(float(low)), _chance(float(high))) if known else (0.0, 1.0)
+
+    ends = profile if sampled.is_simple else wald
+    return Parameter("t (honest carriers)", t, t * (1 - t) * error if known else None, ends)
+
+
+def _chance(log_odds: float) -> float:
+    return float(log_odds > 0) if abs(log_odds) >= FARTHEST else float(expit_pair(np.array(log_odds))[0])
+
+
+def _honesty_flags(fitted: Fitted, *, edge: bool) -> list[str]:
+    if not edge:
+        return [*fitted.flags]
+    all_are = "honest, t = 1" if fitted.estimates[-1] > 0 else "lying, t = 0"
+    others = [flag for flag in fitted.flags if not flag.startswith("no finite estimate")]
+    edge_of = f"all carriers are estimated to be {all_are}, the edge of what is possible"
+    return [*others, f"{edge_of}: errors of the coefficients take that as given"]
 
 
 def outcome_rows(evidence: Evidence) -> RowModel:

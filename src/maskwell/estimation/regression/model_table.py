@@ -14,12 +14,14 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
+from maskwell.core.phrases import option
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.regression.logit_models import regress_outcome
+from maskwell.estimation.regression.logit_models import regress_lie_detector, regress_outcome
 from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.predicted_chances import Change
 from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
-from maskwell.estimation.regression.regression_result import Change, Regression
+from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
@@ -113,6 +115,17 @@ class ModelTable(Protocol):
     def matrix_of(self) -> Callable[[Any], Real]:
         """The model matrix of another table with the same columns."""
 
+    def changed(self, values: Mapping[str, Any]) -> Real:
+        """The model matrix of all rows with one value in each of some columns."""
+
+    @property
+    def group(self) -> Array | None:
+        """Number of the group of each row that has an intercept of its own, shape (n,); None without one."""
+
+    @property
+    def group_name(self) -> str:
+        """The column that tells the group."""
+
     def moved(self, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:  # noqa: FBT001 - there is nothing else
         """For each change of a variable: its name, and dX / dx and None, or the model matrix after and before it."""
 
@@ -124,19 +137,23 @@ def fit_model_table(
     plan: SamplingPlan | None = None,
     variance: str | None = None,
     replicates: ReplicateRule | None = None,
+    model: str | None = None,
     **arrays: Any,
 ) -> Regression:
     """Fit what the table calls for; ``arrays`` hold what its own columns do not say about the sampling.
+
+    ``model`` may ask for one of :data:`MODELS` in place of what the outcome calls for by itself.
 
     Where nothing was randomized it is an ordinary regression, by the same code. With a rule for the replicate weights
     of the table the model is fitted once more with each of them, and variances come from the spread.
     """
     n = len(table.versions[0])
+    _check_model(table, model)
     if replicates is not None:
-        result = _replicated(table, np.asarray(table.plan["replicates"]), replicates, variance)
+        result = _replicated(table, np.asarray(table.plan["replicates"]), replicates, variance, model)
     else:
         sampled = row_sampling(n, plan, lonely=lonely, **{**_sampling_columns(table.plan), **arrays})
-        result = _fitted(table, sampled, variance)
+        result = _fitted(table, sampled, variance, model)
     return replace(
         result,
         outcome=table.outcome_name,
@@ -144,14 +161,63 @@ def fit_model_table(
         dropped=table.dropped,
         frame=table.matrix_of,
         variables=lambda dummy: map(_change, table.moved(dummy)),
+        changed=table.changed,
     )
 
 
-def _fitted(table: ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
+MODELS = ("ordinal", "lie-detector")
+
+
+def _check_model(table: ModelTable, model: str | None) -> None:
+    """Raise unless the table has what a model needs that was asked for."""
+    if model is None:
+        return
+    if model not in MODELS:
+        raise ParameterError(f"model = {model!r}", hint=f"model is one of {', '.join(MODELS)}, or left out")
+    for what, is_there in [
+        ("an outcome in numbers", table.outcome.numbers is not None),
+        ("a randomized predictor", table.predictor is not None),
+        ("a random intercept", table.group is not None),
+        ("a reference category of the outcome", table.outcome.reference is not None),
+    ]:
+        if is_there:
+            raise ParameterError(f"model = {model!r} with {what}", hint=f"leave out {option('model')}, or the other")
+
+
+def _fitted(table: ModelTable, sampled: RowSampling, variance: str | None, model: str | None) -> Regression:
+    if model is not None:
+        return _as_asked(table, sampled, variance, model)
+    if table.group is not None:
+        return _with_groups(table, table.group, sampled, variance)
     return _on_open(table, sampled, variance) if table.predictor is None else _on_randomized(table, sampled, variance)
 
 
-def _replicated(table: ModelTable, replicates: Real, rule: ReplicateRule, variance: str | None) -> Regression:
+def _as_asked(table: ModelTable, sampled: RowSampling, variance: str | None, model: str) -> Regression:
+    """By the model that was asked for."""
+    X, names, designs = table.versions[0], table.names, _outcome_designs(table.outcome)
+    if model == "ordinal":
+        from maskwell.estimation.regression.ordinal_models import regress_ordinal
+
+        evidence = _in_order(table.outcome)
+        return regress_ordinal(X, names, evidence, sampled, designs=designs, variance=variance)
+    evidence = _outcome_evidence(table.outcome)
+    return regress_lie_detector(X, names, evidence, sampled, designs=designs, variance=variance)
+
+
+def _in_order(outcome: OutcomeColumn) -> Evidence:
+    """The outcome with its categories from the lowest to the highest: that asked directly has the lowest last."""
+    evidence = _outcome_evidence(outcome)
+    if outcome.reports is not None:
+        return evidence
+    labels = evidence.categories.labels
+    return replace(
+        evidence, table=np.roll(evidence.table, 1, axis=1), categories=Categories.of([labels[-1], *labels[:-1]])
+    )
+
+
+def _replicated(
+    table: ModelTable, replicates: Real, rule: ReplicateRule, variance: str | None, model: str | None
+) -> Regression:
     """``V = sum_r c_r (b_r - b)(b_r - b)'`` with the factors c_r of the method.
 
     Source: standard, as in R's survey package (withReplicates with mse = TRUE).
@@ -159,8 +225,8 @@ def _replicated(table: ModelTable, replicates: Real, rule: ReplicateRule, varian
     if variance is not None:
         raise ParameterError(f"variance = {variance!r} with replicate weights", hint="leave it out: they tell it")
     n, count = replicates.shape
-    result = _fitted(table, RowSampling.of(n, weights=table.plan.get("weight", np.ones(n))), None)
-    runs = [_fitted(table, RowSampling(n, weights=weights), None) for weights in replicates.T]
+    result = _fitted(table, RowSampling.of(n, weights=table.plan.get("weight", np.ones(n))), None, model)
+    runs = [_fitted(table, RowSampling(n, weights=weights), None, model) for weights in replicates.T]
     lost = sum(not run.converged for run in runs)
     if lost:
         raise InputError(
@@ -198,6 +264,28 @@ def _on_open(table: ModelTable, sampled: RowSampling, variance: str | None) -> R
         table.names,
         _outcome_evidence(table.outcome),
         sampled,
+        designs=_outcome_designs(table.outcome),
+        variance=variance,
+        with_ones=False,
+    )
+
+
+def _with_groups(table: ModelTable, groups: Array, sampled: RowSampling, variance: str | None) -> Regression:
+    """With an intercept for each group."""
+    what = "a randomized predictor" if table.predictor is not None else "an outcome in numbers"
+    if table.predictor is not None or table.outcome.numbers is not None:
+        raise ParameterError(
+            f"a random intercept together with {what}", hint="leave out (1 | ...); clusters give errors for groups"
+        )
+    from maskwell.estimation.regression.mixed_models import regress_mixed
+
+    return regress_mixed(
+        table.versions[0],
+        table.names,
+        _outcome_evidence(table.outcome),
+        sampled,
+        groups=groups,
+        column=table.group_name,
         designs=_outcome_designs(table.outcome),
         variance=variance,
         with_ones=False,

@@ -1,8 +1,8 @@
-"""Named coefficients with their covariance: errors, intervals and tests."""
+"""Named coefficients with their covariance: errors, intervals and tests, and a table of them as text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,11 @@ import numpy as np
 
 from maskwell.core.arguments import Real, as_floats, check_level
 from maskwell.core.display import Result, number_or_none, plain_numbers, require_pandas
-from maskwell.core.phrases import HINT, Printed, listed, p_equals
+from maskwell.core.phrases import HINT, Printed, listed, p_equals, p_text, shorten
 from maskwell.errors import InputError
+
+WIDTH = 98
+NAMES = 40
 
 
 @dataclass(frozen=True)
@@ -174,3 +177,81 @@ class Coefficients(Result):
 def _exp(values: Real) -> Real:
     with np.errstate(over="ignore"):
         return np.exp(values)
+
+
+def name_width(parts: Iterable[Coefficients]) -> int:
+    """How wide the names of the terms are in a table of these parts."""
+    return min(NAMES, max((len(term) for part in parts for term in part.terms), default=0))
+
+
+def coefficient_lines(part: Coefficients, level: float, width: int) -> list[str]:
+    """A header and one line for each coefficient."""
+    tail = (1 - level) / 2
+    letter = "z" if part.degrees_of_freedom is None else "t"
+    header = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{Printed(tail):.3g}", f"{Printed(1 - tail):.3g}]"]
+    rows = zip(
+        part.terms,
+        part.estimates,
+        part.standard_error,
+        part.z,
+        part.p_values,
+        part.confidence_interval(level),
+        strict=True,
+    )
+    lines = [_line(header, width), "-" * WIDTH]
+    for term, value, error, z, p, (low, high) in rows:
+        cells = [_digits(value), _digits(error), f"{Printed(z):.3f}", p_text(p), _digits(low), _digits(high)]
+        lines.append(_line([shorten(term, NAMES), *(cell.replace("nan", "n/a") for cell in cells)], width))
+    return lines
+
+
+def _line(cells: list[str], width: int) -> str:
+    numbers = "".join(f"{cell:>{(WIDTH - width) // 6}}" for cell in cells[1:])
+    return f"{cells[0]:<{width}}{numbers}".rstrip()
+
+
+def _digits(value: float) -> str:
+    """Four decimals, or four digits of what is very small or large."""
+    return f"{Printed(value):.4f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{Printed(value):.3e}"
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A parameter that is no coefficient: the variance of a random intercept, the honesty of carriers.
+
+    Attributes
+    ----------
+    name
+        As it is printed.
+    estimate
+        Its value.
+    standard_error
+        None where it lies on its boundary.
+    ends
+        The interval at a level.
+    """
+
+    name: str
+    estimate: float
+    standard_error: float | None
+    ends: Callable[[float], tuple[float, float]]
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """By the profile of the likelihood."""
+        low, high = self.ends(check_level(level, highest=1))
+        return float(low), float(high)
+
+    def row(self, level: float = 0.95) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "name": self.name,
+            "estimate": self.estimate,
+            "standard_error": self.standard_error,
+            "interval": [number_or_none(end) for end in self.confidence_interval(level)],
+        }
+
+
+def parameter_line(one: Parameter, level: float) -> str:
+    """A parameter with its interval in one line."""
+    low, high = map(_digits, one.confidence_interval(level))
+    return f"{one.name}: {_digits(one.estimate)} ({Printed(100 * level):g} % interval {low} to {high})"

@@ -33,16 +33,20 @@ class NestedTest(WaldTest):
     Attributes
     ----------
     method
-        "likelihood-ratio" or "wald".
+        "likelihood-ratio", "wald" or "score".
     smaller
         The formula of the smaller model, None where it came from arrays.
     reason
         Why likelihoods are not compared, empty where they are, or could be.
+    halves
+        Whether a variance that cannot be negative is among what is tested: the statistic is then chi-squared with df
+        degrees of freedom in half of all samples, and with one less in the other half.
     """
 
     method: str
     smaller: str | None = None
     reason: str = ""
+    halves: bool = False
 
     def sentence(self) -> str:
         """The test in words.
@@ -51,13 +55,16 @@ class NestedTest(WaldTest):
         'against y ~ age: likelihood ratio test, chi2(2) = 11.3000, p = 0.0035'
         """
         kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
-        name = "Wald test" if self.method == "wald" else "likelihood ratio test"
+        kind = f"half chi2({self.df - 1}), half chi2({self.df})" if self.halves else kind
+        name = {"wald": "Wald test", "score": "score test"}.get(self.method, "likelihood ratio test")
         other = "the smaller model" if self.smaller is None else shorten(self.smaller, 40)
-        return f"against {other}: {name}, {kind} = {Printed(self.statistic):.4f}, {p_equals(self.p_value)}"
+        which = "of" if self.method == "score" else "against"
+        return f"{which} {other}: {name}, {kind} = {Printed(self.statistic):.4f}, {p_equals(self.p_value)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {"formula": self.smaller, "method": self.method, **super().to_dict(), "reason": self.reason}
+        told = {"formula": self.smaller, "method": self.method, **super().to_dict()}
+        return {**told, "reason": self.reason, "halves": self.halves}
 
     def __repr__(self) -> str:
         return f"NestedTest({self.sentence()})"
@@ -86,36 +93,75 @@ def compare_nested(larger: Regression, smaller: Regression, *, method: str | Non
     if method is not None and method not in METHODS:
         raise ParameterError(f"method = {method!r}", hint=f"method is one of {', '.join(METHODS)}", method=method)
     _check_same_rows(larger, smaller)
+    if larger.random is not None and smaller.random is None:
+        return _without_random(larger, smaller, method)
     R = _restrictions(larger, smaller)
     reason = _why_no_ratio(larger, smaller)
     if method == "wald" or reason:
         if method == "likelihood-ratio":
             raise InputError(f"no likelihood ratio test: {reason}", hint="use the Wald test: method='wald'")
-        test = larger.wald_test(R)
+        test = larger.wald_test(R[:, : len(larger.terms)])
         return NestedTest(test.statistic, test.df, test.df_denominator, test.p_value, "wald", smaller.formula, reason)
     return _ratio(larger, smaller, len(R))
+
+
+def _without_random(larger: Regression, smaller: Regression, method: str | None) -> NestedTest:
+    """Against a model without the random intercept, and perhaps without some of the predictors too."""
+    reason = _why_no_ratio(larger, smaller)
+    if method == "wald" or reason:
+        raise InputError(
+            f"no test of a random intercept: {reason or 'zero is on the boundary of a variance, no case for Wald'}",
+            hint="compare two converged fits by the likelihood ratio",
+        )
+    q = len(_restrictions(larger, smaller, may_be_same=True))
+    return _halved(_gain(larger.log_likelihood, smaller.log_likelihood), q, smaller.formula)
+
+
+def no_spread_test(with_it: float, without: float) -> NestedTest:
+    """The likelihood ratio test that the intercepts of groups do not vary, from both log-likelihoods.
+
+    >>> no_spread_test(-980.0, -981.92).sentence()
+    'against no random intercept: likelihood ratio test, half chi2(0), half chi2(1) = 3.8400, p = 0.0250'
+    """
+    return _halved(_gain(with_it, without), 0, "no random intercept")
+
+
+def _halved(statistic: float, q: int, smaller: str | None) -> NestedTest:
+    """Of a variance and q coefficients; the variance cannot be negative. Source: standard."""
+    from scipy import special
+
+    low = float(special.chdtrc(q, statistic)) if q else float(statistic <= 0)
+    p = (low + float(special.chdtrc(q + 1, statistic))) / 2
+    return NestedTest(statistic, q + 1, None, p, "likelihood-ratio", smaller, halves=True)
 
 
 def _ratio(larger: Regression, smaller: Regression, q: int) -> NestedTest:
     from scipy import special
 
-    statistic = 2 * (larger.log_likelihood - smaller.log_likelihood)
+    statistic = _gain(larger.log_likelihood, smaller.log_likelihood)
+    return NestedTest(statistic, q, None, float(special.chdtrc(q, statistic)), "likelihood-ratio", smaller.formula)
+
+
+def _gain(larger: float, smaller: float) -> float:
+    """Twice the difference of the log-likelihoods."""
+    statistic = 2 * (larger - smaller)
     if statistic < -WORSE:
         raise InputError(
             "the larger model fits worse than the smaller one: its search ended too early",
             hint="look at its flags; fewer or simpler predictors help",
         )
-    statistic = max(statistic, 0.0)
-    return NestedTest(statistic, q, None, float(special.chdtrc(q, statistic)), "likelihood-ratio", smaller.formula)
+    return max(statistic, 0.0)
 
 
 def _check_same_rows(larger: Regression, smaller: Regression) -> None:
     """Raise for models of different data, as far as the fits can tell."""
     facts = [
-        ("families", larger.family, smaller.family),
+        ("families", larger.family.removeprefix("mixed "), smaller.family.removeprefix("mixed ")),
         ("outcomes", larger.outcome, smaller.outcome),
         ("categories, or their order,", larger.categories, smaller.categories),
     ]
+    if smaller.random is not None and (larger.random is None or larger.random.column != smaller.random.column):
+        raise InputError("the smaller model has a random intercept that the larger one lacks", hint="swap the models")
     different = next((what for what, one, other in facts if one != other), None)
     if different is not None:
         raise InputError(f"the models have different {different.rstrip(',')}", hint="fit both to the same outcome")
@@ -141,17 +187,17 @@ def _why_no_ratio(larger: Regression, smaller: Regression) -> str:
     return "" if larger.converged and smaller.converged else "a search did not end at finite coefficients"
 
 
-def _restrictions(larger: Regression, smaller: Regression) -> Real:
+def _restrictions(larger: Regression, smaller: Regression, *, may_be_same: bool = False) -> Real:
     """R, shape (q, coefficients): the smaller model is the larger one with ``R beta = 0``."""
     if larger.margins is None or smaller.margins is None:
         raise InputError(
             f"{larger.family} regressions of this kind cannot be compared", hint="test coefficients: wald_test"
         )
-    R = restriction_of(larger.margins.matrix, smaller.margins.matrix)
-    return np.asarray(np.kron(np.eye(len(larger.terms) // larger.margins.matrix.p), R), dtype=np.float64)
+    R = restriction_of(larger.margins.matrix, smaller.margins.matrix, may_be_same=may_be_same)
+    return larger.margins.chances.restriction(R)
 
 
-def restriction_of(larger: ModelMatrix, smaller: ModelMatrix) -> Real:
+def restriction_of(larger: ModelMatrix, smaller: ModelMatrix, *, may_be_same: bool = False) -> Real:
     """The same for one category of the outcome, from the columns of both models."""
     from scipy import linalg
 
@@ -172,7 +218,7 @@ def restriction_of(larger: ModelMatrix, smaller: ModelMatrix) -> Real:
             hint="the smaller model must be a special case of the larger one",
         )
     R = linalg.null_space((theta / np.linalg.norm(theta, axis=0)).T).T
-    if not len(R):
+    if not len(R) and not may_be_same:
         raise InputError("both models are the same", hint="leave a predictor out of the smaller one")
     return np.asarray(R @ np.linalg.inv(larger.back))
 

@@ -27,8 +27,9 @@ from maskwell.designs.design import Design
 from maskwell.errors import InputError, MissingValueError
 from maskwell.estimation.regression.logit_models import START_STEPS, check_outcome, fingerprints, why_incomparable
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix, blocks
+from maskwell.estimation.regression.predicted_chances import Margins, Mean, SoftmaxChances
 from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, climb, fit
-from maskwell.estimation.regression.regression_result import Margins, Regression
+from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import MixtureRows, Recovered
 from maskwell.estimation.regression.row_sampling import RowSampling
@@ -167,7 +168,7 @@ def regress_on_randomized(
         incomparable=why_incomparable(sampled),
         latent=fitted.part(hidden_terms, len(terms), sampled.degrees_of_freedom),
         fingerprints=fingerprints(designs),
-        margins=Margins(matrix, outcome.k, sampled.weights, labels),
+        margins=Margins(matrix, SoftmaxChances(outcome.k), sampled.weights, labels),
     )
 
 
@@ -273,7 +274,7 @@ def regress_linear(
         incomparable="the equations of a linear regression have no likelihood",
         latent=None,
         fingerprints=fingerprints(designs),
-        margins=Margins(matrix, 0, sampled.weights, ()),
+        margins=Margins(matrix, Mean(), sampled.weights, ()),
     )
 
 

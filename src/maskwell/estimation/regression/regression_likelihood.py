@@ -21,31 +21,34 @@ Source of B: derived, after [Adeshiyan2011, Theorem 3.2], corrected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import NormalDist
+from typing import Protocol
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind
+from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import listed
-from maskwell.errors import ParameterError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks, check_enough
 from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.row_likelihoods import Pairs, RowModel
-from maskwell.estimation.regression.row_sampling import RowSampling
+from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
 
 TOLERANCE = 1e-8
 """The search ends when no component of the gradient exceeds this share of the sum of weights."""
 
 STEPS = 100
 LONGEST = 10.0
+PROFILE_STEPS = 40
+PROFILE_EXACT = 1e-6
 SLACK = 1e-14
 SINGULAR = 1e-10
 TWO_PEAKS = 1e-6
 PART = 1 << 12
 COARSER = 16
-VARIANCES = ("observed", "expected", "sandwich")
 
 FAR = 15.0
 """A linear predictor beyond this is a chance within 3e-7 of 0 or 1."""
@@ -200,6 +203,10 @@ class Likelihood:
                 scores[self._place(one)] += x * (slope if self.weights is None else slope * self.weights[where])
             yield where, (scores * self._stretch[:, None]).T
 
+    def near(self, theta: Real) -> Likelihood:
+        """The same."""
+        return self
+
     def randomization(self, theta: Real, weights: Real) -> Real:
         """``sum_i weights_i V_R(s_i)``, shape (p, p): unbiased for what the randomization adds to the scores."""
         total = np.zeros((self.p, self.p))
@@ -236,6 +243,37 @@ class Likelihood:
 Starts = Callable[[Likelihood], Sequence[Real]]
 
 
+class Hill(Protocol):
+    """What can be climbed, and described where the search ended: a :class:`Likelihood`, or another of this kind."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights."""
+
+    @property
+    def back(self) -> Real:
+        """T, shape (p, p): what was estimated is T theta."""
+
+    def value(self, theta: Real) -> float:
+        """The log-likelihood."""
+
+    def derivatives(self, theta: Real) -> Derivatives:
+        """The log-likelihood with gradient and observed information."""
+
+    def expected(self, theta: Real) -> Real:
+        """An information that is never negative, shape (p, p)."""
+
+    def far(self, theta: Real, limit: float) -> tuple[int, int]:
+        """In how many rows a linear predictor lies below -limit, and in how many above the limit."""
+
+    def near(self, theta: Real) -> Hill:
+        """The same, made for a search around here."""
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """Coefficients of the columns as they were given, their covariance, and how they were found."""
@@ -258,28 +296,38 @@ def fit(
     likelihood: Likelihood, starts: Starts, sampled: RowSampling, terms: Sequence[str], *, variance: str | None
 ) -> Fitted:
     """Maximise, and estimate the covariance that was asked for: by default what the sampling calls for."""
-    kind = _kind(variance, sampled)
+    kind = kind_of_variance(variance, sampled)
     check_enough(likelihood.n, likelihood.p)
     peak = maximise(likelihood, starts)
+    words = sampled.sandwich_words() if kind == "sandwich" else f"{kind} information"
+    return described(
+        likelihood, peak, terms, kind, lambda: score_variance(likelihood, peak.theta, sampled), words=words
+    )
+
+
+def described(
+    hill: Hill, peak: Optimum, terms: Sequence[str], kind: str, scores: Callable[[], Real], *, words: str
+) -> Fitted:
+    """What was found at the end of a search; ``scores`` gives the variance of the total score for the sandwich."""
     information = peak.at.information
     if kind == "expected" or not is_positive_definite(information):
-        information = likelihood.expected(peak.theta)
-    known, unknown = _directions(information / likelihood.total)
+        information = hill.expected(peak.theta)
+    known, unknown = _directions(information / hill.total)
     bread = known @ np.linalg.solve(known.T @ information @ known, known.T)
-    middle = score_variance(likelihood, peak.theta, sampled) if kind == "sandwich" else information
-    T = likelihood.back
+    middle = scores() if kind == "sandwich" else information
+    T = hill.back
     covariance = T @ bread @ middle @ bread @ T.T
     lost = _touched(T, unknown)
     covariance[lost], covariance[:, lost] = np.nan, np.nan
-    words = _flags(likelihood, peak, [term for term, is_lost in zip(terms, lost, strict=True) if is_lost])
+    flags = _flags(hill, peak, [term for term, is_lost in zip(terms, lost, strict=True) if is_lost])
     return Fitted(
         T @ peak.theta,
         (covariance + covariance.T) / 2,
         peak.at.value,
         peak.iterations,
         peak.converged and not lost.any(),
-        sampled.sandwich_words() if kind == "sandwich" else f"{kind} information",
         words,
+        flags,
     )
 
 
@@ -298,21 +346,6 @@ def score_variance(likelihood: Likelihood, theta: Real, sampled: RowSampling) ->
     return np.asarray(B)
 
 
-def _kind(variance: str | None, sampled: RowSampling) -> str:
-    if variance is None:
-        return "observed" if sampled.is_simple else "sandwich"
-    check_kind(str, variance=variance)
-    if variance not in VARIANCES:
-        raise ParameterError(
-            f"variance = {variance!r}", hint=f"variance is one of {', '.join(VARIANCES)}", variance=variance
-        )
-    if variance != "sandwich" and (sampled.cluster is not None or sampled.fraction is not None):
-        raise ParameterError(
-            f"variance = {variance!r} forgets clusters and population", hint="leave it out, or choose 'sandwich'"
-        )
-    return variance
-
-
 def _directions(information: Real) -> tuple[Real, Real]:
     """Directions in which something is known, and those in which nothing is, as columns."""
     values, vectors = np.linalg.eigh(information)
@@ -325,7 +358,7 @@ def _touched(T: Real, unknown: Real) -> Real:
     return np.asarray((share > 1e-3).any(axis=1))
 
 
-def _flags(likelihood: Likelihood, peak: Optimum, lost: Sequence[str]) -> tuple[str, ...]:
+def _flags(likelihood: Hill, peak: Optimum, lost: Sequence[str]) -> tuple[str, ...]:
     low, high = likelihood.far(peak.theta, FAR)
     flags = []
     if lost:
@@ -339,7 +372,7 @@ def _flags(likelihood: Likelihood, peak: Optimum, lost: Sequence[str]) -> tuple[
     return tuple(flags)
 
 
-def _running_away(likelihood: Likelihood, lost: Sequence[str], low: int, high: int) -> str:
+def _running_away(likelihood: Hill, lost: Sequence[str], low: int, high: int) -> str:
     named, n = listed(lost, len(lost), 60), likelihood.n
     if low == n or high == n:
         way, rate, who = ("minus", "few", "nobody") if low == n else ("plus", "many", "everybody")
@@ -391,14 +424,19 @@ def maximise(likelihood: Likelihood, starts: Callable[[Likelihood], Sequence[Rea
         if first.converged and is_positive_definite(first.at.information):
             last = climb(likelihood, first.theta)
             return replace(last, iterations=first.iterations + last.iterations, several=first.several)
-    peaks = [climb(likelihood, start) for start in starts(likelihood)]
+    return highest(climb(likelihood, start) for start in starts(likelihood))
+
+
+def highest(ends: Iterable[Optimum]) -> Optimum:
+    """The best end of several searches, and whether another one ended at a lower peak."""
+    peaks = [*ends]
     best = max(peaks, key=lambda one: (one.converged, one.at.value))
     apart = TWO_PEAKS * (1 + abs(best.at.value))
     several = any(one.converged and best.at.value - one.at.value > apart for one in peaks)
     return replace(best, several=several)
 
 
-def climb(likelihood: Likelihood, start: Real, *, steps: int = STEPS) -> Optimum:
+def climb(likelihood: Hill, start: Real, *, steps: int = STEPS) -> Optimum:
     """Walk uphill from one start."""
     theta, at = start, likelihood.derivatives(start)
     for done in range(steps):
@@ -423,7 +461,7 @@ def _last_step(theta: Real, at: Derivatives) -> Real:
     return np.asarray(theta + np.linalg.solve(at.information, at.gradient))
 
 
-def _direction(likelihood: Likelihood, theta: Real, at: Derivatives) -> Real:
+def _direction(likelihood: Hill, theta: Real, at: Derivatives) -> Real:
     """Newton's step, or Fisher's where the log-likelihood is not concave; never a leap."""
     if is_positive_definite(at.information):
         step = np.linalg.solve(at.information, at.gradient)
@@ -434,7 +472,7 @@ def _direction(likelihood: Likelihood, theta: Real, at: Derivatives) -> Real:
     return np.asarray(step) * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300))
 
 
-def _backtrack(likelihood: Likelihood, theta: Real, at: Derivatives, step: Real) -> tuple[Real, Derivatives] | None:
+def _backtrack(likelihood: Hill, theta: Real, at: Derivatives, step: Real) -> tuple[Real, Derivatives] | None:
     """The first of the step, its half, its quarter ... that climbs; the derivatives there."""
     slack = SLACK * (likelihood.total + abs(at.value))
     rise = float(at.gradient @ step)
@@ -459,3 +497,80 @@ def is_positive_definite(matrix: Real) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A likelihood with one of its parameters held at a value."""
+
+    hill: Hill
+    place: int
+    at: float
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.hill.n
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights."""
+        return self.hill.total
+
+    @property
+    def back(self) -> Real:
+        """T of the others."""
+        return np.delete(np.delete(self.hill.back, self.place, axis=0), self.place, axis=1)
+
+    def value(self, theta: Real) -> float:
+        """The log-likelihood."""
+        return self.hill.value(self._whole(theta))
+
+    def derivatives(self, theta: Real) -> Derivatives:
+        """The log-likelihood with its derivatives by the others."""
+        there = self.hill.derivatives(self._whole(theta))
+        return Derivatives(there.value, np.delete(there.gradient, self.place), self._rest(there.information))
+
+    def expected(self, theta: Real) -> Real:
+        """Expected information about the others."""
+        return self._rest(self.hill.expected(self._whole(theta)))
+
+    def far(self, theta: Real, limit: float) -> tuple[int, int]:
+        """In how many rows a linear predictor lies below -limit, and in how many above the limit."""
+        return self.hill.far(self._whole(theta), limit)
+
+    def near(self, theta: Real) -> Held:
+        """The same, made for a search around here."""
+        return replace(self, hill=self.hill.near(self._whole(theta)))
+
+    def _whole(self, theta: Real) -> Real:
+        return np.insert(theta, self.place, self.at)
+
+    def _rest(self, matrix: Real) -> Real:
+        return np.delete(np.delete(matrix, self.place, axis=0), self.place, axis=1)
+
+
+def profile_ends(
+    hill: Hill, theta: Real, top: float, place: int, level: float, *, step: float, low: float, high: float
+) -> tuple[float, float]:
+    """The ends of the profile likelihood interval of one parameter, or the limits where it reaches so far.
+
+    ``theta`` is where the log-likelihood has its maximum ``top``, ``step`` the first guess of half the width.
+    """
+    from maskwell.estimation.likelihood_intervals import distance
+
+    reach = NormalDist().inv_cdf((1 + level) / 2)
+    centre, others = float(theta[place]), np.delete(theta, place)
+    ends = []
+    for sign, most in ((-1.0, centre - low), (1.0, high - centre)):
+        beside = {0.0: others}
+
+        def loss(s: float, sign: float = sign, beside: dict[float, Real] = beside) -> float:
+            start = beside[max(known for known in beside if known <= s)]  # from the side of the maximum
+            best = climb(Held(hill, place, centre + sign * s).near(start), start, steps=PROFILE_STEPS)
+            if best.converged:
+                beside[s] = best.theta
+            return math.sqrt(2 * max(top - best.at.value, 0.0))
+
+        ends.append(centre + sign * distance(loss, most, reach, step, PROFILE_EXACT))
+    return ends[0], ends[1]

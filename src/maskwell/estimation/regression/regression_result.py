@@ -8,24 +8,48 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real, as_floats
+from maskwell.core.arguments import Real, as_floats, as_list, check_kind
 from maskwell.core.display import Summary, require_pandas
-from maskwell.core.phrases import Printed, p_text, shorten
+from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError
-from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks
-from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.named_coefficients import (
+    WIDTH,
+    Coefficients,
+    Parameter,
+    coefficient_lines,
+    name_width,
+    parameter_line,
+)
 from maskwell.estimation.regression.nested_models import NestedTest, compare_nested
-from maskwell.estimation.regression.row_likelihoods import softmax
+from maskwell.estimation.regression.predicted_chances import Change, Effects, Margins, Predictions, check_few, numbered
 
-WIDTH = 98
-NAMES = 40
+
+@dataclass(frozen=True, eq=False)
+class RandomIntercept:
+    """Intercepts that differ between groups, as draws from a normal distribution.
+
+    Attributes
+    ----------
+    column, groups
+        What tells the groups, and how many there are.
+    deviation
+        Estimated standard deviation of the intercepts.
+    covariance
+        Of the coefficients and the standard deviation together, shape (p + 1, p + 1).
+    """
+
+    column: str
+    groups: int
+    deviation: float
+    covariance: Real
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +78,13 @@ class Regression(Coefficients):
     latent
         Coefficients of a second model fitted with the first: shares of the categories of a randomized predictor, or
         attention. None without one.
+    random
+        The random intercept; None without one.
+    parameters, free
+        What else was estimated, each with an interval: the variance of a random intercept, the honesty of carriers;
+        and how many of them are free, where others follow from these.
+    checks
+        Tests that belong to the model: of no variance between groups, of proportional odds.
     margins
         What predictions and average effects need; None where they have no meaning.
     formula, dropped
@@ -64,6 +95,8 @@ class Regression(Coefficients):
         What moving each variable of the formula does to the columns of the model; None for fits from arrays.
     designs
         The design of each column that was randomized, for fits from a table.
+    changed
+        The columns of the model in all rows, with one value in each of some variables; None for fits from arrays.
     """
 
     family: str = "logistic"
@@ -79,12 +112,17 @@ class Regression(Coefficients):
     incomparable: str = ""
     latent: Coefficients | None = None
     fingerprints: tuple[str, ...] = ()
+    random: RandomIntercept | None = None
+    parameters: tuple[Parameter, ...] = ()
+    free: int = 0
+    checks: tuple[NestedTest, ...] = ()
     margins: Margins | None = field(default=None, kw_only=True)
     formula: str | None = None
     dropped: int = 0
     frame: Callable[[Any], Real] | None = None
     variables: Callable[[bool], Iterable[Change]] | None = None
     designs: tuple[tuple[str, Design], ...] = ()
+    changed: Callable[[Mapping[str, Any]], Real] | None = None
 
     # ---- the names of statsmodels
 
@@ -136,8 +174,9 @@ class Regression(Coefficients):
 
     @property
     def df_model(self) -> int:
-        """Coefficients besides the intercepts."""
+        """Coefficients besides the intercepts, or thresholds."""
         intercepts = sum(term == "Intercept" or term.endswith(": Intercept") for term in self.terms)
+        intercepts += len(self.categories) - 1 if self.family == "ordinal" else 0
         return len(self.terms) - intercepts
 
     @property
@@ -167,7 +206,15 @@ class Regression(Coefficients):
 
     @property
     def _size(self) -> int:
-        return len(self.terms) + (0 if self.latent is None else len(self.latent.terms))
+        return len(self.terms) + (0 if self.latent is None else len(self.latent.terms)) + self.free
+
+    @property
+    def _whole(self) -> Coefficients:
+        """All that predictions depend on."""
+        if self.random is None:
+            return self
+        estimates = np.append(self.estimates, self.random.deviation)
+        return Coefficients((*self.terms, "deviation"), estimates, self.random.covariance, self.degrees_of_freedom)
 
     # ---- questions
 
@@ -179,11 +226,43 @@ class Regression(Coefficients):
         """
         margins = self._margins()
         if data is None:
-            return margins.fitted(self.estimates)
+            return margins.fitted(self._whole.estimates)
         if self.frame is not None:
-            return margins.at(self.estimates, self.frame(data))
+            return margins.at(self._whole.estimates, self.frame(data))
         values = as_floats(data, "data", finite=False)
-        return margins.at(self.estimates, margins.complete(values[:, None] if values.ndim == 1 else values))
+        return margins.at(self._whole.estimates, margins.complete(values[:, None] if values.ndim == 1 else values))
+
+    def predictions(self, data: Any = None, *, at: Mapping[str, Any] | None = None) -> Predictions:
+        """Predicted chances with standard errors and intervals, which stay between 0 and 1.
+
+        Either one for each row of ``data``, as in :meth:`predict`, or one for each combination of the values in ``at``,
+        such as ``{"age": [30, 60], "region": "south"}``: the mean over all rows of the fit, as if everybody had these
+        values and kept the others. With a random intercept they are means over all groups.
+        """
+        margins = self._margins()
+        if (data is None) == (at is None):
+            raise InputError("predictions need either data or at", hint='such as at={"age": [30, 60]}')
+        if at is not None:
+            return margins.predictions(self._whole, self._settings(at), averaged=True)
+        if self.frame is not None:
+            X = self.frame(data)
+        else:
+            values = as_floats(data, "data", finite=False)
+            X = margins.complete(values[:, None] if values.ndim == 1 else values)
+        check_few(len(X))
+        return margins.predictions(self._whole, numbered(X), averaged=False)
+
+    def _settings(self, at: Mapping[str, Any]) -> Iterable[tuple[str, Real]]:
+        """The rows of the fit with each combination of values, by name."""
+        check_kind(Mapping, at=at)
+        if self.changed is None:
+            raise InputError("at names columns of a formula, and this fit came from arrays", hint="give data")
+        grid = [[value] if isinstance(value, str | float | int) else as_list(value, "at") for value in at.values()]
+        check_few(math.prod(map(len, grid)))
+        changed = self.changed
+        for values in product(*grid):
+            name = ", ".join(f"{column}={value}" for column, value in zip(at, values, strict=True))
+            yield name, changed(dict(zip(at, values, strict=True)))
 
     def compare(self, smaller: Regression, *, method: str | None = None) -> NestedTest:
         """Test this model against a special case of it, fitted to the same rows."""
@@ -206,7 +285,7 @@ class Regression(Coefficients):
                 hint="compare predictions for chosen values: predict({'cash': ['yes', 'no'], ...})",
             )
         changes = margins.of_columns(dummy=dummy) if self.variables is None else self.variables(dummy)
-        return margins.effects(self, changes)
+        return margins.effects(self._whole, changes)
 
     def to_dict(self, level: float = 0.95, *, exponentiate: bool = False) -> dict[str, Any]:
         """Everything as plain values, for JSON.
@@ -241,6 +320,12 @@ class Regression(Coefficients):
             facts["formula"] = self.formula
         if self.latent is not None:
             facts["latent"] = self.latent.rows(level)
+        if self.random is not None:
+            facts["random"] = {"column": self.random.column, "groups": self.random.groups}
+        if self.parameters:
+            facts["parameters"] = [one.row(level) for one in self.parameters]
+        if self.checks:
+            facts["checks"] = [test.to_dict() for test in self.checks]
         return facts
 
     def summary(self, level: float = 0.95) -> Summary:
@@ -262,198 +347,19 @@ class Regression(Coefficients):
         return self.margins
 
 
-@dataclass(frozen=True, eq=False)
-class Change:
-    """A change in a predictor: for some rows dX / dx and None, or their columns with one value and with another."""
-
-    name: str
-    rows: Callable[[slice], tuple[Real, Real | None]]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Effects(Coefficients):
-    """Average marginal effects: how much the chance of a category changes, as a share, with their covariance."""
-
-    def summary(self, level: float = 0.95) -> Summary:
-        """A table of the effects: text, which a notebook shows as a table."""
-        title = "Average marginal effects".center(WIDTH).rstrip()
-        width = min(NAMES, max(map(len, self.terms), default=0))
-        lines = [title, "=" * WIDTH, *coefficient_lines(self, level, width), "=" * WIDTH]
-        return Summary.of("\n".join(lines), self)
-
-    def __repr__(self) -> str:
-        return self.summary()
-
-
-@dataclass(frozen=True, eq=False)
-class Margins:
-    """What is needed to go from coefficients to chances.
-
-    Attributes
-    ----------
-    matrix
-        The model matrix of the fit.
-    k
-        Number of outcome categories; 0 for a linear model.
-    weights
-        Of the rows, None when all count alike.
-    categories
-        Labels of the outcome.
-    """
-
-    matrix: ModelMatrix
-    k: int
-    weights: Real | None
-    categories: tuple[Any, ...]
-
-    def complete(self, X: Real) -> Real:
-        """New rows with a column of ones where the fit had an intercept without a column."""
-        columns = self.matrix.p - int(self.matrix.with_ones)
-        if X.ndim != 2 or X.shape[1] != columns:
-            raise InputError(
-                f"an array of shape {X.shape} for a model with {columns} columns", hint="give the columns of the fit"
-            )
-        return np.column_stack([np.ones(len(X)), X]) if self.matrix.with_ones else X
-
-    def at(self, beta: Real, X: Real) -> Real:
-        """Chances (or means) for complete rows of the model matrix."""
-        if self.k == 0:
-            return np.asarray(X @ beta)
-        pi = self._chances(beta, X)
-        return pi[0] if self.k == 2 else pi.T
-
-    def fitted(self, beta: Real) -> Real:
-        """Chances for the rows of the fit."""
-        return np.concatenate([self.at(beta, self._rows(where)) for where in blocks(self.matrix.n)])
-
-    def effects(self, fit: Coefficients, changes: Iterable[Change]) -> Effects:
-        """The average effect of each change on the chance of each category, with their covariance."""
-        categories, width = (self.k if self.k > 2 else 1), len(fit.estimates)
-        names, values, slopes = list[str](), list[Real](), list[Real]()
-        for change in changes:
-            value, slope = np.zeros(categories), np.zeros((categories, width))
-            for where in blocks(self.matrix.n):
-                effect, turn = self._effect(fit.estimates, change, where)
-                value += effect[:categories]
-                slope += turn[:categories]
-            names.append(change.name)
-            values.append(value)
-            slopes.append(slope)
-        labels = [""] if categories == 1 else [f"{label}: " for label in self.categories]
-        J = np.reshape(slopes, (len(names), categories, width)).transpose(1, 0, 2).reshape(-1, width)
-        return Effects(
-            tuple(f"{label}{name}" for label in labels for name in names),
-            np.reshape(values, (len(names), categories)).T.reshape(-1),
-            J @ fit.covariance @ J.T,
-            fit.degrees_of_freedom,
-        )
-
-    def of_columns(self, *, dummy: bool) -> list[Change]:
-        """A change in each column of the model but the intercept; with ``dummy`` from 0 to 1 where it holds these."""
-        kept = [j for j in range(self.matrix.p) if j != self.matrix.constant]
-        return [self._of_column(j, switched=dummy and self._is_dummy(j)) for j in kept]
-
-    def _of_column(self, j: int, *, switched: bool) -> Change:
-        def slope(where: slice) -> tuple[Real, Real | None]:
-            return np.tile(np.eye(self.matrix.p)[j], (where.stop - where.start, 1)), None
-
-        def switch(where: slice) -> tuple[Real, Real | None]:
-            on, off = self._rows(where).copy(), self._rows(where).copy()
-            on[:, j], off[:, j] = 1.0, 0.0
-            return on, off
-
-        return Change(self.matrix.names[j], switch if switched else slope)
-
-    def _effect(self, beta: Real, change: Change, where: slice) -> tuple[Real, Real]:
-        """Of one change on some rows: sums over their shares, and derivatives by all coefficients."""
-        share, (moved, off) = self._share(where), change.rows(where)
-        if self.k == 0:
-            moved = share @ (moved if off is None else moved - off)
-            return np.array([moved @ beta]), moved[None]
-        return (
-            self._slope(beta, self._rows(where), share, moved) if off is None else self._switch(beta, share, moved, off)
-        )
-
-    def _slope(self, beta: Real, X: Real, share: Real, D: Real) -> tuple[Real, Real]:
-        """Mean of ``dPr_c / dx = pi_c (g_c - mean)``, where ``g = D beta`` and D is dX / dx, and its derivative."""
-        pi, g = self._chances(beta, X), self._by_category(beta) @ D.T
-        away = g - (g * pi).sum(axis=0)
-        turn = np.array(
-            [
-                [pi[c] * ((c == d) - pi[d]) * away[c] - pi[c] * pi[d] * away[d] for d in range(self.k - 1)]
-                for c in range(self.k)
-            ]
-        )
-        return (pi * away) @ share, _through(turn, X, share) + _through(self._turn(pi), D, share)
-
-    def _switch(self, beta: Real, share: Real, on: Real, off: Real) -> tuple[Real, Real]:
-        """Mean difference between two sets of rows, and its derivative by all coefficients."""
-        high, low = self._chances(beta, on), self._chances(beta, off)
-        through = _through(self._turn(high), on, share) - _through(self._turn(low), off, share)
-        return (high - low) @ share, through
-
-    def _turn(self, pi: Real) -> Real:
-        """``dpi_c / deta_d``, shape (k, k - 1, rows)."""
-        return np.array([[pi[c] * ((c == d) - pi[d]) for d in range(self.k - 1)] for c in range(self.k)])
-
-    def _is_dummy(self, j: int) -> bool:
-        column = self.matrix.column(j) * self.matrix.scale[j] + self.matrix.shift[j]
-        return self.k > 0 and bool(np.isin(np.round(column, 12), (0.0, 1.0)).all())
-
-    def _chances(self, beta: Real, X: Real) -> Real:
-        eta = X @ self._by_category(beta)[:-1].T
-        return softmax(list(eta.T))
-
-    def _by_category(self, beta: Real) -> Real:
-        """Coefficients of each category, the reference with zeros, shape (k, p)."""
-        return np.concatenate([beta.reshape(-1, self.matrix.p), np.zeros((1, self.matrix.p))])
-
-    def _rows(self, where: slice) -> Real:
-        return self.matrix.block(where).T + self.matrix.shift
-
-    def _share(self, where: slice) -> Real:
-        if self.weights is None:
-            return np.full(where.stop - where.start, 1 / self.matrix.n)
-        return np.asarray(self.weights[where] / self.weights.sum())
-
-
-def _through(turn: Real, X: Real, share: Real) -> Real:
-    """Mean of ``turn_cd x_l``, shape (k, (k - 1) p): the derivative by beta_dl of something that depends on eta."""
-    return np.asarray(((turn * share) @ X).reshape(len(turn), -1))
-
-
 def summary_lines(result: Regression, level: float) -> list[str]:
     """Facts in two columns, the coefficients, and the notes."""
     title = f"{result.family.capitalize()} regression with randomized response"
     lines = [title.center(WIDTH).rstrip(), "=" * WIDTH, *_facts(result), "=" * WIDTH]
-    parts = [result] if result.latent is None else [result, result.latent]
-    width = min(NAMES, max(len(term) for part in parts for term in part.terms))
+    width = name_width([result] if result.latent is None else [result, result.latent])
     lines += coefficient_lines(result, level, width)
     if result.latent is not None:
         lines += ["-" * WIDTH, *coefficient_lines(result.latent, level, width)[2:]]
+    if result.parameters:
+        lines += ["-" * WIDTH, *(parameter_line(one, level) for one in result.parameters)]
     lines.append("=" * WIDTH)
+    lines += [line for test in result.checks for line in textwrap.wrap(f"test {test.sentence()}", WIDTH)]
     return lines + [line for flag in result.flags for line in textwrap.wrap(f"note: {flag}", WIDTH)]
-
-
-def coefficient_lines(part: Coefficients, level: float, width: int) -> list[str]:
-    """A header and one line for each coefficient."""
-    tail = (1 - level) / 2
-    letter = "z" if part.degrees_of_freedom is None else "t"
-    header = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{Printed(tail):.3g}", f"{Printed(1 - tail):.3g}]"]
-    rows = zip(
-        part.terms,
-        part.estimates,
-        part.standard_error,
-        part.z,
-        part.p_values,
-        part.confidence_interval(level),
-        strict=True,
-    )
-    lines = [_line(header, width), "-" * WIDTH]
-    for term, value, error, z, p, (low, high) in rows:
-        cells = [_digits(value), _digits(error), f"{Printed(z):.3f}", p_text(p), _digits(low), _digits(high)]
-        lines.append(_line([shorten(term, NAMES), *(cell.replace("nan", "n/a") for cell in cells)], width))
-    return lines
 
 
 def _facts(result: Regression) -> list[str]:
@@ -472,14 +378,6 @@ def _facts(result: Regression) -> list[str]:
 
 
 def _model(result: Regression) -> str:
+    if result.family == "ordinal":
+        return shorten(" < ".join(map(str, result.categories)), 26)
     return shorten(f"reference {result.categories[-1]}" if result.categories else result.family, 26)
-
-
-def _line(cells: list[str], width: int) -> str:
-    numbers = "".join(f"{cell:>{(WIDTH - width) // 6}}" for cell in cells[1:])
-    return f"{cells[0]:<{width}}{numbers}".rstrip()
-
-
-def _digits(value: float) -> str:
-    """Four decimals, or four digits of what is very small or large."""
-    return f"{Printed(value):.4f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{Printed(value):.3e}"

@@ -147,6 +147,66 @@ class Softmax:
 
 
 @dataclass(frozen=True, eq=False)
+class LieDetectorRows:
+    """Honest carriers, lying carriers and others: eta of being a carrier, zeta of being honest as a carrier.
+
+        lam = sigma (t h + (1 - t) l) + (1 - sigma) c,     sigma = expit(eta),   t = expit(zeta)
+
+    where ``h``, ``l`` and ``c`` are the chances of the report given each of the three kinds. Source: derived.
+    """
+
+    evidence: Evidence
+    width: int = 2
+
+    def thinned(self, step: int) -> LieDetectorRows:
+        """The same for every so many rows."""
+        return LieDetectorRows(self.evidence.thinned(step))
+
+    def slopes(self, eta: list[Real], where: slice) -> Slopes:
+        """The log-likelihood of these rows and its derivatives."""
+        return self._slopes(eta, self.evidence.rows(where))
+
+    def information(self, eta: list[Real], where: slice) -> Pairs:
+        """``sum_z lam_z g_z g_z'``."""
+        total = {pair: np.zeros(len(eta[0])) for pair in _pairs(2)}
+        for chances in self.evidence.alternatives(where):
+            value, (g, h) = self._possible(eta, chances)
+            for pair, product in zip(total, (g * g, g * h, h * h), strict=True):
+                total[pair] += value * product
+        return total
+
+    def randomization(self, eta: list[Real], where: slice) -> Pairs:
+        """Unbiased estimate of the variance that the randomization gives the gradient."""
+        raise InputError(
+            "a finite population is not taken into account together with a lie detector",
+            hint="leave out the population: standard errors are then a little too large",
+        )
+
+    def _possible(self, eta: list[Real], chances: Real) -> tuple[Real, list[Real]]:
+        """Chance and gradient of a report; zeros in rows that could not have made it."""
+        possible = chances.max(axis=0) > 0
+        slopes = self._slopes(eta, np.where(possible, chances, 1.0))
+        return np.where(possible, np.exp(slopes.value), 0.0), slopes.gradient
+
+    def _slopes(self, eta: list[Real], chances: Real) -> Slopes:
+        (sigma, rest), (t, lying) = expit_pair(eta[0]), expit_pair(eta[1])
+        honest, lied, other = chances
+        away, told = t * honest + lying * lied - other, honest - lied
+        lam = np.maximum(sigma * (away + other) + rest * other, 1e-300)
+        bend, turn = sigma * rest / lam, sigma * t * lying * told / lam
+        g, h = bend * away, turn
+        return Slopes(
+            np.log(lam),
+            [g, h],
+            {
+                (0, 0): g * (rest - sigma) - g * g,
+                (0, 1): bend * t * lying * told - g * h,
+                (1, 1): h * (lying - t) - h * h,
+            },
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class MixtureRows:
     """Outcome with categories (randomized or not), predictor with categories that was randomized.
 

@@ -25,6 +25,7 @@ from maskwell.estimation.sampling.sample_stages import lonely_hint
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 LONELY = ("error", "certainty", "centre")
+VARIANCES = ("observed", "expected", "sandwich")
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +269,22 @@ def row_sampling(n: int, plan: SamplingPlan | None, **columns: Any) -> RowSampli
     if extra is not None:
         raise ParameterError(f"both a sampling plan and {extra}", hint="put everything into the plan")
     return RowSampling.from_plan(plan, n)
+
+
+def kind_of_variance(variance: str | None, sampled: RowSampling) -> str:
+    """What the covariance rests on: what was asked for, or what the sampling calls for."""
+    if variance is None:
+        return "observed" if sampled.is_simple else "sandwich"
+    check_kind(str, variance=variance)
+    if variance not in VARIANCES:
+        raise ParameterError(
+            f"variance = {variance!r}", hint=f"variance is one of {', '.join(VARIANCES)}", variance=variance
+        )
+    if variance != "sandwich" and (sampled.cluster is not None or sampled.fraction is not None):
+        raise ParameterError(
+            f"variance = {variance!r} forgets clusters and population", hint="leave it out, or choose 'sandwich'"
+        )
+    return variance
 
 
 def _numbered(labels: Any, n: int, name: str) -> tuple[Array, tuple[Any, ...]]:

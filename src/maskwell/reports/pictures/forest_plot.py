@@ -15,7 +15,8 @@ from maskwell.core.phrases import Printed
 from maskwell.errors import InputError
 from maskwell.estimation.itemset_supports import Itemset
 from maskwell.estimation.regression.named_coefficients import Coefficients
-from maskwell.estimation.regression.regression_result import Effects, Regression
+from maskwell.estimation.regression.predicted_chances import Effects
+from maskwell.estimation.regression.regression_result import Regression
 from maskwell.reports.pictures.canvas import (
     LINE,
     MOST_HEIGHT,

@@ -10,7 +10,8 @@ from typing import Any
 from maskwell.core.phrases import Printed, magnitude, p_text, shorten
 from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.nested_models import NestedTest
-from maskwell.estimation.regression.regression_result import Effects, Regression
+from maskwell.estimation.regression.predicted_chances import Effects, Predictions
+from maskwell.estimation.regression.regression_result import Regression
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import counted, gives_all
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report, line
@@ -19,6 +20,7 @@ from maskwell.reports.text.design_report import asked_by, devices_told
 MOST_TERMS = 60
 MOST_DECIMALS = 8
 LARGE = 1e7
+HALVES = "a variance cannot be negative, so p is the mean of the p-values of the two chi2 distributions"
 
 
 def regression_report(
@@ -29,10 +31,12 @@ def regression_report(
     exponentiate: bool = False,
     tests: Sequence[NestedTest] = (),
     effects: Effects | None = None,
+    predictions: Predictions | None = None,
 ) -> Report:
     """The coefficients with their errors, what they rest on, and what to look at next.
 
-    ``tests`` are those against smaller models, ``effects`` the average marginal effects, where they were asked for.
+    ``tests`` are those against smaller models, ``effects`` the average marginal effects and ``predictions`` the chances
+    for chosen values, where they were asked for.
     """
     hidden = len(regression.terms) - MOST_TERMS
     more = f"  ... and {hidden:,} more: {gives_all()}" if hidden > 0 else ""
@@ -43,7 +47,13 @@ def regression_report(
     if effects is not None:
         head, rows = _cells(effects, level, exponentiate=False, most=MOST_TERMS)
         body += [GAP, Grid(["term", "effect", *head[2:]], rows, title=f"  {_effects_title(regression)}")]
-    body += [Facts([*_facts(regression), *_tested(tests)]), Notes([*_left_out(regression), *_flags(regression, tests)])]
+    if predictions is not None:
+        head, rows = _predicted(predictions, level, MOST_TERMS)
+        body += [GAP, Grid(head, rows, title=f"  {_predicted_title(regression)}")]
+    body += [
+        Facts([*_facts(regression), *_parameters(regression, level), *_tested([*regression.checks, *tests])]),
+        Notes([*_left_out(regression), *_flags(regression, tests)]),
+    ]
     first = next(iter(designs.values()), "")
     return Report(
         line(_answer(regression, level, exponentiate=exponentiate)),
@@ -60,26 +70,32 @@ def regression_table(
     exact: bool = False,
     tests: Sequence[NestedTest] = (),
     effects: Effects | None = None,
+    predictions: Predictions | None = None,
 ) -> Table:
     """The coefficients as a table to publish, with what belongs below it; ``exact`` for programs: all digits.
 
-    With ``effects`` these are shown in place of the coefficients.
+    With ``effects`` or ``predictions`` these are shown in place of the coefficients.
     """
-    part: Coefficients = regression if effects is None else effects
-    ratios = exponentiate and effects is None
-    head, rows = _cells(part, level, exponentiate=ratios, most=None)
-    head = head if effects is None else ["term", "effect", *head[2:]]
+    part: Coefficients = predictions or effects or regression
+    ratios = exponentiate and part is regression
+    if predictions is not None:
+        head, rows = _predicted(predictions, level, None)
+    else:
+        head, rows = _cells(part, level, exponentiate=ratios, most=None)
+        head = head if effects is None else ["term", "effect", *head[2:]]
     head = _with_level(head, level)
     if exact:
-        rows = [_digits(row) for row in part.rows(level, exponentiate=ratios)]
+        rows = [_digits(row)[: len(head)] for row in part.rows(level, exponentiate=ratios)]
     said = [f"n = {regression.n:,} rows; {_how(regression)}."]
-    said += [f"{name.capitalize()}: {value}." for name, value in _facts(regression)]
+    facts = [*_facts(regression), *_parameters(regression, level)]
+    said += [f"{name[:1].upper()}{name[1:]}: {value}." for name, value in facts]
     if regression.latent is not None:
         said.append(f"Fitted with a model of the {_latent_title(regression)}, not shown.")
-    said += [f"Test {text}." for _, text in _tested(tests)]
+    said += [f"Test {text}." for _, text in _tested([*regression.checks, *tests])]
     said += asked_by(devices_told(regression.designs))
     kind = f"{regression.family.capitalize()} regression with randomized response"
     kind = kind if effects is None else f"Average marginal effects ({_effects_title(regression)}), {kind.lower()}"
+    kind = kind if predictions is None else f"Predictions ({_predicted_title(regression)}), {kind.lower()}"
     caption = f"{kind}: {regression.outcome if regression.formula is None else regression.formula}"
     return Table(
         head, rows, caption=caption, notes=[" ".join(said), *_left_out(regression), *_flags(regression, tests)]
@@ -87,9 +103,12 @@ def regression_table(
 
 
 def coefficients_table(part: Coefficients, level: float) -> Table:
-    """Coefficients, or effects, as a table to publish."""
-    head, rows = _cells(part, level, exponentiate=False, most=None)
+    """Coefficients, effects or predictions as a table to publish."""
     rows_told = [f"n = {part.n:,} rows."] if hasattr(part, "n") else []
+    if isinstance(part, Predictions):
+        head, rows = _predicted(part, level, None)
+        return Table(_with_level(head, level), rows, caption="Predictions", notes=[])
+    head, rows = _cells(part, level, exponentiate=False, most=None)
     if isinstance(part, Effects):
         head = ["term", "effect", *head[2:]]
     caption = "Average marginal effects" if isinstance(part, Effects) else "Estimates"
@@ -99,6 +118,17 @@ def coefficients_table(part: Coefficients, level: float) -> Table:
 def _with_level(head: Sequence[str], level: float) -> list[str]:
     percent = f"{Printed(100 * level):g} %"
     return [f"{percent} low" if name == "from" else f"{percent} high" if name == "to" else name for name in head]
+
+
+def _predicted(predictions: Predictions, level: float, most: int | None) -> tuple[list[str], list[list[str]]]:
+    """The predictions without a test, which has no meaning for them."""
+    head = ["prediction", "chance" if predictions.chances else "mean", "std. error", "from", "to"]
+    return head, [_line(row)[: len(head)] for row in predictions.rows(level)[:most]]
+
+
+def _predicted_title(regression: Regression) -> str:
+    what = "mean" if regression.family == "linear" else f"chance of {shorten(str(_about(regression)), 40)}"
+    return f"predicted {what}" if regression.random is None else f"predicted {what}, mean over all groups"
 
 
 def _effects_title(regression: Regression) -> str:
@@ -114,7 +144,12 @@ def _tested(tests: Sequence[NestedTest]) -> list[tuple[str, str]]:
 def _flags(regression: Regression, tests: Sequence[NestedTest]) -> list[str]:
     """What a reader should know, with why a test is a Wald test where nothing else says so."""
     reasons = dict.fromkeys(test.reason for test in tests if test.reason and test.reason not in regression.flags)
-    return [*regression.flags, *(f"no likelihood ratio test: {reason}" for reason in reasons)]
+    halves = any(test.halves for test in (*regression.checks, *tests))
+    return [
+        *regression.flags,
+        *(f"no likelihood ratio test: {reason}" for reason in reasons),
+        *([HALVES] if halves else []),
+    ]
 
 
 def _how(regression: Regression) -> str:
@@ -143,7 +178,8 @@ def _effect(regression: Regression, term: str, *, exponentiate: bool) -> str:
     """What a coefficient is; an intercept is no ratio."""
     if regression.family == "linear":
         return "mean" if _is_intercept(term) else "change in the mean"
-    what = "odds" if _is_intercept(term) else "odds ratio"
+    thresholds = regression.terms[1 - len(regression.categories) :] if regression.family == "ordinal" else ()
+    what = "odds" if _is_intercept(term) or term in thresholds else "odds ratio"
     return what if exponentiate else f"log {what}"
 
 
@@ -194,12 +230,26 @@ def _facts(regression: Regression) -> list[tuple[str, str]]:
     pairs = [("standard errors", regression.variance)]
     if regression.degrees_of_freedom is not None:
         pairs.append(("degrees of freedom", f"{regression.degrees_of_freedom:,}"))
-    if regression.categories:
+    if regression.family == "ordinal":
+        ordered = " < ".join(map(str, regression.categories))
+        pairs.append(("about", f"higher categories of {shorten(ordered, 80)}"))
+    elif regression.categories:
         pairs.append(
             ("about", f"{shorten(str(_about(regression)), 40)}, against {shorten(str(regression.categories[-1]), 40)}")
         )
     if not math.isnan(regression.log_likelihood):
         pairs.append(("log-likelihood", f"{Printed(regression.log_likelihood):.4f}"))
+    return pairs
+
+
+def _parameters(regression: Regression, level: float) -> list[tuple[str, str]]:
+    """What else was estimated, each with its interval."""
+    random = regression.random
+    pairs = [] if random is None else [("groups", f"{random.groups:,} of {shorten(random.column, 24)}")]
+    for one in regression.parameters:
+        low, high = (_number(end) if math.isfinite(end) else "no end" for end in one.confidence_interval(level))
+        within = f"{Printed(100 * level):g} % interval {low} to {high}"
+        pairs.append((shorten(one.name, 40), f"{_number(one.estimate)} ({within})"))
     return pairs
 
 

@@ -1,0 +1,414 @@
+"""Logistic regression with a random intercept, behind a randomized outcome with two categories.
+
+    Pr(first category | x_i, group g) = expit(x_i' beta + s v_g),   v_g ~ N(0, 1)
+    L_g = integral of prod_i lam_i(x_i' beta + s v) phi(v) dv,      lam_i(eta) = a_i expit(eta) + b_i expit(-eta)
+
+where ``s`` is the standard deviation of the intercepts and a_i, b_i the row of P that belongs to the report; it may be
+another P in each row. The integral is a sum over nodes of a Gauss-Hermite rule, which for each group is moved to the
+mean and stretched to the standard deviation of v given its reports.
+
+The likelihood is the same for s and -s, so that s is searched for without a bound: where the groups do not differ more
+than chance makes them, the search ends at s = 0. Source: standard (adaptive Gauss-Hermite quadrature, as in R's lme4
+and GLMMRR); derivatives derived, by Louis's form of the information with the nodes held.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real
+from maskwell.core.phrases import shorten
+from maskwell.designs.design import Design
+from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.regression.logit_models import check_outcome, regress_outcome
+from maskwell.estimation.regression.model_matrix import BLOCK, ModelMatrix, check_enough
+from maskwell.estimation.regression.named_coefficients import Parameter
+from maskwell.estimation.regression.nested_models import no_spread_test
+from maskwell.estimation.regression.predicted_chances import CurveChances
+from maskwell.estimation.regression.regression_likelihood import (
+    Derivatives,
+    Fitted,
+    Optimum,
+    climb,
+    described,
+    highest,
+    profile_ends,
+)
+from maskwell.estimation.regression.regression_result import RandomIntercept, Regression
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.row_likelihoods import Logit, Slopes
+from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
+
+NODES = ((1.5, 25), (3.0, 51), (math.inf, 101))
+"""Of the quadrature in each group, by the largest standard deviation of the intercept for which they are enough.
+
+Errors of the log-likelihood are then below 1e-6 up to 1.5 and below 1e-4 up to 3, as tried with groups of 2 to 200.
+"""
+
+MEAN_NODES = 41
+"""Of the quadrature over all groups, for predictions."""
+
+MODE_STEPS = 12
+ROUNDS = 15
+ROUND_STEPS = 5
+LEAST_SPREAD = 0.05
+STARTS = (0.5, 2.0)
+"""Standard deviations of the intercept with which the search begins."""
+
+WIDEST = 10.0
+"""A standard deviation beyond which a profile is not followed: most chances are 0 or 1 then."""
+
+LATENT = math.pi**2 / 3
+"""Variance of the logistic distribution."""
+
+FEW = 10
+NOTHING = 1e-8
+"""Gain in log-likelihood, as a share of it, below which there is no variance between groups."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixedLikelihood:
+    """The log-likelihood of rows in groups; rows come group after group.
+
+    theta holds the coefficients on the common scale, then the standard deviation of the intercept.
+
+    Attributes
+    ----------
+    rows
+        What each row says.
+    matrix
+        The model matrix.
+    sizes
+        Rows of each group.
+    held
+        Nodes of each block, and the logarithms of their weights; None where they are placed anew for each theta. With
+        nodes that are held the derivatives are those of the sum exactly.
+    """
+
+    rows: Logit
+    matrix: ModelMatrix
+    sizes: Array
+    held: tuple[tuple[Real, Real], ...] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.matrix.n
+
+    @property
+    def total(self) -> float:
+        """Number of rows."""
+        return float(self.n)
+
+    @property
+    def back(self) -> Real:
+        """T, shape (p + 1, p + 1): coefficients of the columns as they were given, then the standard deviation."""
+        T = np.eye(self.matrix.p + 1)
+        T[:-1, :-1] = self.matrix.back
+        return T
+
+    def value(self, theta: Real) -> float:
+        """The log-likelihood."""
+        return sum(float(block.log_likelihood.sum()) for block in self._at(theta))
+
+    def derivatives(self, theta: Real) -> Derivatives:
+        """The log-likelihood with gradient and observed information."""
+        value, p = 0.0, len(theta)
+        gradient, information = np.zeros(p), np.zeros((p, p))
+        for there in self._at(theta):
+            value += float(there.log_likelihood.sum())
+            gradient += there.scores.sum(axis=1)
+            information += there.information()
+        return Derivatives(value, gradient, information)
+
+    def expected(self, theta: Real) -> Real:
+        """Sum of the products of the scores of the groups."""
+        scores = [block.scores for block in self._at(theta)]
+        return np.asarray(sum(score @ score.T for score in scores))
+
+    def far(self, theta: Real, limit: float) -> tuple[int, int]:
+        """In how many rows the fixed part of the predictor lies below -limit, and in how many above the limit."""
+        fixed = np.concatenate([self.fixed(theta, where) for where, _ in self._blocks])
+        return int((fixed < -limit).sum()), int((fixed > limit).sum())
+
+    def fixed(self, theta: Real, where: slice) -> Real:
+        """``x' beta`` of some rows."""
+        return np.asarray((theta[:-1] / self.matrix.scale) @ self.matrix.block(where))
+
+    def near(self, theta: Real) -> MixedLikelihood:
+        """The same with nodes that are placed for this theta."""
+        anew = (_Block(self, theta, *block, None) for block in self._blocks)
+        return replace(self, held=tuple((block.v, block.weight) for block in anew))
+
+    def _at(self, theta: Real) -> Iterator[_Block]:
+        for number, block in enumerate(self._blocks):
+            yield _Block(self, theta, *block, None if self.held is None else self.held[number])
+
+    @cached_property
+    def _blocks(self) -> list[tuple[slice, Array]]:
+        """Rows of whole groups, about as many as fit into the processor's cache, with the sizes of the groups."""
+        ends = np.cumsum(self.sizes)
+        parts = np.split(np.arange(len(ends)), np.flatnonzero(np.diff((ends - 1) // BLOCK)) + 1)
+        return [(slice(int(ends[g[0]] - self.sizes[g[0]]), int(ends[g[-1]])), self.sizes[g]) for g in parts]
+
+
+class _Block:
+    """Some groups at one theta: their log-likelihoods, scores and information. Arrays over nodes, then over rows."""
+
+    def __init__(
+        self, whole: MixedLikelihood, theta: Real, where: slice, sizes: Array, nodes: tuple[Real, Real] | None
+    ) -> None:
+        self.whole, self.where, self.sizes = whole, where, sizes
+        self.spread, self.fixed = float(theta[-1]), whole.fixed(theta, where)
+        self.starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        self.v, self.weight = self._placed(*self._moments(*self._mode())) if nodes is None else nodes
+        self.slopes = self._slopes(self.v)
+        joint = self.weight + self._by_group(self.slopes.value)
+        top = joint.max(axis=0)
+        chance = np.exp(joint - top)
+        self.log_likelihood = top + np.log(chance.sum(axis=0))
+        self.posterior = chance / chance.sum(axis=0)
+
+    def _placed(self, centre: Real, width: Real) -> tuple[Real, Real]:
+        """Nodes for each group, and the logarithms of their weights in an integral with the normal density."""
+        points, weights = _rule(next(nodes for most, nodes in NODES if abs(self.spread) <= most))
+        v = centre + width * points[:, None]
+        return v, np.log(weights)[:, None] + np.log(width) + (points[:, None] ** 2 - v**2) / 2
+
+    @cached_property
+    def at_nodes(self) -> Real:
+        """Scores of each group at each node, shape (nodes, p + 1, groups)."""
+        slope = self.slopes.gradient[0]
+        scores = np.add.reduceat(slope[:, None, :] * self._columns, self.starts, axis=2)
+        return np.concatenate([scores, (self.v * self._by_group(slope))[:, None, :]], axis=1)
+
+    @cached_property
+    def scores(self) -> Real:
+        """Scores of each group, shape (p + 1, groups)."""
+        return np.asarray((self.at_nodes * self.posterior[:, None, :]).sum(axis=0))
+
+    def information(self) -> Real:
+        """``-sum_g E[H + S S'] + E[S] E[S]'``, means over v given the reports of the group."""
+        bend = self._by_row(self.posterior) * self.slopes.hessian[0, 0]
+        v, X = self._by_row(self.v), self._columns
+        total = np.empty((len(X) + 1,) * 2)
+        total[:-1, :-1] = (X * bend.sum(axis=0)) @ X.T
+        total[:-1, -1] = total[-1, :-1] = X @ (bend * v).sum(axis=0)
+        total[-1, -1] = (bend * v * v).sum()
+        spread = (self.at_nodes * np.sqrt(self.posterior)[:, None, :]).transpose(1, 0, 2).reshape(len(total), -1)
+        return np.asarray(self.scores @ self.scores.T - total - spread @ spread.T)
+
+    @cached_property
+    def _columns(self) -> Real:
+        return self.whole.matrix.block(self.where) / self.whole.matrix.scale[:, None]
+
+    def _mode(self) -> tuple[Real, Real]:
+        """About where v given the reports is most likely, and how far it spreads around there."""
+        v = np.zeros(len(self.sizes))
+        for _ in range(MODE_STEPS):
+            there = self._slopes(v[None])
+            curve = np.maximum(1 - self.spread**2 * self._by_group(there.hessian[0, 0])[0], 1.0)
+            step = np.clip((self.spread * self._by_group(there.gradient[0])[0] - v) / curve, -1.0, 1.0)
+            v = v + step
+            if np.abs(step).max(initial=0.0) < 1e-3:
+                break
+        return v, 1 / np.sqrt(curve)
+
+    def _moments(self, centre: Real, width: Real) -> tuple[Real, Real]:
+        """Mean and standard deviation of v given the reports, from nodes around the mode."""
+        v, weight = self._placed(centre, width)
+        joint = weight + self._by_group(self._slopes(v).value)
+        chance = np.exp(joint - joint.max(axis=0))
+        chance /= chance.sum(axis=0)
+        mean = (chance * v).sum(axis=0)
+        return mean, np.sqrt(np.maximum((chance * (v - mean) ** 2).sum(axis=0), (LEAST_SPREAD * width) ** 2))
+
+    def _slopes(self, v: Real) -> Slopes:
+        """Of all rows with these values of v in each group, shape (nodes, groups)."""
+        return self.whole.rows.slopes([self.fixed + self.spread * self._by_row(v)], self.where)
+
+    def _by_row(self, values: Real) -> Real:
+        return np.repeat(values, self.sizes, axis=-1)
+
+    def _by_group(self, values: Real) -> Real:
+        return np.asarray(np.add.reduceat(values, self.starts, axis=-1))
+
+
+@cache
+def _rule(nodes: int) -> tuple[Real, Real]:
+    """Nodes and weights for the mean over a standard normal variable."""
+    points, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    return points, weights / weights.sum()
+
+
+def regress_mixed(
+    values: Array,
+    names: Sequence[str],
+    evidence: Evidence,
+    sampled: RowSampling,
+    *,
+    groups: Array,
+    column: str,
+    designs: Design | Sequence[Design] | None,
+    variance: str | None,
+    with_ones: bool,
+) -> Regression:
+    """Logistic regression with a random intercept for each group, from checked parts.
+
+    ``groups`` are numbers 0, 1, ... without a gap, and ``column`` says what they are.
+    """
+    check_outcome(evidence, len(values))
+    sizes = np.bincount(groups)
+    _check(evidence, sampled, sizes, column, variance)
+    plain = regress_outcome(values, names, evidence, sampled, designs=designs, variance=variance, with_ones=with_ones)
+    assert plain.margins is not None
+    order, matrix = np.argsort(groups, kind="stable"), plain.margins.matrix
+    check_enough(len(values), matrix.p + 1)
+    sorted_rows = Logit(replace(evidence, index=evidence.index[order]))
+    hill = MixedLikelihood(sorted_rows, replace(matrix, versions=(matrix.versions[0][order],)), sizes)
+    peak = highest(_search(hill, np.append(_start(hill, plain), spread)) for spread in STARTS)
+    gain = peak.at.value - plain.log_likelihood
+    if plain.converged and gain <= NOTHING * (1 + abs(plain.log_likelihood)):
+        return _without_spread(plain, hill, column)
+    fitted = _described(hill, peak, (*plain.terms, "standard deviation"), kind_of_variance(variance, sampled))
+    return _with_spread(plain, hill, peak, fitted, column)
+
+
+def _search(hill: MixedLikelihood, theta: Real) -> Optimum:
+    """Walk uphill with nodes that are held for a few steps and then placed anew, until that changes nothing."""
+    steps = 0
+    for _ in range(ROUNDS):
+        peak = climb(hill.near(theta), theta, steps=ROUND_STEPS)
+        steps, theta = steps + peak.iterations, peak.theta
+        if peak.converged and peak.iterations <= 1:
+            break
+    return replace(peak, iterations=steps)
+
+
+def _check(evidence: Evidence, sampled: RowSampling, sizes: Array, column: str, variance: str | None) -> None:
+    """Raise unless a random intercept can be fitted."""
+    named = shorten(repr(column), 24)
+    if evidence.k != 2:
+        raise ParameterError(
+            f"a random intercept for an outcome with {evidence.k} categories",
+            hint="it needs an outcome with two categories; leave (1 | ...) out, or join categories",
+        )
+    if not sampled.is_simple:
+        raise ParameterError(
+            f"a random intercept together with {sampled.in_words()}",
+            hint=f"leave out (1 | {shorten(column, 20)}), or give no weights, strata, clusters and population",
+        )
+    if variance == "expected":
+        raise ParameterError("no expected information with a random intercept", hint="use 'observed' or 'sandwich'")
+    if len(sizes) < 2 or sizes.max() < 2:
+        many = "one value in all rows" if len(sizes) < 2 else "another value in each row"
+        raise InputError(
+            f"no random intercept of {named}: it has {many}", hint="name a column whose values are shared by rows"
+        )
+
+
+def _start(hill: MixedLikelihood, plain: Regression) -> Real:
+    """The coefficients without a random intercept, on the common scale; zeros where they run away."""
+    if not plain.converged:
+        return np.zeros(hill.matrix.p)
+    return np.asarray(np.linalg.solve(hill.matrix.back, plain.estimates))
+
+
+def _described(hill: MixedLikelihood, peak: Optimum, terms: Sequence[str], kind: str) -> Fitted:
+    groups = len(hill.sizes)
+    words = f"sandwich ({groups:,} groups)" if kind == "sandwich" else "observed information"
+    return described(hill, peak, terms, kind, lambda: hill.expected(peak.theta) * groups / (groups - 1), words=words)
+
+
+def _without_spread(plain: Regression, hill: MixedLikelihood, column: str) -> Regression:
+    """The groups do not differ more than chance makes them: the fit is the one without a random intercept."""
+    covariance = np.zeros((len(plain.terms) + 1,) * 2)
+    covariance[:-1, :-1] = plain.covariance
+    flag = (
+        f"the groups of {shorten(column, 24)} differ no more than chance makes them: their variance is estimated as 0"
+    )
+    theta = np.append(_start(hill, plain), 0.0)
+    return _told(plain, hill, theta, column, 0.0, covariance, plain.log_likelihood, flag)
+
+
+def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted: Fitted, column: str) -> Regression:
+    deviation = float(fitted.estimates[-1])
+    signs = np.ones(len(fitted.estimates))
+    signs[-1] = 1.0 if deviation >= 0 else -1.0  # s and -s are the same model
+    covariance = fitted.covariance * np.outer(signs, signs)
+    result = replace(
+        plain,
+        estimates=fitted.estimates[:-1],
+        covariance=fitted.covariance[:-1, :-1],
+        log_likelihood=fitted.log_likelihood,
+        iterations=fitted.iterations,
+        converged=fitted.converged,
+        variance=fitted.variance,
+        flags=tuple(dict.fromkeys((*hill.rows.evidence.flags(), *fitted.flags))),
+    )
+    theta = np.append(peak.theta[:-1], abs(peak.theta[-1]))
+    return _told(result, hill, theta, column, abs(deviation), covariance, plain.log_likelihood)
+
+
+def _told(
+    result: Regression,
+    hill: MixedLikelihood,
+    theta: Real,
+    column: str,
+    deviation: float,
+    covariance: Real,
+    without: float,
+    flag: str = "",
+) -> Regression:
+    """A fit with all that belongs to its random intercept; ``without`` is the log-likelihood without one."""
+    groups = len(hill.sizes)
+    few = f"{groups} groups of {shorten(column, 24)} tell little about the variance between groups"
+    error = math.sqrt(covariance[-1, -1]) if deviation else None
+    points, weights = _rule(MEAN_NODES)
+    chances = CurveChances(
+        np.array([weights, -weights]), np.array([0.0, 1.0]), points[:, None], np.arange(hill.matrix.p)
+    )
+    assert result.margins is not None
+    return replace(
+        result,
+        family="mixed logistic",
+        flags=(*result.flags, *([few] if groups < FEW else []), *([flag] if flag else [])),
+        random=RandomIntercept(column, groups, deviation, covariance),
+        parameters=_parameters(hill, theta, result.log_likelihood, column, deviation, error),
+        free=1,
+        checks=(no_spread_test(result.log_likelihood, without),),
+        margins=replace(result.margins, chances=chances),
+    )
+
+
+def _parameters(
+    hill: MixedLikelihood, theta: Real, top: float, column: str, deviation: float, error: float | None
+) -> tuple[Parameter, ...]:
+    """The variance of the intercept and the intraclass correlation, with profile intervals."""
+
+    @cache
+    def ends(level: float) -> tuple[float, float]:
+        step = 2 * error if error is not None and math.isfinite(error) else 0.3
+        low, high = profile_ends(hill, theta, top, len(theta) - 1, level, step=step, low=0.0, high=WIDEST)
+        return low, high if high < WIDEST else math.inf
+
+    def variance(s: float) -> float:
+        return s * s
+
+    def correlation(s: float) -> float:
+        return s * s / (s * s + LATENT) if s < math.inf else 1.0
+
+    def through(f: Callable[[float], float]) -> Callable[[float], tuple[float, float]]:
+        return lambda level: (f(ends(level)[0]), f(ends(level)[1]))
+
+    slopes = 2 * deviation, 2 * deviation * LATENT / (deviation**2 + LATENT) ** 2
+    errors = [None if error is None else slope * error for slope in slopes]
+    return (
+        Parameter(f"variance (1 | {column})", variance(deviation), errors[0], through(variance)),
+        Parameter("intraclass correlation", correlation(deviation), errors[1], through(correlation)),
+    )
