@@ -185,7 +185,7 @@ def estimate_changed(
 ) -> DirectEstimate:
     """Shares from a released file that did not keep its counts, by somebody who knows how many records changed at most.
 
-        |E p_c - N_c / n| <= b_c,     C_cc <= min(d, p_c (1 - p_c)) / n
+        abs(E p_c - N_c / n) <= b_c,     C_cc <= min(d, p_c (1 - p_c)) / n
 
     where b is ``bias`` and d is ``changed``: a record that changed left or reached the cell c, and the share of one
     record has at most the variance of its chance to change. Intervals are wider by the bias on both sides.
