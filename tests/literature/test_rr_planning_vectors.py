@@ -132,7 +132,7 @@ def test_the_worked_comparison_and_its_error() -> None:
     for pi, printed in ((0.05, (0.000492, 0.000088)), (0.2, (0.000604, 0.000231))):
         variances = [mw.planning.unit_variance(d, np.array([pi, 1 - pi])).total / 1000 for d in (warner, simmons)]
         assert [round(v, 6) for v in variances] == list(printed)
-    beliefs = [mw.privacy.hazard(d, [0], np.array([0.05, 0.95])).by_report for d in (warner, simmons)]
+    beliefs = [mw.privacy.hazard(d, ["yes"], np.array([0.05, 0.95])).by_report for d in (warner, simmons)]
     (w_yes, w_no), (s_yes, s_no) = (b.tolist() for b in beliefs)
     assert (round(w_no, 2), round(s_no, 2), round(s_yes, 2)) == (0.01, 0.01, 0.68)
     assert round(w_yes, 2) == 0.17 != 0.22

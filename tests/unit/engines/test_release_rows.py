@@ -41,6 +41,7 @@ class Coded:
     levels: dict[str, list[object]]
     state_codes: dict[str, Array]
     output_codes: dict[str, Array]
+    unit: str | None = None
 
 
 def coded(
