@@ -156,7 +156,7 @@ def test_a_margin_among_samples() -> None:
         (["s1.json", "s1.json", "--n", "100", "--pi", "0.1,0.2,0.3,0.4"], "cannot estimate what is wanted"),
         (["s1.json", "s2.json", "--n", "9", "--pi", "0.1,0.2,0.3,0.4", "--category", "x"], "no answer 'x'"),
         (["s1.json", "--n", "100"], "shares cannot be estimated"),
-        (["--k", "3", "--gamma", "2", "--power", "0.8"], "--power plans a survey"),
+        (["--k", "3", "--gamma", "2", "--power", "0.8"], "--power needs a design file"),
         (["--strata", "none.csv", "--n", "10"], "cannot read none.csv"),
         (["none.json", "--n", "10"], "none.json"),
     ],
