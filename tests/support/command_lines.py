@@ -165,6 +165,9 @@ estimate - --design vote=warner.json --plot new.svg
 regress data.csv --formula 'vote ~ age + region' --design vote=warner.json
 regress reports.parquet --formula 'vote ~ age' --design vote=warner.json --variance sandwich --exponentiate
 regress data.csv --formula 'vote ~ age' --design vote=forced.json --weights weight --strata region --plot new.svg
+regress data.csv --formula 'vote ~ age + (1 | town)' --design vote=warner.json --against 'vote ~ age'
+regress data.csv --formula 'drugs ~ age' --design drugs=kary.json --model ordinal --at age=30,60 --effects
+regress data.csv --formula 'vote ~ age' --design vote=warner.json --predict data.csv
 mine baskets.csv --design bits.json
 mine baskets.csv --design bought=bits.json --min-support 0.2 --min-confidence 1/2 --max-items 3 --margin 1
 mine flags.csv --design a,b,c=bits.json --missing drop --plot new.svg
