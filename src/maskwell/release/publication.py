@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -145,9 +146,9 @@ def open_release(
             check_ids(path, plan.id)
         assessed = replace(assessed, keyed=key.commitment())
     if book is not None:
-        assessed = with_earlier(assessed, book)
+        assessed = with_earlier(assessed, book, path)
         check_again(assessed.drawn_again, allowed=draw_anew)
-    with written_down(book) as entry, release_folder(folder) as partial:
+    with written_down(book, folder) as entry, release_folder(folder) as partial:
         output, count = partial / PUBLIC / data_name(assessed), assessed.rows
 
         def write(rows: RowPlan) -> RowsReleased:
@@ -168,20 +169,23 @@ def open_release(
             entry.append(begin(book, release, partial, folder, open_folder.source))
 
 
-def with_earlier(release: Release, ledger: Ledger) -> Release:
-    """A release that says what earlier ones of the same data set tell together with it."""
-    again = drawn_again(release, ledger)
+def with_earlier(release: Release, ledger: Ledger, path: str | None) -> Release:
+    """A release that says what earlier ones of the same data set, or of the same file, tell together with it."""
+    again = drawn_again(release, ledger, path)
     return replace(release, drawn_again=again, warnings=(*release.warnings, *(one.words for one in again)))
 
 
 @contextmanager
-def written_down(ledger: Ledger | None) -> Iterator[list[int]]:
-    """Where the number goes that a release gets in a ledger; at the end it says there how the release ended."""
+def written_down(ledger: Ledger | None, folder: str) -> Iterator[list[int]]:
+    """Where the number goes that a release gets in a ledger; at the end it says there how the release ended.
+
+    After an error, or an interruption, it was abandoned only if the folder did not get its name; else it stays begun.
+    """
     entry = list[int]()
     try:
         yield entry
     except BaseException:
-        if ledger is not None and entry:
+        if ledger is not None and entry and not os.path.lexists(folder):
             settle(ledger, entry[0], ABANDONED)
         raise
     if ledger is not None and entry:

@@ -302,7 +302,8 @@ def dry_run(
     else:
         release = assess(*prepared(rows, asked), earlier, progress)
     release = release if key is None else replace(release, keyed=key.commitment())
-    release = release if ledger is None else with_earlier(release, read_ledger(ledger))
+    if ledger is not None:
+        release = with_earlier(release, read_ledger(ledger), rows if isinstance(rows, str) else None)
     if earlier is not None:  # other bounds would have other matrices
         return DryRun(release, [point_of(release, label_of(asked), chosen=True)])
     saved = recode_effects(rows, release, progress) if isinstance(rows, str) else ()

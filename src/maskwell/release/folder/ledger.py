@@ -36,9 +36,10 @@ from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt import load_receipt, stages_of
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.folder.release_folder import RECEIPT
-from maskwell.release.folder.release_metadata import INTERNAL, MANIFEST, plan_hash, sha256_of
+from maskwell.release.folder.release_metadata import INTERNAL, MANIFEST, plan_hash, sha256_of, source_hashes
 from maskwell.release.kept_bounds import asked_of
 from maskwell.release.plans.protection import Protection
+from maskwell.release.plans.recodes import recode_contents
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.identity_disclosure import risks_of
@@ -49,6 +50,15 @@ FIRST = "0" * 64
 """What stands for the hash of the line before the first one."""
 
 BEGUN, RELEASED, ABANDONED = "begun", "released", "abandoned"
+KEPT_BY, RECODES, RULES, WITHIN = "kept by", "recodes", "rules", "within"
+OTHER_BASIS = {
+    RECODES: "columns are recoded in another way",
+    RULES: "rules are not as they were",
+    WITHIN: "the columns that it is randomized within are drawn in another way",
+    KEPT_BY: "draws are kept by another column",
+}
+"""Why a draw is new under the same matrix, by what changed."""
+
 MOST_ENTRIES = 4_000_000
 """Pairs of reports that are looked at for what releases tell together."""
 
@@ -71,6 +81,9 @@ class StageRecord:
         The largest ratio of two chances of one report, as text.
     asked
         What the plan said of it.
+    basis
+        What names records and makes their true states, beside the file: the column that draws are kept by, recodes,
+        rules, and draws of columns that it is randomized within.
     """
 
     variables: tuple[str, ...]
@@ -79,6 +92,7 @@ class StageRecord:
     draws: str
     parity: str
     asked: Mapping[str, Any]
+    basis: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +148,13 @@ class Ledger:
         """The hash of the last line, which the next one holds."""
         return _hash(self.lines[-1]) if self.lines else FIRST
 
-    def of_dataset(self, dataset: str | None) -> list[ReleaseRecord]:
-        """Releases of one data set that are out, or may be."""
-        return [one for one in self.releases if one.dataset == dataset and one.state != ABANDONED]
+    def of_dataset(self, dataset: str | None, path: str | None) -> list[ReleaseRecord]:
+        """Releases of one data set, or of the same file under another name of it, that are out, or may be."""
+        out = [one for one in self.releases if one.state != ABANDONED]
+        if path is None or all(one.dataset == dataset for one in out):
+            return [one for one in out if one.dataset == dataset]
+        source = {digest for _, digest in source_hashes(path)}
+        return [one for one in out if one.dataset == dataset or source & {*one.source}]
 
 
 def read_ledger(path: str | Path) -> Ledger:
@@ -190,7 +208,9 @@ def _check_kinds(content: Mapping[str, Any]) -> None:
     named += [name for one in content["stages"] for name in (*one["variables"], *one["within"])]
     if not all(isinstance(one, str) for one in named) or not isinstance(content["rows"], int):
         raise ValueError("a value of another kind")
-    if not all(isinstance(one["asked"], dict) and float(one["parity"]) >= 1 for one in content["stages"]):
+    if not all(isinstance(one[name], dict) for one in content["stages"] for name in ("asked", "basis")):
+        raise ValueError("a value of another kind")
+    if not all(float(one["parity"]) >= 1 for one in content["stages"]):
         raise ValueError("no randomization")
 
 
@@ -244,7 +264,23 @@ def _record(release: Release, stage: Stage) -> StageRecord:
         draws=release.draws_of(stage),
         parity=_parity_text(_parity(stage)),
         asked=_asked(release.plan, release.plan.protection_of(stage)),
+        basis=_basis(release, stage),
     )
+
+
+def _basis(release: Release, stage: Stage) -> dict[str, Any]:
+    """What a kept draw depends on that neither key nor matrix tells."""
+    plan = release.plan
+    asks_rules = bool({*stage.columns} & {*release.further})
+    recodes = {name: recode_contents(one) for name, one in plan.recodes.items() if asks_rules or name in stage.columns}
+    earlier = release.stages[: release.stages.index(stage)]
+    within = [one for one in earlier if {*one.moved} & {*stage.within}]
+    return {
+        KEPT_BY: (stage.unit or plan.id) if release.keeps(stage) else None,
+        RECODES: recodes,
+        RULES: plan.to_dict().get("rule", []) if asks_rules else [],
+        WITHIN: [[one.fingerprint, release.draws_of(one)] for one in within],
+    }
 
 
 def _asked(plan: ReleasePlan, protection: Protection) -> dict[str, Any]:
@@ -289,8 +325,9 @@ class DrawnAgain:
         The largest ratio of two chances of one report, of this release and of all together; infinite where a report
         rules a true value out.
     match, match_together
-        The largest chance to find a record for somebody who knows the true columns, of this release and of all together
-        if he knows which records are one person's; ``None`` where it cannot be told.
+        The largest chance to find a record for somebody who knows the true values of these columns and of those that
+        they are randomized within, but no others; of this release, and of all together if all hold the same persons
+        and he knows which records are one person's; ``None`` where it cannot be told.
     beyond
         Whether the plan has a bound that all together do not keep, or are not known to keep.
     words
@@ -313,9 +350,12 @@ class DrawnAgain:
         return asdict(self)
 
 
-def drawn_again(release: Release, ledger: Ledger) -> tuple[DrawnAgain, ...]:
-    """What earlier releases of the same data set tell together with a release that is planned."""
-    earlier = ledger.of_dataset(release.plan.dataset)
+def drawn_again(release: Release, ledger: Ledger, path: str | None = None) -> tuple[DrawnAgain, ...]:
+    """What earlier releases of the same data set tell together with a release that is planned.
+
+    With the ``path`` of the true file, releases of that file count under whatever name of the data set.
+    """
+    earlier = ledger.of_dataset(release.plan.dataset, path)
     return tuple(one for stage in release.stages for one in _of_stage(release, stage, earlier))
 
 
@@ -326,9 +366,12 @@ def _of_stage(release: Release, stage: Stage, earlier: Sequence[ReleaseRecord]) 
         return
     distinct = {_name_of_draw(*pair): pair for pair in new}
     parity = _parity(stage)
-    together = parity * math.prod(float(one.parity) for _, one in distinct.values())
     match = _match([stage.transitions], stage)
-    both = _match_together(stage, [*distinct.values()])
+    if _is_recoded_alike(release, stage, [one for _, one in distinct.values()]):
+        together = parity * math.prod(float(one.parity) for _, one in distinct.values())
+        both = _match_together(stage, [*distinct.values()])
+    else:
+        together, both = math.inf, None
     protection = release.plan.protection_of(stage)
     reason = _reason(release, protection, stage, *new[-1])
     beyond = _is_beyond(release, protection, together, both)
@@ -346,19 +389,32 @@ def _of_stage(release: Release, stage: Stage, earlier: Sequence[ReleaseRecord]) 
     )
 
 
-def _is_same_draw(release: Release, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
-    """Whether a draw of an earlier release is this one: kept by one key, under one matrix.
+def _is_recoded_alike(release: Release, stage: Stage, others: Sequence[StageRecord]) -> bool:
+    """Whether earlier releases had the same true states, so that it can be said what all tell together.
 
-    Reports that are randomized once more tell less than the kept ones, and bounds are checked for these, too.
+    Otherwise a state of one release may be a part of a state of another. And where one key keeps draws under one
+    matrix, a report that differs proves that the state does: then no ratio of chances is a bound.
+    """
+    basis = _basis(release, stage)
+    return all(one.basis.get(name) == basis[name] for one in others for name in (RECODES, RULES))
+
+
+def _is_same_draw(release: Release, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
+    """Whether a draw of an earlier release is this one: kept by one key, under one matrix, of the same true states.
+
+    A column that is drawn within one whose draw is new has new states, and so a new draw, too. Reports that are
+    randomized once more tell less than the kept ones, and bounds are checked for these, too.
     """
     kept = release.draws_of(stage) == one.draws != "fresh"
+    basis = _basis(release, stage)
+    kept = kept and one.basis == basis and all(draws == "kept" for _, draws in basis[WITHIN])
     return kept and record.commitment == release.keyed and one.matrix == stage.fingerprint
 
 
 def _name_of_draw(record: ReleaseRecord, one: StageRecord) -> tuple[str, ...]:
     """Releases that repeat one kept draw have one name for it."""
     if one.draws == "kept":
-        return (str(record.commitment), one.matrix)
+        return (str(record.commitment), one.matrix, canonical_text(one.basis))
     return (str(record.number), *one.variables)
 
 
@@ -388,6 +444,10 @@ def _reason(release: Release, protection: Protection, stage: Stage, record: Rele
     if one.variables != stage.variables:
         same = {*one.variables} == {*stage.variables}
         return "variables are in another order" if same else "other columns are randomized together"
+    basis = _basis(release, stage)
+    other = [words for name, words in OTHER_BASIS.items() if one.basis.get(name) != basis[name]]
+    if other and "fresh" not in (one.draws, release.draws_of(stage)):
+        return other[0]
     if one.matrix == stage.fingerprint:
         return "draws are new in each release"
     now = _asked(release.plan, protection)
@@ -400,12 +460,13 @@ def _reason(release: Release, protection: Protection, stage: Stage, record: Rele
 
 
 def _words(stage: Stage, record: ReleaseRecord, reason: str, draws: int, match: float, both: float | None) -> str:
-    names = shorten(", ".join(stage.variables), 40)
+    names, known = shorten(", ".join(stage.variables), 40), shorten(in_words([*stage.columns]), 60)
     told = (
-        "what all draws tell together is not known: the internal receipt of that release is not where it was, or there"
-        " are too many combinations"
+        "what all draws tell together is not known: recodes differ, the internal receipt of that release is not where"
+        " it was, or there are too many combinations"
         if both is None
-        else "whoever has all these files, and knows which records are one person's, finds one with a chance of up to"
+        else f"if all these files hold the same persons, whoever has them, knows {known} of somebody and nothing else,"
+        " and knows which records are one person's, finds the right one with a chance of up to"
         f" {_percent(both)} instead of {_percent(match)}"
     )
     return (

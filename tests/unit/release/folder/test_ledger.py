@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from maskwell.core.atomic import name_folder
 from maskwell.core.keyed import KeyedRandom
 from maskwell.errors import DataFileError, MaskwellError, PublishError
 from maskwell.release import Release, ReleasePlan, publication
@@ -47,6 +48,19 @@ def released(folder: str, plan: ReleasePlan | None = None, **more: Any) -> Relea
     with open_release("people.csv", plan or plan_of(), folder, **options) as opened:
         pass
     return opened.release
+
+
+def refused(folder: str, plan: ReleasePlan, **more: Any) -> dict[str, Any]:
+    """What is said of the first columns that would be drawn anew."""
+    with pytest.raises(PublishError) as error:
+        released(folder, plan, **more)
+    again: dict[str, Any] = next(one for one in error.value.objects["again"] if one["beyond"])
+    return again
+
+
+def changed(plan: ReleasePlan, **entries: Any) -> ReleasePlan:
+    content = plan.to_dict()
+    return ReleasePlan.from_dict({**content, "release": {**content["release"], **entries}})
 
 
 def rows(folder: str) -> list[str]:
@@ -133,10 +147,55 @@ def test_fresh_draws_and_other_keys_are_new_and_other_data_sets_are_not_asked(pl
     released("kept", ledger="another.ledger")
     (again,) = released("two", key=other_key, ledger="another.ledger", draw_anew=True).drawn_again  # the same matrix
     assert again.draws == 2
-    elsewhere = ReleasePlan.from_dict(
-        {**plan_of().to_dict(), "release": {**plan_of().to_dict()["release"], "dataset": "b"}}
-    )
-    assert released("three", elsewhere, key=KeyedRandom.of(bytes(range(32)), "b")).drawn_again == ()
+    elsewhere, its_key = changed(plan_of(), dataset="b"), KeyedRandom.of(bytes(range(32)), "b")
+    with pytest.raises(PublishError, match="drawn anew"):  # the same file under another name
+        released("three", elsewhere, key=its_key)
+    with Path("people.csv").open("a", encoding="utf-8") as file:
+        file.write("150,f,m\n")
+    assert released("three", elsewhere, key=its_key).drawn_again == ()
+
+
+def test_draws_under_one_matrix_are_new_where_ids_recodes_or_what_they_are_within_changed(place: Path) -> None:
+    """Each of these gives independent draws, or draws that tell who changed, under the same key and matrix."""
+    text = Path("people.csv").read_text(encoding="utf-8").splitlines()
+    more = [f"{line},{1000 - i}" for i, line in enumerate(text[1:])]
+    Path("people.csv").write_text("\n".join([f"{text[0]},nr", *more, ""]), encoding="utf-8")
+    by_pid = changed(plan_of(), drop=["nr"])
+    released("by-pid", by_pid, ledger="ids.ledger")
+    ids = refused("by-nr", changed(plan_of(), drop=["pid"], id="nr"), ledger="ids.ledger")
+    assert ids["reason"] == "draws are kept by another column"
+    sex = [{"variables": ["sex"], "method": "method1", "theta": "0.5", "draws": "fresh"}]
+    within = {"variables": ["region"], "within": ["sex"], "method": "mixing", "match": "0.6"}
+    nested = ReleasePlan.of([*sex, within], id="pid", dataset="people", drop=["nr"])
+    released("nested", nested, ledger="nested.ledger")
+    assert refused("again", nested, ledger="nested.ledger")["variables"] == ("region",)
+
+    def grouped(**groups: list[str]) -> ReleasePlan:
+        protect = [{"variables": ["region"], "method": "uniform", "gamma": "3"}]
+        plan = ReleasePlan.of(protect, id="pid", dataset="people", drop=["nr"])
+        return ReleasePlan.from_dict({**plan.to_dict(), "recode": {"region": {"group": groups}}})
+
+    first = released("low", grouped(low=[*"abcd"], high=[*"ef"]), ledger="groups.ledger").stages[0]
+    other = refused("lower", grouped(low=[*"abc"], high=[*"def"]), ledger="groups.ledger")
+    assert (other["parity_together"], other["match_together"]) == (np.inf, None)
+    again = released("lower", grouped(low=[*"abc"], high=[*"def"]), ledger="groups.ledger", draw_anew=True)
+    assert again.stages[0].fingerprint == first.fingerprint
+
+
+def test_categories_that_were_recoded_otherwise_are_not_taken_for_new_persons(place: Path) -> None:
+    recoded = {**plan_of().to_dict(), "recode": {"region": {"group": {"rare": [*"abc"], "common": [*"def"]}}}}
+    released("one", ReleasePlan.from_dict(recoded))
+    finer = refused("two", plan_of())
+    assert finer["match_together"] is None
+    assert finer["reason"] == "columns are recoded in another way"
+
+
+def test_what_is_said_of_two_releases_names_what_is_known(place: Path) -> None:
+    """The file may have more keys, and then less is found of the columns of one randomization than of a record."""
+    released("one")
+    told = refused("two", plan_of("0.3"))["words"]
+    assert "if all these files hold the same persons" in told
+    assert "knows region and sex of somebody and nothing else" in told
 
 
 def test_kept_reports_that_are_randomized_once_more_tell_no_more_than_the_kept_ones(place: Path) -> None:
@@ -185,6 +244,22 @@ def test_a_folder_that_never_appeared_is_abandoned(place: Path, monkeypatch: pyt
     assert not Path("one").exists()
     assert [one.state for one in read_ledger("k.ledger").releases] == [ABANDONED]
     assert released("two", plan_of("0.3")).drawn_again == ()
+
+
+def test_interrupted_after_the_folder_got_its_name_it_is_not_abandoned(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(partial: Path, target: Path) -> None:
+        name_folder(partial, target)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(release_folder, "name_folder", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            released("one")
+    assert Path("one").is_dir()
+    assert [one.state for one in read_ledger("k.ledger").releases] == [BEGUN]
+    assert "may be out" in refused("two", plan_of("0.3"))["words"]
 
 
 def test_a_ledger_that_was_changed_is_refused(place: Path) -> None:
