@@ -112,14 +112,18 @@ class Recode:
         return {old: new for new, labels in self.group.items() for old in labels}
 
     def _limited(self, value: Any) -> Any:
-        """A number within the limits, in its own type; one that need not change stays as it was written."""
+        """A number within the limits, in its own type; one between them stays as it was written.
+
+        All numbers at a limit are written alike: "80.0" beside "80" would tell 80 from what is above it.
+        """
         number = new = _number(value)
         if self.step is not None:
             new = self.step * ((number / self.step + Fraction(1, 2)).__floor__())
         new = new if self.top is None else min(new, self.top)
         new = new if self.bottom is None else max(new, self.bottom)
         if isinstance(value, str):
-            return value if new == number and self.step is None else to_decimal(new)
+            is_written_anew = self.step is not None or new in (self.top, self.bottom)
+            return to_decimal(new) if is_written_anew else value
         if isinstance(value, Decimal):
             return Decimal(new.numerator) / Decimal(new.denominator)
         return int(new) if isinstance(value, int) and new.denominator == 1 else float(new)
