@@ -69,12 +69,11 @@ def build_stages(
     for number, protection in enumerate(plan.protections, 1):
         where = f"[[protect]] number {number}"
         if earlier is not None:
-            stages.append(_with_sizes(plan, _again(plan, where, protection, tables, earlier[number - 1]), sizes))
+            stages.append(_with_sizes(plan, where, _again(plan, where, protection, tables, earlier[number - 1]), sizes))
             continue
         other = (external or {}).get(",".join(protection.variables))
-        stages.append(
-            _with_sizes(plan, _stage(plan, where, protection, _by_unit(plan, protection, tables, sizes), other), sizes)
-        )
+        made = _stage(plan, where, protection, _by_unit(plan, protection, tables, sizes), other)
+        stages.append(_with_sizes(plan, where, made, sizes))
     if plan.rules:
         check_combinations(plan, stages, tables)
     return tuple(stages)
@@ -120,10 +119,15 @@ def _by_unit(plan: ReleasePlan, protection: Protection, tables: Tables, sizes: U
     return {**tables, columns: replace(tables[columns], counts=tables[columns].counts // of_cells)}
 
 
-def _with_sizes(plan: ReleasePlan, stage: Stage, sizes: UnitSizes | None) -> Stage:
+def _with_sizes(plan: ReleasePlan, where: str, stage: Stage, sizes: UnitSizes | None) -> Stage:
     """A stage with one draw for a unit says how many records a unit has, and counts records."""
     if plan.protection_of(stage).each != UNIT:
         return stage
+    if stage.columns not in (sizes or {}):  # one matrix for all labels of within
+        raise PlanError(
+            f'{where}: each = "unit" needs a matrix for each size of unit, not one for all',
+            hint='take a method that is made from counts, such as method = "mixing"',
+        )
     known = (sizes or {})[stage.columns]
     of_states = np.array([known.get(state[: len(stage.within)], 1) for state in stage.states], dtype=np.int64)
     made = stage.unit is None  # an earlier stage was counted in records

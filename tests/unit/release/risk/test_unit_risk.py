@@ -333,15 +333,14 @@ def test_a_key_keeps_the_draws_of_households_without_ids_of_persons(
         ({"hid": [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 4], "roof": [*"aabbbbcccccc"]}, {}, "different sizes"),
         ({}, {"unit": None}, "names no unit"),
         ({}, {"also": ["sex"]}, "for each record"),
+        ({}, {"how": {"method": "uniform", "gamma": "3"}}, "for each size of unit"),
     ],
 )
 def test_what_one_draw_for_a_unit_needs(data: dict[str, Any], more: dict[str, Any], said: str | None) -> None:
     asked: dict[str, Any] = {"keys": ["roof", "sex"], "unit": "hid", **more}
-    also = asked.pop("also", None)
+    also, how = asked.pop("also", None), asked.pop("how", {"method": "method1", "theta": "0.5"})
     asked = {key: value for key, value in asked.items() if value is not None}
-    protect: list[dict[str, Any]] = [
-        {"variables": ["roof"], "within": ["hsize"], "method": "method1", "theta": "0.5", "each": "unit"}
-    ]
+    protect: list[dict[str, Any]] = [{"variables": ["roof"], "within": ["hsize"], "each": "unit", **how}]
     protect += [{"variables": also, "method": "method1", "theta": "0.5"}] if also else []
     if said is None:
         assert assess(MemoryTable({**homes(), **data}), ReleasePlan.of(protect, **asked)).stages[0].unit == "hid"
