@@ -117,10 +117,8 @@ class DelimitedSource:
         """The columns with points in place of decimal commas."""
         if self._commas is None:
             return columns
-        known = bool(self._commas.columns)
         columns = [self._commas.converted(*pair) for pair in zip(names, columns, strict=True)]
-        if self._commas.columns and not known:
-            self._commas.say()
+        self._commas.say()
         return columns
 
     def _as_read(self, name: str, column: Any) -> Any:
@@ -515,12 +513,14 @@ class RecordReader:
     def _begin(self) -> None:
         """Find out the encoding and the separator, and say so where they are not the usual ones."""
         self._fill()
+        while b"\n" not in self._held and not self._ended and len(self._held) <= LONGEST_RECORD:
+            self._fill()  # standard input may pause within the first line
         self.encoding = self._form.encoding or encoding_of(self._held)
         if self.encoding != UTF8:
             self._decoder = codecs.getincrementaldecoder(self.encoding)()
-            self._held = self._in_utf8(self._held)
+            self._held = self._in_utf8(self._held) + (self._in_utf8(b"") if self._ended else b"")
         if self._form.separator is None and self._usual == ",":
-            self.separator = separator_of(self._held.removeprefix(_BOM))
+            self.separator = separator_of(self._held.removeprefix(_BOM), self._path)
         self._separator = self.separator.encode()
         say_form(
             self._path,

@@ -174,8 +174,10 @@ def encoding_of(start: bytes) -> str:
     return UTF8
 
 
-def separator_of(start: bytes) -> str:
+def separator_of(start: bytes, path: str = "the file") -> str:
     r"""What stands between the fields of a file that begins so, in UTF-8; a comma where nothing speaks against it.
+
+    DataFileError where two signs would do: nothing tells which of them belongs to texts or numbers.
 
     >>> separator_of(b"sex;income\nf;1,5\n"), separator_of(b"name\nA; B\n")
     (';', ',')
@@ -184,7 +186,16 @@ def separator_of(start: bytes) -> str:
     candidates = [sign for sign in (",", ";", "\t", "|") if sign.encode() in first]
     if candidates in ([], [","]):
         return ","
-    return next((sign for sign in candidates if _fits(start, sign)), ",")
+    fitting = [sign for sign in candidates if _fits(start, sign)]
+    if len(fitting) > 1:
+        signs = " or ".join(SEPARATORS[sign] for sign in fitting[:2])
+        names = " or ".join("tab" if sign == "\t" else f"'{sign}'" for sign in fitting[:2])
+        raise DataFileError(
+            f"{path}: {signs} may stand between fields: the lines fit both",
+            hint=f"say which it is: --separator {names}",
+            path=path,
+        )
+    return fitting[0] if fitting else ","
 
 
 def _fits(start: bytes, sign: str) -> bool:
@@ -209,17 +220,21 @@ class DecimalCommas:
         The columns in which this was done, so that a file of the same form gets its commas back.
 
     With ``asked`` a column counts in which some numbers have a comma and none a point; else all its first values must
-    be numbers, too.
+    be numbers, too, and one of them no whole number with its thousands parted, as 1,234 may be.
     """
 
     def __init__(self, path: str, *, asked: bool) -> None:
         self.columns: set[str] = set()
         self._path, self._asked, self._without = path, asked, set[str]()
+        self._pointed: list[str] = []
 
     def say(self) -> None:
-        """Say that there are some, where nobody asked for it."""
-        if not self._asked:
+        """Say that there are some, where nobody asked for it, and what becomes of points that may part thousands."""
+        if self.columns and not self._asked:
             _say(self._path, "has decimal commas")
+        if self.columns or self._asked:
+            for name in self._pointed:
+                _say(self._path, f"has numbers such as 1.234 in {shorten(name)!r}: these are read with a decimal point")
 
     def converted(self, name: str, column: Any) -> Any:
         """The next values of a column of texts."""
@@ -243,16 +258,20 @@ class DecimalCommas:
     def _begins(self, name: str, column: Any) -> bool:
         """Whether a column is one of those from here on."""
         commas, points = _some(column, _COMMA), _some(column, POINT)
-        if commas and not points and (self._asked or _all(column, _NUMBER)):
+        if commas and not points and (self._asked or (_all(column, _NUMBER) and _some(column, _NO_THOUSANDS))):
             self.columns.add(name)
         elif points or not self._asked:
             self._without.add(name)
+            self._pointed += [name] if points and _all(column, _THOUSANDS) else []
         return name in self.columns
 
 
 _COMMA = r"^([+-]?\d+),(\d+)$"
 POINT = r"^([+-]?\d+)\.(\d+)$"
 _NUMBER = r"^[+-]?\d+(,\d+)?$"
+_THOUSANDS = r"^[+-]?(\d{1,3}|[1-9]\d{0,2}\.\d{3})$"
+_NO_THOUSANDS = r"^[+-]?(0\d*|\d{4,}),\d+$|,(\d{1,2}|\d{4,})$"
+"""Numbers with a comma that does not part thousands, as that of 1,234 may."""
 
 
 def _some(column: Any, pattern: str) -> bool:

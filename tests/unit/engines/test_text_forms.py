@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from tests.support.together import together
 
 import maskwell as mw
 from maskwell.engines import input_file
+from maskwell.engines.delimited import DelimitedSource, RecordReader
 from maskwell.engines.input_file import TextForm, csv_file, encoding_of, separator_of
 from maskwell.engines.row_sources import open_sink, open_source
 from maskwell.errors import DataFileError, ParameterError
@@ -119,7 +122,6 @@ STARTS: list[tuple[bytes, str]] = [
     (b"a;b\n1;2\n", ";"),
     (b"a;b", ";"),
     (b"name\nA; B\n", ","),
-    (b"a;b,c\n1;2,3\n4;5,6\n", ","),
     (b"a;b,c\n1;2\n4;5\n", ";"),
     (b'"a;b",c\n1,2\n', ","),
     (b"a\tb\n1\t2\n", "\t"),
@@ -130,6 +132,34 @@ STARTS: list[tuple[bytes, str]] = [
 @together(["start", "sign"], STARTS)
 def test_separators(start: bytes, sign: str) -> None:
     assert separator_of(start) == sign
+
+
+@together("start", [b"a;b,c\n1;2,3\n4;5,6\n", b"income, net;age\n1,5;30\n2,5;40\n", b"a|b,c\nx|y,z\n", b"a\tb;c\n"])
+def test_two_signs_that_would_do_are_refused(start: bytes) -> None:
+    with pytest.raises(DataFileError, match="may stand between fields: the lines fit both"):
+        separator_of(start)
+
+
+def test_commas_and_points_that_may_part_thousands(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """1,234 is not made 1.234 unasked; 1.234 beside decimal commas stays, and is said."""
+    (tmp_path / "a.tsv").write_text("x\ty\n1,234\t1,234\n900\t0,987\n")
+    assert read(str(tmp_path / "a.tsv"))[0] == [["1,234", "1.234"], ["900", "0.987"]]
+    assert read(csv_file(str(tmp_path / "a.tsv"), decimal=","))[0] == [["1.234", "1.234"], ["900", "0.987"]]
+    (tmp_path / "b.csv").write_text("x;y;z\n1.234;1,5;10.1\n900;2;3\n")
+    for form in ({}, {"decimal": ","}):
+        caplog.clear()
+        input_file._SAID.clear()
+        assert read(csv_file(str(tmp_path / "b.csv"), **form))[0] == [["1.234", "1.5", "10.1"], ["900", "2", "3"]]
+        assert "numbers such as 1.234 in 'x'" in caplog.text and "'z'" not in caplog.text
+
+
+def test_a_pause_within_the_first_line_hides_no_separator(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = iter([b"a", b";b\n1;", b"2\n", b""])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr(RecordReader, "_from_standard_input", lambda *_: iter([next(pieces)]))
+    source = DelimitedSource("-", ".csv")
+    assert source.schema.names == ["a", "b"]
+    source.close()
 
 
 def test_encodings() -> None:
