@@ -13,7 +13,7 @@ from maskwell.core.arguments import as_mapping, check_inclusion, check_kind, pai
 from maskwell.core.phrases import option
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design
-from maskwell.engines.formula import read_formula
+from maskwell.engines.formula import read_formula, read_right_side
 from maskwell.engines.formula_references import References
 from maskwell.engines.model_frame import assignments_of, read_model_frame
 from maskwell.engines.row_sources import MemoryTable
@@ -21,9 +21,10 @@ from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
-from maskwell.release.analysis.release_estimates import check_drawn_apart
-from maskwell.release.analysis.table_routes import check_unmoved
+from maskwell.release.analysis.release_estimates import OTHER_ROWS
+from maskwell.release.analysis.table_routes import check_drawn_apart, check_unmoved
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
+from maskwell.release.stages.stage import acting
 from maskwell.release.stages.table_flow import is_kept
 from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, rows_of
 from maskwell.verbs.release_estimate import receipt_of
@@ -130,7 +131,8 @@ def regress(
             f"{option('model')} with {option('receipt')}",
             hint="give the designs of the columns, or leave the model out",
         )
-    released = None if receipt is None else _released(data, formula, receipt_of(receipt), sampling, replicates)
+    told = {**sampling, "replicates": replicates, "plan": plan}
+    released = None if receipt is None else _released(data, formula, receipt_of(receipt), told, latent)
     named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
     survey = SurveyPlan(**named, replicates=replicates, replicate_method=replicate_method, fay=fay)
     survey.check()
@@ -166,7 +168,7 @@ def regress(
         rule = survey.rule_of_rows(told.get("weight"), told["replicates"], told.get("stratum"))
     how: dict[str, Any] = {"lonely": lonely, "plan": plan, "variance": variance, "replicates": rule, "model": model}
     fitted = fit_model_table(table, **how, **values)
-    fitted = fitted if released is None else released.applied_to(fitted)
+    fitted = fitted if released is None else released.applied_to(fitted, len(table.versions[0]) + table.dropped)
     return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
 
 
@@ -182,17 +184,23 @@ class _Released:
         Whether variances at most double.
     note
         What a reader should know.
+    rows
+        Records of the released file, all of which are needed where a table is kept; None where a part will do.
     """
 
     assignments: Sequence[Assignment]
     doubled: bool
     note: str
+    rows: int | None = None
 
-    def applied_to(self, fit: Regression) -> Regression:
-        """The fit with the errors that it has from a released file."""
+    def applied_to(self, fit: Regression, rows: int) -> Regression:
+        """The fit with the errors that it has from a released file, of which so many rows were read."""
         factor = 2 - 1 / fit.n if self.doubled else 1.0
+        other = () if self.rows in (None, rows) else (OTHER_ROWS.format(self.rows, rows),)
         apart = KEPT_LIKELIHOOD if self.doubled else fit.incomparable
-        return replace(fit, covariance=factor * fit.covariance, flags=(*fit.flags, self.note), incomparable=apart)
+        return replace(
+            fit, covariance=factor * fit.covariance, flags=(*fit.flags, self.note, *other), incomparable=apart
+        )
 
 
 KEPT_MODEL = (
@@ -203,16 +211,15 @@ KNOWN_MODEL = "matrices of the receipt are the designs of {}"
 OPEN_MODEL = "these columns are those of the original file"
 
 
-def _released(
-    data: Any, formula: str, receipt: Receipt, sampling: Mapping[str, Any], replicates: str | None
-) -> _Released:
-    """From what the receipt tells about the columns of a formula; ParameterError where that is not enough."""
+def _released(data: Any, formula: str, receipt: Receipt, sampling: Mapping[str, Any], latent: str | None) -> _Released:
+    """From what the receipt tells about the columns of the formulas; ParameterError where that is not enough."""
     parsed = read_formula(formula)
-    columns = [*dict.fromkeys((parsed.outcome, *parsed.columns))]
+    more = () if latent is None else read_right_side(latent)[1]
+    columns = [*dict.fromkeys((parsed.outcome, *parsed.columns, *more))]
     groups = [group for group in receipt.groups if {*group.moved} & {*columns}]
-    check_drawn_apart(groups)
+    check_drawn_apart(acting(receipt.groups, columns))
     kept = is_kept(receipt.groups, columns) and not any(group.invariance == "weights" for group in groups)
-    plan = [name for name, value in {**sampling, "replicates": replicates}.items() if value is not None]
+    plan = [name for name, value in sampling.items() if value is not None]
     check_unmoved(sampling, {name for group in receipt.groups for name in group.moved})
     if kept and groups and plan:
         raise ParameterError(
@@ -222,7 +229,7 @@ def _released(
     if kept:
         still = [Assignment((parsed.outcome,), direct_design(rows_of(data), parsed.outcome))]
         moved = any(group.method != "swap" for group in groups)
-        return _Released(still, moved, KEPT_MODEL if moved else OPEN_MODEL)
+        return _Released(still, moved, KEPT_MODEL if moved else OPEN_MODEL, receipt.rows if groups else None)
     made = [_known(group, columns) for group in groups]
     return _Released(made, False, KNOWN_MODEL.format(", ".join(one.columns[0] for one in made)))
 

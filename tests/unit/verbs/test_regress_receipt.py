@@ -12,6 +12,7 @@ import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs import Uniform
 from maskwell.errors import ParameterError
+from maskwell.estimation import SamplingPlan
 from maskwell.release import Receipt
 from maskwell.release.folder.receipt import receipt_from_dict
 from maskwell.release.folder.receipt_contents import public_receipt
@@ -42,6 +43,14 @@ def test_what_is_kept_is_fitted_as_it_stands() -> None:
     assert untouched.covariance == pytest.approx(weighted.covariance)
 
 
+def test_a_part_of_a_released_file_is_said() -> None:
+    receipt = receipt_of(stage_within(ROWS, COLUMNS, ["sex"], ["region"]))
+    part = {name: values[::2] for name, values in TABLE.items()}
+    for table, said in ((TABLE, False), (part, True)):
+        flags = mw.regress(table, "sex ~ region", receipt=receipt).flags
+        assert any("is of 120 records, the file has 60" in flag for flag in flags) == said
+
+
 def test_a_known_matrix_is_a_design() -> None:
     from tests.support.releases import fixed_stage
 
@@ -57,6 +66,15 @@ def test_what_is_refused() -> None:
         mw.regress(TABLE, "sex ~ region", receipt=receipt_of(apart))
     with pytest.raises(ParameterError, match="weights with columns whose matrix is withheld"):
         mw.regress(TABLE, "sex ~ region", receipt=receipt_of(within), weights="w")
+    with pytest.raises(ParameterError, match="plan with columns whose matrix is withheld"):
+        mw.regress(TABLE, "sex ~ region", receipt=receipt_of(within), plan=SamplingPlan(weights=np.ones(120)))
+    roof = stage_within(ROWS, COLUMNS, ["roof"])
+    with pytest.raises(ParameterError, match="matrix of roof is withheld"):
+        mw.regress(TABLE, "sex ~ region", receipt=receipt_of(roof), latent="~ roof")
+    once = receipt_of(within)
+    each = tuple(replace(group, each="unit") for group in once.groups)
+    with pytest.raises(ParameterError, match="one draw for all records of a unit"):
+        mw.regress(TABLE, "sex ~ region", receipt=replace(once, groups=each))
     with pytest.raises(ParameterError, match="both design and receipt"):
         mw.regress(TABLE, "sex ~ region", {"sex": STILL}, receipt=receipt_of(within))
     with pytest.raises(ParameterError, match="neither design nor receipt"):

@@ -15,7 +15,7 @@ import numpy as np
 from maskwell.core.arguments import Array, check_kind, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.display import plain_label
-from maskwell.core.phrases import Printed, option, shorten
+from maskwell.core.phrases import Printed, option
 from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.row_batches import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
@@ -40,9 +40,8 @@ from maskwell.release.analysis.table_routes import (
     weights_remarks,
     weights_used,
 )
-from maskwell.release.folder.receipt import Group, Receipt
+from maskwell.release.folder.receipt import Receipt
 from maskwell.release.folder.receipt_contents import in_words
-from maskwell.release.stages.stage import acting
 
 MISSING = "missing"
 UNMOVED = "these columns were not randomized: their counts are those of the original file"
@@ -51,7 +50,7 @@ RATIOS = "missing values were randomized like any other: shares among records wi
 TINY = 1e-18
 MOST_INFLATION = 2.0
 MOST_WEIGHTS = 10**5
-OTHER_ROWS = "the receipt is of {:,} records, the file has {:,}: shares of a part of the released file may be biased"
+OTHER_ROWS = "the receipt is of {:,} records, the file has {:,}: estimates from a part of it may be biased"
 PUBLISHED = "the matrix is not known: variances are those of an open file times the published factor"
 
 Domain = tuple[Hashable, ...]
@@ -266,19 +265,8 @@ class _Options:
     progress: Progress | None
 
 
-def check_drawn_apart(groups: Sequence[Group]) -> None:
-    """Raise for columns that had one draw for a whole unit: a receipt does not tell how their errors depend."""
-    names = [name for group in groups if group.each != "record" for name in group.variables]
-    if names:
-        raise ParameterError(
-            f"{shorten(', '.join(names), 40)} had one draw for all records of a unit: the receipt tells no errors",
-            hint="count the file as it is; usual standard errors times the square root of vif are safe",
-        )
-
-
 def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options, *, by: int = 0) -> Analysis:
     """The shares of a table, and within domains that its first columns, so many, tell where these are bounded."""
-    check_drawn_apart(acting(receipt.groups, columns))
     counted = _count(data, receipt, columns, options)
     route, whole = counted.route, counted.tables[0]
     how = receipt.missing if options.missing is None else options.missing
@@ -302,6 +290,8 @@ class _Counted:
         What messages call the rows.
     distortion
         At most what randomization did to a bounded table.
+    complete
+        Whether these are all records that were released.
     """
 
     route: Route
@@ -309,6 +299,7 @@ class _Counted:
     weights: str | None
     tables: list[CellTable]
     distortion: Distortion | None = None
+    complete: bool = True
 
 
 def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options) -> _Counted:
@@ -320,10 +311,12 @@ def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
         tables = count_rows(source, name, _needed_tables(route), weights=used, progress=options.progress)
     if route.kind != BOUNDED:
         return _Counted(route, name, used, tables)
+    complete = tables[0].n == receipt.rows
     hidden = [move for move in route.moves if route.to_solve is None or move.group.design is None]
+    hidden = hidden if complete else [replace(move, alone=False) for move in hidden]  # a part may not be kept
     most = Distortion.of(hidden, weights_of(data, receipt, used))
     part = min(1.0, tables[0].n / receipt.rows)  # of a part of the file, more may be changed
-    return _Counted(route, name, used, tables, most.within(part))
+    return _Counted(route, name, used, tables, most.within(part), complete)
 
 
 def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str], options: _Options) -> Analysis:
@@ -376,7 +369,7 @@ def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, tar
         most = counted.distortion.within(*_parts_of(table, counted.tables[0]))
         if route.to_solve is not None and cells is not None:
             return solved(route.to_solve, table, cells, target, most)
-        return _bounded(route, table, most, target)
+        return _bounded(route, table, most, target, still=counted.complete and table.n == counted.tables[0].n)
     if not ratios or route.kind != KEPT:
         return _counted(route, table, cells, target)
     bound = _bound(route, table, target)
@@ -395,12 +388,16 @@ def _counted(route: Route, table: CellTable, cells: CellTable | None, target: st
     return _with_factor(bound, _factor(route), weighted=route.weighted)
 
 
-def _bounded(route: Route, table: CellTable, most: Distortion, target: str) -> Estimate:
-    """Shares as they stand with a bound of their bias; no more of a cell moved than its block has."""
+def _bounded(route: Route, table: CellTable, most: Distortion, target: str, *, still: bool) -> Estimate:
+    """Shares as they stand with a bound of their bias; no more of a cell moved than its block has.
+
+    The latter holds where the records are ``still`` the same ones: a part of them that released values tell, such as
+    a domain of a column that was moved, has lost records of a block to other parts.
+    """
     blocks, mass = _blocks(route, table), np.asarray(table.mass, dtype=np.float64)
     in_block = np.bincount(blocks, mass)[blocks] / mass.sum()
     sums = {"weights": table.weights, "squares": table.squares}
-    bias = np.minimum(most.bias, in_block)
+    bias = np.minimum(most.bias, in_block if still else 1.0)
     return estimate_changed(
         table.counts, changed=most.changed, bias=bias, categories=table.labels(), target=target, **sums
     )
@@ -415,6 +412,8 @@ def _parts_of(table: CellTable, whole: CellTable) -> tuple[float, float]:
 def _bounded_domains(counted: _Counted, table: CellTable, domains: int, target: str) -> Domains:
     """Bounded shares within each domain, which is a file of its own with as many changed records."""
     assert counted.distortion is not None
+    all_there = counted.complete and table.n == counted.tables[0].n
+    still = all_there and not counted.route.moved & {*table.columns[:domains]}
     places: dict[Domain, list[int]] = {}
     for place, cell in enumerate(table.labels()):
         places.setdefault(cell[:domains], []).append(place)
@@ -422,7 +421,7 @@ def _bounded_domains(counted: _Counted, table: CellTable, domains: int, target: 
     for domain, chosen in places.items():
         part = _chosen(table, np.isin(np.arange(len(table)), chosen))
         most = counted.distortion.within(*_parts_of(part, counted.tables[0]))
-        estimate = _bounded(counted.route, part, most, target)
+        estimate = _bounded(counted.route, part, most, target, still=still)
         cells = [cell[domains:] for cell in cast(Sequence[Domain], estimate.categories)]
         shares[_words(domain)] = replace(estimate, categories=_named(cells))
     return shares

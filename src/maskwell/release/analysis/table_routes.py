@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.phrases import option
+from maskwell.core.phrases import option, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.cell_counts import open_rows
@@ -102,6 +102,7 @@ def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False
     A table whose counts are kept is solved for where it is to be ``weighted`` and all matrices are known.
     """
     groups = acting(receipt.groups, columns)
+    check_drawn_apart(groups)
     linked = {name for group in groups for name in group.linked}
     cells = tuple(name for name in needed_columns(groups, columns) if name not in linked)
     kind = _kind(groups, columns)
@@ -109,6 +110,16 @@ def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False
         kind = SOLVED
     route = Route(kind, tuple(columns), groups, cells, moves_of(receipt.groups, columns))
     return route if kind != SOLVED or _all_known(groups) else bounded(route)
+
+
+def check_drawn_apart(groups: Sequence[Group]) -> None:
+    """Raise for columns that had one draw for a whole unit: a receipt does not tell how their errors depend."""
+    names = [name for group in groups if group.each != "record" for name in group.variables]
+    if names:
+        raise ParameterError(
+            f"{shorten(', '.join(names), 40)} had one draw for all records of a unit: the receipt tells no errors",
+            hint="count the file as it is; usual standard errors times the square root of vif are safe",
+        )
 
 
 def bounded(route: Route) -> Route:

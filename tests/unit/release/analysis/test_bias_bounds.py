@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -204,3 +205,50 @@ def test_sampling_plans_have_the_usual_error_and_what_changed() -> None:
         assert found.estimate.bias == pytest.approx(np.full(4, 0.01))
         kept = mw.estimate(table, receipt=receipt, columns=["b"], **plan)  # type: ignore[arg-type]
         assert kept.estimate.bias is None
+
+
+RARE = [("t", "f")] * 95 + [("t", "m")] * 5 + [("o", "m")] * 9900
+
+
+def rare_receipt(variables: str, rows: int = 10_000) -> Receipt:
+    """Method 1 by which nine tenths of the few roofs "t" become others."""
+    names = ("roof", "sex")
+    stages = [stage_within(RARE, names, variables.split("+"), theta="0.9")]
+    return receipt_from_dict(public_receipt(release_of(stages, plan_of(stages), rows)))
+
+
+def expected_rows() -> dict[str, list[str]]:
+    """The table as it is expected to be released: of 95 women under "t" hardly ten are left there."""
+    counts = {("t", "f"): 10, ("t", "m"): 90, ("o", "f"): 85, ("o", "m"): 9815}
+    return {name: [cell[i] for cell, n in counts.items() for _ in range(n)] for i, name in enumerate(("roof", "sex"))}
+
+
+def test_a_domain_of_released_values_may_have_lost_nearly_all_of_a_cell() -> None:
+    """True shares of women are 0.95 under "t" and 0 elsewhere; released ones are 0.10 and 0.0086."""
+    domains = estimate_released(expected_rows(), rare_receipt("roof"), ["sex"], by=["roof"]).domains
+    for roof, truth in (("t", (0.95, 0.05)), ("o", (0.0, 1.0))):
+        shares = domains[(roof,)]
+        assert shares.bias is not None and (np.abs(shares.pi_hat - truth) <= shares.bias).all()
+        lower, upper = shares.confidence_interval().T
+        assert (lower <= truth).all() and (truth <= upper).all()
+
+
+def test_a_part_that_released_values_tell_has_no_blocks() -> None:
+    """The same table where the domain is a file of its own, or the other domain was left out as missing."""
+    data = expected_rows()
+    part = {name: values[:100] for name, values in data.items()}
+    left = {"roof": [None if roof == "o" else roof for roof in data["roof"]], "sex": data["sex"]}
+    for table in (part, left):
+        shares = estimate_released(table, rare_receipt("roof"), ["roof", "sex"], missing="drop").estimate
+        assert shares.bias is not None and (np.abs(shares.pi_hat - (0.95, 0.05)) <= shares.bias).all()
+
+
+def test_a_group_that_keeps_a_table_keeps_no_part_of_it() -> None:
+    """Two groups: the first keeps the table of both columns in the whole file, not in some rows of it."""
+    kept = rare_receipt("roof+sex").groups[0]
+    receipt = replace(rare_receipt("roof"), groups=(kept, replace(rare_receipt("roof").groups[0], most_changed=0.01)))
+    data = expected_rows()
+    half = {name: values[::2] for name, values in data.items()}
+    whole, some = (estimate_released(table, receipt, ["roof", "sex"]).estimate for table in (data, half))
+    assert whole.bias is not None and whole.bias.max() == pytest.approx(0.005)
+    assert some.bias is not None and some.bias.max() == pytest.approx((0.005 + kept.most_changed / 2) * 2)

@@ -121,6 +121,16 @@ def test_the_route_of_each_kind_of_table() -> None:
         route_of(few, ["roof", "sex"])
 
 
+def test_no_table_of_columns_with_one_draw_for_a_unit() -> None:
+    """Neither a survey of a known matrix nor a sampling plan knows that the draws of a unit are one."""
+    made = receipt(("roof", "region"), ("sex", ""))
+    units = replace(made, groups=tuple(replace(group, each="unit") for group in made.groups))
+    for columns in (["roof"], ["region", "sex"]):
+        with pytest.raises(ParameterError, match="one draw for all records of a unit"):
+            route_of(units, columns)
+    assert route_of(units, ["region"]).kind == "open"
+
+
 def test_a_linked_column_goes_with_its_variables() -> None:
     group = Group(variables=("roof",), within=(), linked=("roof_group",), method="pram", invariance="counts")
     assert is_kept([group], ["roof", "roof_group"]) and is_kept([group], ["roof_group"])
