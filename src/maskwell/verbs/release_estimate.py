@@ -17,8 +17,9 @@ from maskwell.engines.cell_counts import count_rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate
-from maskwell.release.analysis.bias_bounds import Distortion, reach_of, under_plan
+from maskwell.release.analysis.bias_bounds import Distortion, Weights, reach_of, under_plan
 from maskwell.release.analysis.release_estimates import (
+    OTHER_ROWS,
     Analysis,
     ReleasedColumns,
     estimate_each_released,
@@ -197,14 +198,17 @@ def _under_plan(
     survey = estimate(rows, direct=list(columns), by=list(by) or None, **how, **sampling)
     usual = survey.estimate
     assert isinstance(usual, SurveyEstimate) and isinstance(survey, EstimateResult)
-    most, inner = (_distortion(rows, receipt, one, sampling["weights"]) for one in (route, joint))
+    spread = weights_of(rows, receipt, sampling["weights"])
+    most, inner = (_distortion(one, spread, survey.rows / receipt.rows) for one in (route, joint))
     reach = _reach(rows, receipt, sampling, survey.rows)
-    shares = under_plan(usual, most.within(usual.n / survey.rows), reach)
+    share = usual.n / survey.rows if not spread.total else usual.population / spread.total  # of records with values
+    shares = under_plan(usual, most.within(min(1.0, share)), reach / share)
     domains = {
-        label if isinstance(label, tuple) else (label,): _in_domain(one, usual.population, inner, reach)
+        label if isinstance(label, tuple) else (label,): _in_domain(one, usual.population / share, inner, reach)
         for label, one in usual.domains.items()
     }
-    told = replace(shares, flags=(*shares.flags, f"sampling plan: {usual.plan_text}"), domains={})
+    other = [] if survey.rows == receipt.rows else [OTHER_ROWS.format(receipt.rows, survey.rows)]
+    told = replace(shares, flags=(*shares.flags, f"sampling plan: {usual.plan_text}", *other), domains={})
     return Analysis(told, route, survey.rows, survey.dropped, by=by, domains=domains)
 
 
@@ -215,10 +219,9 @@ def _route(receipt: Receipt, columns: Sequence[str], sampling: Mapping[str, Any]
     return bounded(route) if route.kind == SOLVED else route
 
 
-def _distortion(rows: str | MemoryTable, receipt: Receipt, route: Route, weights: str | None) -> Distortion:
-    """At most what was done to the table; where it is kept, no bias."""
-    spread = weights_of(rows, receipt, weights)
-    most = Distortion.of(route.moves, spread)
+def _distortion(route: Route, weights: Weights, part: float) -> Distortion:
+    """At most what was done to the table in this part of the released records; where it is kept, no bias."""
+    most = Distortion.of(route.moves, weights, part)
     return most if route.kind == BOUNDED else replace(most, bias=0.0)
 
 

@@ -101,12 +101,15 @@ class Weights:
         The weights that occur, the heaviest first, and how many records have each; empty where all are alike.
     variation
         The coefficient of variation of the weights, where the weights themselves are too many to be listed.
+    total
+        The sum of all weights; 0 where all are alike.
     """
 
     measure: str
     values: Real
     counts: Real
     variation: float | None = None
+    total: float = 0.0
 
     @classmethod
     def alike(cls) -> Weights:
@@ -118,13 +121,12 @@ class Weights:
         """From a table whose column is that of the weights, or from any other: then by the variation of the weights."""
         assert table.weights is not None and table.squares is not None
         counts, mean = table.counts.astype(np.float64), table.weights / table.counts
+        n, total = float(counts.sum()), float(table.weights.sum())
         if (table.squares * table.counts <= table.weights**2 * (1 + 1e-9)).all():  # each cell has one weight
             order = np.argsort(-mean)
-            return cls(measure, mean[order], counts[order])
-        n, total = float(counts.sum()), float(table.weights.sum())
-        return cls(
-            measure, np.zeros(0), np.zeros(0), math.sqrt(max(n * float(table.squares.sum()) / total**2 - 1, 0.0))
-        )
+            return cls(measure, mean[order], counts[order], total=total)
+        variation = math.sqrt(max(n * float(table.squares.sum()) / total**2 - 1, 0.0))
+        return cls(measure, np.zeros(0), np.zeros(0), variation, total)
 
     def heaviest(self, share: float) -> float:
         """At most the part of all weight that a share of the records has.
@@ -169,8 +171,13 @@ class Distortion:
     bias: float
 
     @classmethod
-    def of(cls, moves: Sequence[Move], weights: Weights) -> Distortion:
-        """Of a table that these groups moved."""
+    def of(cls, moves: Sequence[Move], weights: Weights, part: float = 1.0) -> Distortion:
+        """Of a table that these groups moved, counted in this part of the released records.
+
+        All records that changed may be in the part, and a table that is kept in the file need not be kept there.
+        """
+        if part < 1:
+            return cls.of([replace(move, alone=False) for move in moves], weights).within(part)
         changed = min(1.0, sum(move.changed for move in moves))
         twice = 2 if any(move.group.method == "swap" for move in moves) else 1  # two records change at once
         return cls(

@@ -311,12 +311,9 @@ def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
         tables = count_rows(source, name, _needed_tables(route), weights=used, progress=options.progress)
     if route.kind != BOUNDED:
         return _Counted(route, name, used, tables)
-    complete = tables[0].n == receipt.rows
     hidden = [move for move in route.moves if route.to_solve is None or move.group.design is None]
-    hidden = hidden if complete else [replace(move, alone=False) for move in hidden]  # a part may not be kept
-    most = Distortion.of(hidden, weights_of(data, receipt, used))
-    part = min(1.0, tables[0].n / receipt.rows)  # of a part of the file, more may be changed
-    return _Counted(route, name, used, tables, most.within(part), complete)
+    most = Distortion.of(hidden, weights_of(data, receipt, used), tables[0].n / receipt.rows)
+    return _Counted(route, name, used, tables, most, tables[0].n == receipt.rows)
 
 
 def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str], options: _Options) -> Analysis:

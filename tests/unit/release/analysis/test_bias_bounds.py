@@ -252,3 +252,19 @@ def test_a_group_that_keeps_a_table_keeps_no_part_of_it() -> None:
     whole, some = (estimate_released(table, receipt, ["roof", "sex"]).estimate for table in (data, half))
     assert whole.bias is not None and whole.bias.max() == pytest.approx(0.005)
     assert some.bias is not None and some.bias.max() == pytest.approx((0.005 + kept.most_changed / 2) * 2)
+
+
+def test_under_a_plan_a_part_is_told_by_its_weight() -> None:
+    """Rows without a value have nearly all weight: what changed may be all among the others, which have little."""
+    data = expected_rows()
+    rows = len(data["sex"])
+    data |= {"w": [1] * 5_000 + [9] * 5_000, "psu": [i % 50 for i in range(rows)]}
+    data["roof"][5_000:] = [None] * 5_000
+    how = {"receipt": rare_receipt("roof"), "columns": ["roof", "sex"], "clusters": "psu", "missing": "drop"}
+    for weights, share in ((None, 0.5), ("w", 0.1)):
+        shares = mw.estimate(data, weights=weights, **how).estimate
+        heaviest = 1 if weights is None else 1.8  # of the file; a record of weight 9 in a mean of 5
+        d = rare_receipt("roof").groups[0].most_changed
+        assert shares.bias == pytest.approx(np.full(4, heaviest * d / 2 / share))
+    part = {name: values[::2] for name, values in data.items()}
+    assert any("is of 10,000 records, the file has 5,000" in flag for flag in mw.estimate(part, **how).flags)
