@@ -99,6 +99,7 @@ def examples() -> dict[str, Result]:
         mw.estimation.goodness_of_fit(counts, warner),
         fitted,
         fitted.marginal_effects(),
+        fitted.predictions(at={"age": [0, 1]}),
         fitted.compare(smaller),
         fitted.wald_test("age"),
         anchored,
