@@ -337,9 +337,7 @@ def first_used(values: Any) -> Any:
     arrow, compute = require(), require("pyarrow.compute")
     used = compute.drop_null(compute.unique(values.indices))
     used = used.take(compute.sort_indices(used)) if values.type.ordered else used
-    places = np.zeros(len(values.dictionary), dtype=str(values.type.index_type))
-    places[np.asarray(used)] = np.arange(len(used))
-    indices = arrow.array(places).take(values.indices)
+    indices = compute.index_in(values.indices, value_set=used).cast(values.type.index_type)
     return arrow.DictionaryArray.from_arrays(indices, values.dictionary.take(used), ordered=values.type.ordered)
 
 

@@ -500,7 +500,7 @@ def numbers_of(column: Any, name: str, row: int) -> Real:
     check_no_missing(column, name, row)
     check_number_type(column.type, name)
     try:
-        values = np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        values = np.asarray(integers_of(column.cast(arrow.float64())), dtype=np.float64)
     except arrow.ArrowException:
         raise _not_a_number(column.to_pylist(), name, row) from None
     wrong = np.flatnonzero(~np.isfinite(values))
