@@ -236,6 +236,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", type=Path, default=Path())
     options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
     points = measured_points({curve: getattr(options, curve) for curve in CURVES}, options.rounds)
     machine = f"{platform.machine()}, Python {platform.python_version()}"
     when = datetime.now(UTC).strftime("%Y-%m-%d")

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -542,6 +543,8 @@ def spark_session(master: str = "local[*]", settings: Mapping[str, str] | None =
             "tables of Spark need PySpark, which is not installed", hint="pip install 'maskwell[spark]'"
         ) from error
     _check_java()
+    if master.startswith("local"):  # workers on this machine get this Python, not the first on the path
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).config("spark.sql.execution.arrow.pyspark.enabled", "true")
     for name, value in further.items():
         builder = builder.config(name, value)
