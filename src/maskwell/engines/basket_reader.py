@@ -33,7 +33,7 @@ from maskwell.engines.column_codes import (
     common_rows,
     earlier_row,
     include_problems,
-    integers_of,
+    numbers_in_memory,
     places_of,
     raise_first,
 )
@@ -166,7 +166,7 @@ class BasketCoder:
     def _bits_of_lists(self, lists: Any, rows: Array, first_row: int) -> Bits | None:
         """Bits of lists of items; ``rows`` where they stand in the batch."""
         compute = require("pyarrow.compute")
-        parents = integers_of(compute.list_parent_indices(lists))
+        parents = numbers_in_memory(compute.list_parent_indices(lists))
         codes, texts = self._codes(compute.list_flatten(lists))
         if (codes == UNKNOWN).any():
             wrong = codes == UNKNOWN

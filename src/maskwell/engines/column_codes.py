@@ -56,14 +56,14 @@ def places_of(values: Any) -> tuple[Array, Any]:
     indices = coded.indices
     if indices.null_count:
         indices = indices.cast(arrow.int64()).fill_null(len(coded.dictionary))
-    return integers_of(indices), coded.dictionary
+    return numbers_in_memory(indices), coded.dictionary
 
 
-def integers_of(values: Any) -> Array:
+def numbers_in_memory(values: Any) -> Array:
     """Numbers of an Arrow array without missing ones, as they lie in memory; ``to_numpy`` would load pandas.
 
     >>> import pyarrow as pa
-    >>> integers_of(pa.array([1, 2, 3], pa.int8()).slice(1)).tolist()
+    >>> numbers_in_memory(pa.array([1, 2, 3], pa.int8()).slice(1)).tolist()
     [2, 3]
     """
     if not len(values):
@@ -432,9 +432,9 @@ def _numbers(values: Any) -> Array:
         values = values.cast(arrow.int32() if kind.bit_width == 32 else arrow.int64())
         kind = values.type
     if types.is_integer(kind) or types.is_boolean(kind):
-        return _mixed(integers_of(values.cast(arrow.int64(), safe=False).fill_null(0)).view(np.uint64))
+        return _mixed(numbers_in_memory(values.cast(arrow.int64(), safe=False).fill_null(0)).view(np.uint64))
     if types.is_floating(kind):
-        real = integers_of(values.cast(arrow.float64()).fill_null(0.0)) + 0.0
+        real = numbers_in_memory(values.cast(arrow.float64()).fill_null(0.0)) + 0.0
         return _mixed(real.view(np.uint64))
     if "binary" in str(kind):  # of any length, or of one length as UUIDs are: bytes that need not be a text
         values = values.cast(arrow.binary())
@@ -500,7 +500,7 @@ def numbers_of(column: Any, name: str, row: int) -> Real:
     check_no_missing(column, name, row)
     check_number_type(column.type, name)
     try:
-        values = np.asarray(integers_of(column.cast(arrow.float64())), dtype=np.float64)
+        values = np.asarray(numbers_in_memory(column.cast(arrow.float64())), dtype=np.float64)
     except arrow.ArrowException:
         raise _not_a_number(column.to_pylist(), name, row) from None
     wrong = np.flatnonzero(~np.isfinite(values))
