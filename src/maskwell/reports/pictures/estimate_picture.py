@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -414,12 +415,12 @@ class Lines:
         widest = float(np.nanmax(np.concatenate([[1e-6], self.values("half"), self.values("openly")])))
         return (float(np.nanmin(drawn)) * 1.05, float(np.nanmax(drawn)) * 1.04), (0.0, widest * 1.05)
 
-    @property
+    @cached_property
     def estimates(self) -> tuple[Line, ...]:
         """The lines that are no headings."""
         return tuple(line for line in self.lines if not line.heading)
 
-    @property
+    @cached_property
     def decimals(self) -> int:
         """Of all percentages."""
         return decimals_for([(line.high - line.low) / 2 for line in self.estimates])
