@@ -1,0 +1,20 @@
+"""The process of Spark that its workers are forked from: what they all import is imported once, not in each of them.
+
+Spark's own has PySpark as a zip file on the path, whose list of contents is read again for every task. Here it is
+imported from where it is installed.
+"""
+
+import sys
+
+sys.path[:] = [path for path in sys.path if not path.endswith(".zip")]
+sys.path_importer_cache.clear()
+
+import pandas  # noqa: E402, F401
+import pyarrow  # noqa: E402, F401
+import pyspark.worker  # noqa: E402, F401
+from pyspark.daemon import manager  # noqa: E402
+
+from maskwell.engines import spark_frames  # noqa: E402, F401
+
+if __name__ == "__main__":
+    manager()
