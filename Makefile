@@ -31,9 +31,8 @@ setup: $(VENV)/installed.stamp  ## an environment in .venv from the lock file
 run: setup  ## the service with an example survey, on this machine: answer it, and watch its estimates move
 	@$(BIN)/maskwell serve --example
 
-test:  ## set up, then every check and test
-	@$(MAKE) --no-print-directory --jobs=2 spark browser
-	@$(MAKE) --no-print-directory check
+test: setup  ## set up, then every check and test
+	@$(MAKE) --no-print-directory check WITH="spark browser $(VENV)/compiled.stamp" JOBS=4
 
 # Tests of pages need a browser. Where this user may install packages of the system, Chromium is installed: without its
 # windows where there is such a package, which takes half the processor time.
@@ -51,14 +50,22 @@ spark: setup
 	elif ! cmp -s requirements/spark.txt $(VENV)/spark.txt; then echo "set up: PySpark, 430 MB to download; a minute or two"; \
 	  $(PIP) install --no-compile --no-deps --no-build-isolation --require-hashes -r requirements/spark.txt && cp requirements/spark.txt $(VENV); fi
 
+# In a new environment one process compiles what all import, while Spark and a browser are loaded: else each of the
+# processes that test would.
+$(VENV)/compiled.stamp: | setup
+	@$(BIN)/python -m pytest -q --collect-only tests > /dev/null; touch $@
+
 # Tests wait for browsers and services, so the other checks run beside them, and after those the tests of what is printed.
-# What they say comes last.
+# What they say comes last. WITH names what the tests wait for.
+WITH ?=
+JOBS ?= 2
 check: setup  ## formatter, linter, types, import contracts, documentation, tests
 	@echo "check: tests; beside them format, lint, types, import contracts, documentation, what is printed"
-	@status=0; $(MAKE) --no-print-directory --keep-going --jobs=2 checks-beside tests || status=1; cat $(LOG); exit $$status
+	@status=0; $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) checks-beside tests WITH="$(WITH)" || status=1; \
+	cat $(LOG); exit $$status
 
 .PHONY: tests printed checks checks-beside
-tests: setup
+tests: setup $(WITH)
 	@$(PYTEST) tests $(addprefix --ignore=,$(filter tests/%,$(PRINTED)))
 
 printed: setup
