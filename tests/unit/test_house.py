@@ -165,6 +165,37 @@ def test_rooms_can_be_held_in_the_head(root: Path) -> None:
     assert {room: len(files) for room, files in rooms_of(root).items() if len(files) > 65} == {}
 
 
+MOST_ALONE = 18
+"""Files that one file of their folder imports, and no other: lower it with the house, and do not raise it."""
+
+
+def modules_of(root: Path) -> dict[tuple[str, ...], Path]:
+    """Every module of the package by the parts of its name, without the name of the package."""
+    house = root / "src/maskwell"
+    files = {path.relative_to(house).with_suffix("").parts: path for path in sorted(house.rglob("*.py"))}
+    return {parts[:-1] if parts[-1] == "__init__" else parts: path for parts, path in files.items()}
+
+
+def importers_of(root: Path) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
+    """Which modules of the package import each of them, in whole or a name from it."""
+    modules = modules_of(root)
+    importers: dict[tuple[str, ...], set[tuple[str, ...]]] = {parts: set() for parts in modules}
+    for parts, path in modules.items():
+        for node in nodes_of(path):
+            if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "maskwell":
+                module = tuple(str(node.module).split(".")[1:])
+                for target in {module, *((*module, alias.name) for alias in node.names)} & modules.keys():
+                    importers[target].add(parts)
+    return importers
+
+
+def test_few_files_serve_one_file_of_their_folder(root: Path) -> None:
+    """Most of these belong inside the file that needs them, or with those that ask the same question."""
+    one = {parts: next(iter(those)) for parts, those in importers_of(root).items() if parts and len(those) == 1}
+    alone = [f"{'.'.join(parts)} <- {'.'.join(other)}" for parts, other in one.items() if other[:-1] == parts[:-1]]
+    assert len(alone) <= MOST_ALONE, alone
+
+
 ONE_IDEA = {"device", "risk"}
 """The verb, and the folder that does its work or the command that types it."""
 

@@ -2,17 +2,27 @@
 
 Reading goes piece by piece. pyreadstat writes a file from a whole table only, so that an output of these kinds is held
 in memory until the end. ``.sas7bdat`` is read only.
+
+A process of its own reads the files, so that a damaged file which crashes the C library ends that process, not ours.
+Questions go there as lines of JSON, answers come back as messages: a kind of one byte, a length, and the content. A
+process that has answered is kept for the next file. It takes the modules from where ours come from, never from the
+folder of the data, and ends when ours does.
 """
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import json
 import os
 import shutil
+import signal
+import struct
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,9 +33,8 @@ from maskwell.core.atomic import partial_folder, target_of
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow_arrays import WRITE_AGAIN, file_errors, in_schema, reason_of, require, validated
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column
-from maskwell.engines.reader_process import ReaderProcess, answer_questions
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine
-from maskwell.errors import DataFileError, MissingExtraError
+from maskwell.errors import DataFileError, MaskwellError, MissingExtraError
 
 READERS = {".sav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
 _STATA_END = b"</stata_dta>"
@@ -336,6 +345,130 @@ _WRITERS = {".sav": _write_sav, ".dta": _write_dta, ".xpt": _write_xpt}
 
 def _some(columns: Mapping[str, ColumnLabels], what: str) -> dict[str, Any] | None:
     return {name: getattr(about, what) for name, about in columns.items() if getattr(about, what)} or None
+
+
+# ---- how that process is asked, and answers
+
+CONTENT, REFUSAL, FAULT, END = b"c", b"r", b"f", b"."
+_HEAD = struct.Struct(">cQ")
+_START = "import sys; module, sys.path[:] = sys.argv[1], sys.argv[2:]; __import__(module, fromlist=['serve']).serve()"
+_IDLE: list[ReaderProcess] = []
+
+
+class ReaderProcess:
+    """The process in which a module answers: its function ``serve`` calls :func:`answer_questions`."""
+
+    def __init__(self, module: str) -> None:
+        self.module, self.owner = module, os.getpid()
+        root = str(Path(__file__).parents[2])
+        places = [root, *(place for place in sys.path if place and place != root)]
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [sys.executable or "", "-I", "-c", _START, module, *places],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise DataFileError(
+                f"files of this kind are read by a Python of their own, which cannot start: {error.strerror}",
+                hint="look at sys.executable and at how many processes may run, or save the file as CSV",
+            ) from error
+
+    @classmethod
+    def for_module(cls, module: str) -> ReaderProcess:
+        """One that waits already, or a new one."""
+        for waiting in [*_IDLE]:
+            if waiting.module != module or waiting.owner != os.getpid():
+                continue
+            with suppress(ValueError):  # another thread took it
+                _IDLE.remove(waiting)
+                if waiting.is_usable():
+                    return waiting
+                waiting.end()
+        return cls(module)
+
+    def is_usable(self) -> bool:
+        """Whether it is alive, and ours: a fork of this process must not share it."""
+        return self.owner == os.getpid() and self._process.poll() is None
+
+    def ask(self, question: dict[str, Any]) -> Iterator[bytes]:
+        """The answers to a question about a file, which messages call ``called``; a refusal there is raised here."""
+        path, to, back = question["called"], self._process.stdin, self._process.stdout
+        if to is None or back is None:
+            raise RuntimeError("a process without pipes")
+        try:
+            to.write(json.dumps(question).encode() + b"\n")
+            to.flush()
+            while (answer := _receive(back))[0] == CONTENT:
+                yield answer[1]
+        except (OSError, EOFError):
+            self.end()
+            raise DataFileError(f"{path} is damaged: its reader crashed", hint=WRITE_AGAIN, path=path) from None
+        if answer[0] == REFUSAL:
+            raise DataFileError(**json.loads(answer[1]), path=path)
+        if answer[0] == FAULT:
+            raise RuntimeError(answer[1].decode(errors="replace"))
+
+    def keep(self) -> None:
+        """Let it wait for the next file."""
+        if self.is_usable():
+            _IDLE.append(self)
+
+    def end(self) -> None:
+        """End the process."""
+        if self.owner == os.getpid():
+            self._process.kill()
+            self._process.communicate()
+
+
+@atexit.register
+def _end_all() -> None:
+    while _IDLE:
+        _IDLE.pop().end()
+
+
+def answer_questions(answers: Callable[[dict[str, Any]], Iterator[bytes]]) -> None:
+    """Answer every line on standard input on standard output, until there is none."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other side decides
+    questions, out = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints does not mix with answers
+    for question in questions:
+        kind, last = _answer(json.loads(question), answers, out)
+        _send(out, kind, last)
+        out.flush()
+
+
+def _answer(
+    question: dict[str, Any], answers: Callable[[dict[str, Any]], Iterator[bytes]], out: BinaryIO
+) -> tuple[bytes, bytes]:
+    try:
+        for answer in answers(question):
+            _send(out, CONTENT, answer)
+    except MaskwellError as error:
+        about = {"message": error.message, "hint": error.hint, "values": error.values}
+        return REFUSAL, json.dumps(about).encode()
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a fault of ours is raised again on the other side
+        return FAULT, repr(error).encode(errors="backslashreplace")
+    return END, b""
+
+
+def _send(out: BinaryIO, kind: bytes, content: bytes) -> None:
+    out.write(_HEAD.pack(kind, len(content)))
+    out.write(content)
+
+
+def _receive(back: Any) -> tuple[bytes, bytes]:
+    head = back.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        raise EOFError
+    kind, length = _HEAD.unpack(head)
+    content = back.read(length)
+    if len(content) < length:
+        raise EOFError
+    return kind, content
 
 
 LABELLED = Engine(open_source, open_sink, holds_codes=True)

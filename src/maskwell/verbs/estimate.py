@@ -16,6 +16,15 @@ from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.collapse import wanted_margin
 from maskwell.estimation.joint.joint_table import Table
+from maskwell.estimation.named_quantities import (
+    PARAMETERS,
+    Asked,
+    QuantityTerms,
+    asked_of,
+    parameters_of,
+    quantities_of,
+)
+from maskwell.estimation.sampling.row_conditions import OUTSIDE, Chosen, RowConditions
 from maskwell.estimation.sampling.sample_stages import Lonely
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Sample
@@ -32,16 +41,6 @@ from maskwell.verbs.inputs import (
     names_of,
     rows_of,
 )
-from maskwell.verbs.quantity_terms import (
-    PARAMETERS,
-    Asked,
-    asked_of,
-    check_asked,
-    parameters_of,
-    quantities_of,
-    sums_between,
-)
-from maskwell.verbs.row_conditions import OUTSIDE, Chosen, RowConditions
 from maskwell.verbs.share_results import EstimateResult
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ def _from_rows(
     how = {**reading, "missing": reading["missing"] or "error"}
     question = _Question(rows, tuple(randomized), tuple(open_columns), **how)
     if question.asked:
-        check_asked(question.asked, question.assignments, question.by)
+        _check_asked(question.asked, question.assignments, question.by)
     return _answered(question, plan)
 
 
@@ -296,7 +295,7 @@ def _check_moments(method: str) -> None:
 
 
 def _from_counts(counts: Counts, design: Design, name: str, method: str, asked: Sequence[Asked]) -> EstimateResult:
-    check_asked(asked, [Assignment((name,), design)], ())
+    _check_asked(asked, [Assignment((name,), design)], ())
     shares = _estimator(method)(counts, design)
     margin = wanted_margin(shares, design)
     return EstimateResult(shares, (name,), counts.n, 0, answer=margin, designs=((name, design),))
@@ -462,7 +461,7 @@ def _between(question: _Question, tally: SurveyTally, cells: Cells) -> list[Mapp
     if not question.asked or not question.by:
         return []
     labels = [label for label in cells.domain.labels.tolist() if label is not OUTSIDE]
-    return sums_between(question.asked, question.assignments, tally.designs[0], labels)
+    return _sums_between(question.asked, question.assignments, tally.designs[0], labels)
 
 
 def _empty(domains: Sequence[Any], by: Sequence[str]) -> tuple[str, ...]:
@@ -470,3 +469,33 @@ def _empty(domains: Sequence[Any], by: Sequence[str]) -> tuple[str, ...]:
     labels = [" / ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in domains]
     names = listed(labels, len(labels), 40)
     return (f"no estimate for {','.join(by)} = {names}: none of its rows has a report",) * bool(labels)
+
+
+def _labels_of(assignments: Sequence[Assignment]) -> Sequence[Hashable] | None:
+    """The categories of one question, which are known before its rows are read; None for several."""
+    if len({one.columns for one in assignments}) > 1:
+        return None
+    design = assignments[0].design
+    place, labels = design.wanted_place, design.inputs.labels
+    if place is None:
+        return labels
+    return [*dict.fromkeys(label[place] for label in labels if isinstance(label, tuple))]
+
+
+def _check_asked(asked: Sequence[Asked], assignments: Sequence[Assignment], by: Sequence[str]) -> None:
+    """Raise for labels that are none, before any row is read; contrasts may be between domains, which rows tell."""
+    labels = _labels_of(assignments)
+    if labels is not None:
+        QuantityTerms.of([one for one in asked if one.what != "contrast" or not by], labels)
+
+
+def _sums_between(
+    asked: Sequence[Asked], assignments: Sequence[Assignment], design: Design, domains: Sequence[Hashable]
+) -> list[Mapping[Hashable, float]]:
+    """The sums of domains that were asked for, with the factor of each; ``design`` is that of all columns together."""
+    contrasts = [one for one in asked if one.what != "ratio"]
+    if not domains or not contrasts:
+        return []
+    known = _labels_of(assignments)
+    terms = QuantityTerms.of(contrasts, design.inputs.labels if known is None else known, domains)
+    return [one.groups for one in terms.groups if one.groups is not None]

@@ -17,9 +17,9 @@ from maskwell.errors import DataFileError
 prs = pytest.importorskip("pyreadstat")
 pd = pytest.importorskip("pandas")
 
-from maskwell.engines import labelled, reader_process  # noqa: E402
+from maskwell.engines import labelled  # noqa: E402
 from maskwell.engines.assignments import Assignment  # noqa: E402
-from maskwell.engines.reader_process import ReaderProcess  # noqa: E402
+from maskwell.engines.labelled import ReaderProcess  # noqa: E402
 from maskwell.engines.report_counts import tally_file  # noqa: E402
 from maskwell.engines.row_sources import open_source  # noqa: E402
 
@@ -45,18 +45,18 @@ def test_a_crash_is_an_error(path: str) -> None:
 
 def test_a_process_is_used_again_unless_it_is_in_the_middle_of_a_file(path: str) -> None:
     tally_file(path, [Assignment.of("y", COIN)])
-    (waiting,) = reader_process._IDLE
+    (waiting,) = labelled._IDLE
     tally_file(path, [Assignment.of("y", COIN)])
-    assert [waiting] == reader_process._IDLE
+    assert [waiting] == labelled._IDLE
     with open_source(path) as source:
         next(source.batches())
-    assert reader_process._IDLE == []
+    assert labelled._IDLE == []
     assert not waiting.is_usable()
 
 
 def test_a_fork_starts_its_own(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tally_file(path, [Assignment.of("y", COIN)])
-    (waiting,) = reader_process._IDLE
+    (waiting,) = labelled._IDLE
     monkeypatch.setattr(os, "getpid", lambda: -1)
     assert not waiting.is_usable()
 
@@ -89,7 +89,7 @@ def test_no_module_of_the_folder_is_run(path: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("interpreter", [None, "", "/no/such/python"])
 def test_without_an_interpreter_to_start(interpreter: str | None, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_process, "_IDLE", [])
+    monkeypatch.setattr(labelled, "_IDLE", [])
     monkeypatch.setattr(sys, "executable", interpreter)
     with pytest.raises(DataFileError, match="are read by a Python of their own, which cannot start"), open_source(path):
         pass
@@ -97,8 +97,8 @@ def test_without_an_interpreter_to_start(interpreter: str | None, path: str, mon
 
 def test_a_process_that_died_while_it_waited_is_forgotten(path: str) -> None:
     tally_file(path, [Assignment.of("y", COIN)])
-    died = reader_process._IDLE[-1]
+    died = labelled._IDLE[-1]
     died._process.kill()
     died._process.wait()
     assert tally_file(path, [Assignment.of("y", COIN)]).rows == 200_000
-    assert died not in reader_process._IDLE
+    assert died not in labelled._IDLE

@@ -1,40 +1,54 @@
 """Sheets to print: how to answer, what the interviewer does, the record of the device, and cards, table or spinner.
 
 One file that needs no other, black on white, for A4 and Letter alike. Every label is escaped.
+
+Procedures that are carried out in their own way have a ``Script`` by name: two questions at once, questions on cards,
+counted cards. Here are their facts; their sentences are in ``templates/device``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from maskwell.core.arguments import check_kind
+from maskwell.core.categories import Categories
 from maskwell.core.documents import version_text
+from maskwell.core.exact import common_denominator, to_decimal
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.procedures.decks import report_labels, truth_labels
-from maskwell.procedures.realisation import Device
+from maskwell.procedures.design_builders import UNRELATED
+from maskwell.procedures.procedure import single_answers
+from maskwell.procedures.realisation import Device, Known
 from maskwell.reports.device.device_report import record_of
-from maskwell.reports.device.device_scripts import (
-    Asked,
-    Script,
-    has_unrelated,
-    other_question,
-    script_for,
-    two_questions,
-)
 from maskwell.reports.device.device_words import (
     MOST_LISTED,
     Question,
+    Words,
     is_direct,
     learned,
     protection,
     rule_by_chance,
     words_for,
+    words_of,
 )
 from maskwell.reports.device.legend_sheets import explained, spinner_svg, throws_of
-from maskwell.reports.device.paper_cards import FULL, CardSheet, faces_of, instruction_height, sheets_of
+from maskwell.reports.device.paper_cards import (
+    FULL,
+    CardSheet,
+    Face,
+    cards_of,
+    either,
+    faces_of,
+    if_right,
+    instruction_height,
+    matched,
+    quoted,
+    sheets_of,
+)
 from maskwell.reports.pictures.canvas import MONO_FONTS, TEXT_FONTS
 from maskwell.reports.report import environment
 
@@ -249,3 +263,311 @@ def _sheets(device: Device, script: Script | None) -> list[CardSheet]:
     if script is not None:
         return list(script.sheets)
     return sheets_of(faces_of(device.deck)) if device.form == "cards" else []
+
+
+# ---- procedures that are carried out in their own way
+
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+
+YES_NO = ["yes", "no"]
+
+MOST_BALLS = 200
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The sensitive question, and the innocuous one where it was given."""
+
+    question: str
+    innocuous: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Script:
+    """A procedure with what is said and printed.
+
+    Attributes
+    ----------
+    title
+        Its name.
+    template, facts
+        Which sentences it has, and what stands in them.
+    design, thing
+        What it realises, and what nobody but the respondent may see.
+    questions
+        What the respondent reads first.
+    sheets
+        What is printed besides.
+    notes
+        What whoever prints it must know.
+    hidden_by
+        What hides the answer: "chance" or "the_other_question".
+    """
+
+    title: str
+    template: str
+    facts: Mapping[str, Any]
+    design: Design
+    thing: str
+    questions: tuple[Question, ...]
+    sheets: tuple[CardSheet, ...] = ()
+    notes: tuple[str, ...] = ()
+    hidden_by: str = "chance"
+
+    def words(self) -> Words:
+        """What both sides are told."""
+        return words_of(self.template, self.facts, self.design, thing=self.thing)
+
+
+def script_for(known: Known, design: Design, asked: Asked) -> Script:
+    """The words and sheets of a procedure that is carried out without cards that tell what to say."""
+    return SCRIPTS[known.family](known.parameters, design, asked)
+
+
+def has_unrelated(design: Design) -> bool:
+    """Whether truths are pairs of an own answer and one to an unrelated question."""
+    names = design.provenance.get("variables")
+    return isinstance(names, list) and len(names) == 2 and names[1] == UNRELATED
+
+
+def own_labels(design: Design) -> list[str]:
+    """Answers to the sensitive question alone, also where truths are pairs of it and an unrelated answer."""
+    if not has_unrelated(design):
+        return [str(label) for label in design.inputs.labels]
+    return list(dict.fromkeys(str(label[0]) for label in design.inputs.labels if isinstance(label, tuple)))
+
+
+def two_questions(design: Design, asked: Asked, other: str) -> tuple[Question, ...]:
+    """Both questions under their letters; the answers are listed where they are not yes and no."""
+    answers = own_labels(design)
+    listed = answers != YES_NO
+    return (
+        Question(asked.question, "A", tuple(answers) if listed else ()),
+        Question(other, "B", tuple(YES_NO) if listed else ()),
+    )
+
+
+def other_question(share: Fraction | None, asked: Asked) -> tuple[str, tuple[str, ...]]:
+    """The innocuous question, and what to know of it; a line to write on where there is none."""
+    if asked.innocuous:
+        return asked.innocuous, ()
+    if share is None:
+        return "", ("the unrelated question is left blank on the sheet: --innocuous TEXT prints it",)
+    share_text = to_decimal(share)
+    question = months(share)
+    if question is None:
+        return "", (f"the other question is left blank; give one with a share {share_text} of yes: --innocuous TEXT",)
+    return question, (
+        f"the other question is about birth months, and about {share_text} of all people say yes to it: check that for "
+        "your population, or give another one with --innocuous TEXT",
+    )
+
+
+def months(share: Fraction) -> str | None:
+    """A question about birth months to which about this share says yes; None where no whole number of months does.
+
+    >>> months(Fraction(1, 6)), months(Fraction(1, 12)), months(Fraction(1, 5))
+    ('Was your mother born in January or February?', 'Was your mother born in January?', None)
+    """
+    count = 12 * share
+    if count.denominator != 1 or not 0 < count < 12:
+        return None
+    last = MONTHS[int(count) - 1]
+    when = {1: f"in {last}", 2: f"in {MONTHS[0]} or {last}"}.get(int(count), f"between {MONTHS[0]} and {last}")
+    return f"Was your mother born {when}?"
+
+
+def _share_text(share: Fraction | None) -> str | None:
+    return None if share is None else to_decimal(share)
+
+
+def crosswise(parameters: Any, design: Design, asked: Asked) -> Script:
+    """Whether the answers to both questions are the same."""
+    return _at_once("crosswise", design, asked, parameters["q"])
+
+
+def triangular(parameters: Any, design: Design, asked: Asked) -> Script:
+    """Whether any of both applies."""
+    return _at_once("triangular", design, asked, parameters["q"])
+
+
+def _at_once(model: str, design: Design, asked: Asked, share: Fraction) -> Script:
+    other, notes = other_question(share, asked)
+    answers = own_labels(design)
+    a, b = answers
+    facts = {"model": model, "a": a, "b": b, "plain": answers == YES_NO, "share": _share_text(share)}
+    return Script(
+        title=f"{model.capitalize()} model",
+        template="both_at_once",
+        facts=facts | {"reports": report_labels(design)},
+        design=design,
+        thing="",
+        questions=two_questions(design, asked, other),
+        notes=notes,
+        hidden_by="the_other_question",
+    )
+
+
+def simmons(parameters: Any, design: Design, asked: Asked) -> Script:
+    """Cards that name the one or the other question; in the form of Mangat and others members always say yes."""
+    answers, reports = own_labels(design), report_labels(design)
+    members = _members_say_yes(design)
+    share = parameters.get("beta", parameters.get("alpha"))
+    faces = _question_cards(parameters["p"], answers, reports, members=members)
+    facts = {"own": answers, "members": members}
+    return _with_cards("Two questions", design, asked, [faces], share, reports, facts)
+
+
+def _members_say_yes(design: Design) -> bool:
+    return "mangat" in str(design.provenance["family"])
+
+
+def _question_cards(p: Fraction, answers: Sequence[str], reports: Sequence[str], *, members: bool) -> list[Face]:
+    always = f" But if your answer to A is {quoted(answers[0])}, always say {quoted(reports[0])}." if members else ""
+    return [
+        Face(p.numerator, "Answer question A.", _said(answers, reports) + always),
+        Face(p.denominator - p.numerator, "Answer question B.", _said(YES_NO, reports) + always),
+    ]
+
+
+def _said(answers: Sequence[str], reports: Sequence[str]) -> str:
+    """In which words an answer is given.
+
+    >>> _said(["yes", "no"], ["yes", "no"]), _said(["evaded", "honest"], ["yes", "no"])
+    ('Say “yes” or “no”.', 'Say “yes” for “evaded”, “no” for “honest”.')
+    """
+    return f"Say {either(reports)}." if list(answers) == list(reports) else f"Say {matched(answers, reports)}."
+
+
+def statements(parameters: Any, design: Design, asked: Asked) -> Script:
+    """Cards with a statement for each category, and cards that name the innocuous question."""
+    reports, answers = report_labels(design), own_labels(design)
+    shares = [*parameters["statements"], parameters["unrelated"]]
+    size = common_denominator(shares)
+    texts = [*(f"“My true answer to A is: {name}.”" for name in answers), "Answer question B."]
+    notes = [*[if_right(reports)] * len(answers), _said(YES_NO, reports)]
+    faces = [Face(int(share * size), text, note) for share, text, note in zip(shares, texts, notes, strict=True)]
+    facts = {"own": answers, "statements": True}
+    return _with_cards("Statements and a question", design, asked, [faces], parameters.get("beta"), reports, facts)
+
+
+def simmons_twice(parameters: Any, design: Design, asked: Asked) -> Script:
+    """Two boxes of cards that name one of two questions; both answers are said."""
+    answers, members = own_labels(design), _members_say_yes(design)
+    assert isinstance(design.outputs, Categories)
+    single = [str(answer) for answer in single_answers(design.outputs)]
+    boxes = [_question_cards(parameters[p], answers, single, members=members) for p in ("p1", "p2")]
+    facts = {"own": answers, "members": members}
+    return _with_cards("Two questions, two boxes", design, asked, boxes, None, single, facts)
+
+
+def _with_cards(
+    title: str,
+    design: Design,
+    asked: Asked,
+    boxes: Sequence[Sequence[Face]],
+    share: Fraction | None,
+    reports: Sequence[str],
+    facts: Mapping[str, Any],
+) -> Script:
+    """Two questions, and cards that say which of them to answer: in one deck, or in a box for each of two answers."""
+    other, notes = other_question(share, asked)
+    printed = [[face for face in faces if face.copies] for faces in boxes]
+    names = [""] if len(boxes) == 1 else [f"Box {number + 1}" for number in range(len(boxes))]
+    counted = {
+        "boxes": [[f"{cards_of(face)}: {face.text}" for face in faces] for faces in printed],
+        "size": sum(face.copies for face in printed[0]),
+        "share": _share_text(share),
+    }
+    plain = list(facts["own"]) == list(reports) == YES_NO
+    return Script(
+        title=title,
+        template="question_cards",
+        facts={"members": False, "statements": False, "plain": plain, "reports": reports, **facts, **counted},
+        design=design,
+        thing="card",
+        questions=two_questions(design, asked, other),
+        sheets=tuple(
+            sheet for name, faces in zip(names, printed, strict=True) for sheet in sheets_of(faces, name=name)
+        ),
+        notes=notes,
+    )
+
+
+def _kuk(parameters: Any, design: Design, asked: Asked) -> Script:
+    decks = [("Deck 1", parameters["theta1"]), ("Deck 2", parameters["theta2"])]
+    facts = {
+        "decks": [(name, t.numerator, t.denominator - t.numerator) for name, t in decks],
+        "draws": parameters["draws"],
+    }
+    sheets = [s for name, t in decks for s in sheets_of(_two_colours(t.numerator, t.denominator, "Black"), name=name)]
+    return _counted("Kuk's two decks", "kuk", facts, design, asked, sheets)
+
+
+def _chow(parameters: Any, design: Design, asked: Asked) -> Script:
+    red, blue = parameters["red"], parameters["blue"]
+    facts = {"red": red, "blue": blue, "draws": parameters["draws"]}
+    few = red + blue <= MOST_BALLS
+    return _counted(
+        "Chow's urn", "chow", facts, design, asked, sheets_of(_two_colours(red, red + blue, "Blue")) if few else []
+    )
+
+
+def _counted(
+    title: str, template: str, facts: Mapping[str, Any], design: Design, asked: Asked, sheets: Sequence[CardSheet]
+) -> Script:
+    """One question, and cards or balls whose number is said."""
+    yes, no = truth_labels(design)
+    return Script(
+        title=title,
+        template=template,
+        facts={"yes": yes, "no": no, "as_said": _count_as_said(report_labels(design)), **facts},
+        design=design,
+        thing="cards",
+        questions=(Question(asked.question, answers=(yes, no)),),
+        sheets=tuple(sheets),
+    )
+
+
+def _count_as_said(reports: Sequence[str]) -> str:
+    """How a count is said: as a number, or in other words where reports have other names.
+
+    >>> _count_as_said(["0", "1", "2"]), _count_as_said(["none", "one"])
+    (': “0”, “1” or “2”', ': “none” for “0”, “one” for “1”')
+    """
+    numbers = [str(number) for number in range(len(reports))]
+    if list(reports) != numbers:
+        return f": {matched(numbers, reports)}"
+    return f": {either(numbers)}" if len(numbers) <= MOST_LISTED else ", as a number"
+
+
+def _two_colours(red: int, total: int, other: str) -> list[Face]:
+    faces = [Face(red, "Red"), Face(total - red, other)]
+    return [face for face in faces if face.copies]
+
+
+SCRIPTS: dict[str, Callable[[Any, Design, Asked], Script]] = {
+    "crosswise": crosswise,
+    "triangular": triangular,
+    "simmons": simmons,
+    "soberanis-cruz": simmons,
+    "mangat-singh-singh": simmons,
+    "greenberg-statements": statements,
+    "simmons-twice": simmons_twice,
+    "mangat-singh-singh-twice": simmons_twice,
+    "kuk": _kuk,
+    "chow": _chow,
+}

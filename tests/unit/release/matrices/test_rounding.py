@@ -7,7 +7,7 @@ import pytest
 
 from maskwell.release.matrices import Bounds
 from maskwell.release.matrices.flow_program import Program, allowed_pairs, program_of
-from maskwell.release.matrices.flow_rounding import corner, keeps_bounds, round_flows
+from maskwell.release.matrices.optimal_flows import corner, keeps_bounds, round_flows
 
 
 def program(v: list[int], **asked: object) -> Program:
