@@ -16,6 +16,7 @@ import pytest
 from tests.support.command_line import design_file, refused, run
 from tests.support.fuzzing import run_command
 
+from maskwell import cli as commands
 from maskwell.cli import COMMANDS
 from maskwell.cli.main import cli
 from maskwell.procedures.registry import PROCEDURES
@@ -176,10 +177,11 @@ def test_errors_of_usage(args: list[str], saying: str) -> None:
     ],
 )
 def test_no_traceback(error: BaseException, status: int, saying: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> click.Command:
+    def fail(design: str) -> None:
         raise error
 
-    monkeypatch.setitem(COMMANDS, "audit", (fail, ""))
+    failing = click.Command("audit", callback=fail, params=[click.Argument(["design"])])
+    monkeypatch.setattr(commands, "audit", failing)
     done = run("audit", "d.json", status=status)
     assert done.err.lstrip().startswith("error: ")
     assert saying in done.err

@@ -14,7 +14,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 import click
 
-from maskwell.cli import COMMANDS
+from maskwell import cli as commands
 from maskwell.cli.output import (
     BAD_INPUT,
     FAULT,
@@ -62,28 +62,25 @@ class CommandGroup(click.Group):
 class LazyGroup(CommandGroup):
     """A group that knows names and summaries of its commands, and imports a command only when it is called.
 
-    ``lazy`` maps each name to the function that imports the command, and the summary shown by ``--help``.
+    ``summaries`` maps each name of :mod:`maskwell.cli` that is a command to what ``--help`` says of it.
     """
 
-    def __init__(self, *args: Any, lazy: Mapping[str, tuple[Callable[[], click.Command], str]], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, summaries: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._lazy = lazy
+        self._summaries = summaries
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the table."""
-        return list(self._lazy)
+        return list(self._summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command."""
-        if cmd_name not in self._lazy:
-            return None
-        load, _ = self._lazy[cmd_name]
-        return load()
+        return getattr(commands, cmd_name) if cmd_name in self._summaries else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in self._lazy.items()])
+            formatter.write_dl([*self._summaries.items()])
 
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, *rest: Any, **extra: Any
@@ -289,7 +286,7 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
 @click.group(
     "maskwell",
     cls=LazyGroup,
-    lazy=COMMANDS,
+    summaries=commands.COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="First steps: maskwell demo. Exit status: 0 done, 1 the answer is no, 2 bad input or usage, 3 a fault.",
 )

@@ -38,8 +38,16 @@ from maskwell.engines.column_codes import (
     raise_first,
 )
 from maskwell.engines.report_counts import check_made_by
-from maskwell.engines.row_batches import PIECE_BYTES, Progress, RowPass
-from maskwell.engines.row_sources import MemoryTable, Source, find_column, in_parts, schema_of
+from maskwell.engines.row_sources import (
+    PIECE_BYTES,
+    MemoryTable,
+    Progress,
+    RowPass,
+    Source,
+    find_column,
+    in_parts,
+    schema_of,
+)
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 
 UNKNOWN = -1

@@ -26,9 +26,10 @@ from maskwell.engines.arrow_arrays import ANY, has_values, require
 from maskwell.engines.column_codes import MISSING, LevelCoder, numbers_of
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.row_batches import Progress, RowPass
 from maskwell.engines.row_sources import (
     MemoryTable,
+    Progress,
+    RowPass,
     Source,
     ending_of,
     engine_of,

@@ -49,10 +49,13 @@ from maskwell.engines.column_codes import (
 )
 from maskwell.engines.column_tables import TableInMemory
 from maskwell.engines.file_parts import PartRows, check_outside, same_files
-from maskwell.engines.row_batches import PIECE_BYTES, BackgroundSink, EvenRows, Progress, RowPass, in_background
+from maskwell.engines.row_batches import BackgroundSink, EvenRows, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
+    PIECE_BYTES,
     STREAMS,
+    Progress,
+    RowPass,
     ending_of,
     engine_of,
     find_column,

@@ -25,10 +25,10 @@ from maskwell.engines.arrow_arrays import (
     without_traces,
 )
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
-from maskwell.engines.row_batches import RowPass
 from maskwell.engines.row_sources import (
     Coded,
     MemoryTable,
+    RowPass,
     Source,
     engine_of,
     is_spark,

@@ -20,8 +20,7 @@ from maskwell.engines.column_tables import Table, TableInMemory, open_table
 from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side, uses_of
 from maskwell.engines.formula_references import References
 from maskwell.engines.labelled_columns import as_factor
-from maskwell.engines.plan_columns import PlanColumns, PlanReader
-from maskwell.engines.report_reader import SampleReader
+from maskwell.engines.survey_columns import PlanColumns, PlanReader, SampleReader
 from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
 
 STEP = 1e-5

@@ -29,15 +29,17 @@ from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, 
 from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
 from maskwell.engines.input_file import TextForm
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.row_batches import TEXTS, EvenRows, Progress, ShuffledRows, in_background, pieces
+from maskwell.engines.row_batches import TEXTS, EvenRows, ShuffledRows, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
     MemoryTable,
+    Progress,
     Source,
     engine_of,
     find_column,
     lost_in,
     open_sink,
+    pieces,
     rows_of_cells,
 )
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, TooLargeError, WrongTypeError

@@ -37,10 +37,8 @@ from maskwell.engines.assignments import (
     variables_of,
 )
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
-from maskwell.engines.plan_columns import PlanColumns, PlanReader, whole_numbers
-from maskwell.engines.report_reader import SampleReader
-from maskwell.engines.row_batches import PIECE_BYTES, Progress, RowPass
-from maskwell.engines.row_sources import MemoryTable, Source, find_column, in_parts
+from maskwell.engines.row_sources import PIECE_BYTES, MemoryTable, Progress, RowPass, Source, find_column, in_parts
+from maskwell.engines.survey_columns import PlanColumns, PlanReader, SampleReader, whole_numbers
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
 ROWS_AT_ONCE = 1 << 18

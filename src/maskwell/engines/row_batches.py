@@ -1,11 +1,11 @@
-"""Rows on their way, batch after batch: one pass over a source, even lengths, a writer in a thread, a random order."""
+"""Rows on their way out, batch after batch: in even lengths, by a writer in a thread, in a random order."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,66 +16,11 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.randomness import RandomSource, random_order
 from maskwell.engines.arrow_arrays import file_errors, require
-from maskwell.engines.row_sources import MemoryTable, Sink, Source
-from maskwell.errors import DataFileError
-
-Progress = Callable[[int, float | None], None]
-"""Told the rows so far and, where it is known, the share of the file."""
-
-PIECE_BYTES = 1 << 22
-"""Bytes that what is made of the rows at hand may take."""
+from maskwell.engines.row_sources import Sink
 
 MOST_TEXT = 1 << 26
 """Bytes of texts that wait to be written together."""
 TEXTS = ("string", "large_string", "binary", "large_binary")
-
-
-class RowPass:
-    """One pass over the rows of a source, in batches of at most so many rows; a source without rows is refused.
-
-    ``first_row`` is how many rows of the table came before, where the source is one of its parts, which may be empty.
-
-    Attributes
-    ----------
-    rows
-        How many rows of the source came before the batch at hand; in the end, all.
-    """
-
-    def __init__(
-        self,
-        source: Source,
-        path: str | MemoryTable,
-        *,
-        only: Sequence[int] | None = None,
-        rows_at_once: int | None = None,
-        progress: Progress | None = None,
-        first_row: int | None = None,
-    ) -> None:
-        self._source, self._path, self._only = source, path, only
-        self._rows_at_once, self._progress, self._first_row = rows_at_once, progress, first_row
-        self.rows = 0
-
-    @property
-    def before(self) -> int:
-        """How many rows of the whole table came before the batch at hand."""
-        return self.rows + (self._first_row or 0)
-
-    def __iter__(self) -> Iterator[Any]:
-        batches = self._source.batches(self._only)
-        for batch in batches if self._rows_at_once is None else pieces(batches, self._rows_at_once):
-            yield batch
-            self.rows += len(batch)
-            if self._progress is not None:
-                self._progress(self.rows, self._source.done())
-        if self.rows == 0 and self._first_row is None:
-            raise DataFileError(f"{self._path} has no rows", hint="give a file with at least one row", path=self._path)
-
-
-def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:
-    """Batches of at most so many rows."""
-    for batch in batches:
-        for start in range(0, len(batch), rows):
-            yield batch.slice(start, rows)
 
 
 # ---- batches of one length

@@ -313,6 +313,63 @@ def _check_part(file: str, ending: str, path: str) -> None:
         raise DataFileError(f"{file} is empty", hint="give a file with at least one row", path=file)
 
 
+# ---- one pass over the rows
+
+Progress = Callable[[int, float | None], None]
+"""Told the rows so far and, where it is known, the share of the file."""
+
+PIECE_BYTES = 1 << 22
+"""Bytes that what is made of the rows at hand may take."""
+
+
+class RowPass:
+    """One pass over the rows of a source, in batches of at most so many rows; a source without rows is refused.
+
+    ``first_row`` is how many rows of the table came before, where the source is one of its parts, which may be empty.
+
+    Attributes
+    ----------
+    rows
+        How many rows of the source came before the batch at hand; in the end, all.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        path: str | MemoryTable,
+        *,
+        only: Sequence[int] | None = None,
+        rows_at_once: int | None = None,
+        progress: Progress | None = None,
+        first_row: int | None = None,
+    ) -> None:
+        self._source, self._path, self._only = source, path, only
+        self._rows_at_once, self._progress, self._first_row = rows_at_once, progress, first_row
+        self.rows = 0
+
+    @property
+    def before(self) -> int:
+        """How many rows of the whole table came before the batch at hand."""
+        return self.rows + (self._first_row or 0)
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = self._source.batches(self._only)
+        for batch in batches if self._rows_at_once is None else pieces(batches, self._rows_at_once):
+            yield batch
+            self.rows += len(batch)
+            if self._progress is not None:
+                self._progress(self.rows, self._source.done())
+        if self.rows == 0 and self._first_row is None:
+            raise DataFileError(f"{self._path} has no rows", hint="give a file with at least one row", path=self._path)
+
+
+def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:
+    """Batches of at most so many rows."""
+    for batch in batches:
+        for start in range(0, len(batch), rows):
+            yield batch.slice(start, rows)
+
+
 class Part(Protocol):
     """What some work made of one part of the rows of a table."""
 

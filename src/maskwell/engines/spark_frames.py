@@ -37,8 +37,7 @@ from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.column_randomizer import BatchRandomizer, ProductSampler, check_columns
 from maskwell.engines.file_parts import SAME_COLUMNS
-from maskwell.engines.row_batches import RowPass
-from maskwell.engines.row_sources import MemoryRows, MemoryTable, PartT, Source, Work, not_on_spark
+from maskwell.engines.row_sources import MemoryRows, MemoryTable, PartT, RowPass, Source, Work, not_on_spark
 from maskwell.errors import DataFileError, LeftoverWarning, MaskwellError, MissingExtraError, ParameterError
 
 _PARTS = "number int, content binary"

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from maskwell.estimation.sampling.calibration import calibrate as calibrate
     from maskwell.estimation.sampling.enumerated_plan import ListedSamples as ListedSamples
     from maskwell.estimation.sampling.replicate_weights import ReplicateRule as ReplicateRule
+    from maskwell.estimation.sampling.sample_stages import Scheme as Scheme
     from maskwell.estimation.sampling.sampling_plan import SamplingPlan as SamplingPlan
-    from maskwell.estimation.sampling.sampling_plan import Scheme as Scheme
     from maskwell.estimation.sampling.survey_estimate import SurveyEstimate as SurveyEstimate
     from maskwell.estimation.sampling.weighted_survey import estimate_cells as estimate_cells
     from maskwell.estimation.sampling.weighted_survey import estimate_survey as estimate_survey
@@ -109,7 +109,8 @@ else:
             "sampling.calibration": ["calibrate"],
             "sampling.enumerated_plan": ["ListedSamples"],
             "sampling.replicate_weights": ["ReplicateRule"],
-            "sampling.sampling_plan": ["SamplingPlan", "Scheme"],
+            "sampling.sample_stages": ["Scheme"],
+            "sampling.sampling_plan": ["SamplingPlan"],
             "sampling.survey_estimate": ["SurveyEstimate"],
             "sampling.weighted_survey": ["estimate_cells", "estimate_survey"],
             "share_estimate": ["Estimate", "Intervals", "Sample"],

@@ -24,8 +24,7 @@ from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.input_file import TextForm
 from maskwell.engines.recoding import Recoding, RecordsT, recoded, recoding_of
 from maskwell.engines.release_pass import RowsReleased, file_columns
-from maskwell.engines.row_batches import Progress
-from maskwell.engines.row_sources import MemoryTable, ending_of
+from maskwell.engines.row_sources import MemoryTable, Progress, ending_of
 from maskwell.engines.unit_rows import UnitMembers, read_units
 from maskwell.errors import ParameterError
 from maskwell.release.plans.edit_rules import Rule

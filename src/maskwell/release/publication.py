@@ -40,8 +40,7 @@ from maskwell.engines.release_pass import (
     release_rows,
     text_kind,
 )
-from maskwell.engines.row_batches import Progress
-from maskwell.engines.row_sources import MemoryTable
+from maskwell.engines.row_sources import MemoryTable, Progress
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.assessment import (
     Release,

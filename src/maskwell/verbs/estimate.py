@@ -46,8 +46,7 @@ from maskwell.verbs.share_results import EstimateResult
 if TYPE_CHECKING:
     from maskwell.core.cells import Cells
     from maskwell.engines.report_counts import SurveyTally
-    from maskwell.engines.row_batches import Progress
-    from maskwell.engines.row_sources import MemoryTable
+    from maskwell.engines.row_sources import MemoryTable, Progress
     from maskwell.release.folder.receipt import Receipt
     from maskwell.verbs.release_estimate import ReleaseEstimate
 

@@ -27,12 +27,11 @@ from maskwell.privacy.criteria import DEMANDS, Demand
 
 if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
-    from maskwell.engines.plan_columns import PlanColumns
     from maskwell.engines.report_counts import SurveyTally
     from maskwell.engines.row_sources import MemoryTable
+    from maskwell.engines.survey_columns import PlanColumns
     from maskwell.estimation.sampling.replicate_weights import ReplicateRule
-    from maskwell.estimation.sampling.sample_stages import Lonely
-    from maskwell.estimation.sampling.sampling_plan import Scheme
+    from maskwell.estimation.sampling.sample_stages import Lonely, Scheme
 
 
 DesignOrPath: TypeAlias = Design | str | os.PathLike[str]
@@ -404,7 +403,7 @@ class SurveyPlan:
 
     def columns(self, by: Names = None) -> PlanColumns:
         """The columns that are named, with those of the domains."""
-        from maskwell.engines.plan_columns import PlanColumns, population_of
+        from maskwell.engines.survey_columns import PlanColumns, population_of
 
         sizes = self.population
         typed = names_of(sizes, "population") if isinstance(sizes, str | None) else _several(sizes)
@@ -449,7 +448,7 @@ class SurveyPlan:
 
     def scheme(self, tally: SurveyTally) -> Scheme:
         """How the rows were drawn."""
-        from maskwell.estimation.sampling.sampling_plan import Scheme
+        from maskwell.estimation.sampling.sample_stages import Scheme
 
         if self.replicates is not None:
             return Scheme("replicates", replicates=self._replicate_rule(tally))

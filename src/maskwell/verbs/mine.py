@@ -22,8 +22,7 @@ from maskwell.verbs.inputs import Designs, assignments_of, check_progress, rows_
 
 if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
-    from maskwell.engines.row_batches import Progress
-    from maskwell.engines.row_sources import MemoryTable
+    from maskwell.engines.row_sources import MemoryTable, Progress
     from maskwell.reports.pictures.canvas import Picture
 
 

@@ -19,8 +19,7 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.cell_counts import count_columns
 from maskwell.engines.release_pass import file_columns
-from maskwell.engines.row_batches import Progress, RowPass
-from maskwell.engines.row_sources import MemoryTable, open_sink
+from maskwell.engines.row_sources import MemoryTable, Progress, RowPass, open_sink
 from maskwell.errors import InfeasibleError, MissingExtraError, ParameterError
 from maskwell.release.assessment import Release, assess, assess_file, assess_tables, count_file, prepared
 from maskwell.release.folder.ledger import read_ledger

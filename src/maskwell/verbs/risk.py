@@ -40,7 +40,7 @@ from maskwell.verbs.inputs import Names, check_progress, names_of, rows_of
 from maskwell.verbs.release_estimate import receipt_of
 
 if TYPE_CHECKING:
-    from maskwell.engines.row_batches import Progress
+    from maskwell.engines.row_sources import Progress
     from maskwell.reports.pictures.canvas import Picture
 
 

@@ -10,7 +10,7 @@ from maskwell.errors import ParameterError
 from maskwell.verbs.inputs import Designs, assignments_of, check_progress, rows_of
 
 if TYPE_CHECKING:
-    from maskwell.engines.row_batches import Progress
+    from maskwell.engines.row_sources import Progress
 
 
 def tally(

@@ -17,7 +17,7 @@ from maskwell.designs import (  # noqa: E402
 )
 from maskwell.engines.assignments import Assignment, Samples, variables_of  # noqa: E402
 from maskwell.engines.column_codes import raise_first  # noqa: E402
-from maskwell.engines.report_reader import SampleReader  # noqa: E402
+from maskwell.engines.survey_columns import SampleReader  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, ReportError, UnknownCategoryError  # noqa: E402
 
 YES_NO = Categories.of(["yes", "no"])

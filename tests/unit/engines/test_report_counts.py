@@ -23,8 +23,8 @@ from maskwell.engines.assignments import (  # noqa: E402
     Assignment,
     direct_design,
 )
-from maskwell.engines.plan_columns import PlanColumns, population_of  # noqa: E402
 from maskwell.engines.report_counts import tally_groups, tally_survey  # noqa: E402
+from maskwell.engines.survey_columns import PlanColumns, population_of  # noqa: E402
 from maskwell.errors import (  # noqa: E402
     DataFileError,
     MaskwellError,

@@ -22,7 +22,7 @@ from maskwell.engines.report_counts import (  # noqa: E402
     tally_file,
     tally_groups,
 )
-from maskwell.engines.report_reader import ReportReader  # noqa: E402
+from maskwell.engines.survey_columns import ReportReader  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
 from maskwell.procedures import (  # noqa: E402
     repeated,

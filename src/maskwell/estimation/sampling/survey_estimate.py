@@ -15,8 +15,7 @@ from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.binomial_counts import Part
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
-from maskwell.estimation.sampling.sample_stages import stages_of
-from maskwell.estimation.sampling.sampling_plan import Scheme
+from maskwell.estimation.sampling.sample_stages import Scheme, stages_of
 from maskwell.estimation.share_estimate import ROUNDING, Combination, Estimate, flags_of_moments
 
 

@@ -43,12 +43,13 @@ from maskwell.estimation.sampling.replicate_weights import ReplicateTotals, rank
 from maskwell.estimation.sampling.report_shares import Together
 from maskwell.estimation.sampling.sample_stages import (
     MultistageVariance,
+    Scheme,
     Variance,
     lines_of_domains,
     stages_of,
     weight_factor,
 )
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan, Scheme
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, empty_domain, flags_of, plan_text
 from maskwell.estimation.sampling.unequal_chances import HajekDevilleVariance, PairwiseVariance, PoissonVariance
 

@@ -17,7 +17,7 @@ from maskwell.core.cells import CellTable
 from maskwell.core.display import plain_label
 from maskwell.core.phrases import Printed, option
 from maskwell.engines.cell_counts import count_rows
-from maskwell.engines.row_batches import Progress
+from maskwell.engines.row_sources import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate
 from maskwell.estimation.invariant_shares import BOUNDED as IS_BOUNDED
