@@ -17,9 +17,8 @@ from maskwell.core import CellTable
 from maskwell.release import ReleasePlan
 from maskwell.release.assessment import tables_of
 from maskwell.release.folder.receipt_contents import kept_of
-from maskwell.release.stages.stage import Stage, needed_columns
+from maskwell.release.stages.stage import Stage, expected_table, is_kept, kept_columns, needed_columns
 from maskwell.release.stages.stage_building import build_stages
-from maskwell.release.stages.table_flow import expected_table, is_kept, kept_columns
 
 COLUMNS = ("a", "b", "c", "d")
 FOLLOWS = {"a0": "u", "a1": "u", "a2": "v"}

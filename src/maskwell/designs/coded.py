@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Codes, Real, Words, as_floats, check_option, code_type
+from maskwell.core.arguments import Array, Codes, Real, Words, as_floats, check_kind, check_option, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
 from maskwell.core.report_data import SETS, Counts, Encoding, Reports
 from maskwell.designs import kernels
 from maskwell.designs.column_arrays import ThresholdTable
 from maskwell.designs.design import Design
-from maskwell.errors import MissingValueError, NotIdentifiableError, ReportError, TooLargeError
+from maskwell.errors import LabelError, MissingValueError, NotIdentifiableError, ReportError, TooLargeError
 
 TALLY_LIMIT = 10**8
 ENTRY_WORK = 10**7
@@ -395,3 +395,13 @@ def weighted_left_inverse(P: Real, lam: Real) -> Real:
             lam=lam,
         )
     return np.asarray(np.linalg.solve(r, q.T) * scale)
+
+
+def check_label_counts(k: int, m: int, inputs: Categories, outputs: Categories) -> None:
+    """Raise unless there is a label for each truth and each report."""
+    check_kind(Categories, inputs=inputs, outputs=outputs)
+    if (len(inputs), len(outputs)) != (k, m):
+        raise LabelError(
+            f"{len(inputs)} truth and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",
+            hint=f"give {k} categories and {m} reports",
+        )

@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, all_from_digits, all_to_digits
-from maskwell.designs.coded import CodedDesign, WrittenOut
+from maskwell.designs.coded import CodedDesign, WrittenOut, check_label_counts
 from maskwell.designs.matrix_reading import DENSE_LIMIT, exact_columns, read_rows, too_many_entries
-from maskwell.errors import LabelError, MatrixError, WrongTypeError
+from maskwell.errors import MatrixError, WrongTypeError
 
 Chance = tuple[int, int]
 Row = Sequence[int] | Sequence[Fraction]
@@ -227,16 +227,6 @@ def _nearest(n: int, d: int) -> float:
         return (n / d if d else math.inf) if n else 1.0
     except OverflowError:
         return math.inf
-
-
-def check_label_counts(k: int, m: int, inputs: Categories, outputs: Categories) -> None:
-    """Raise unless there is a label for each truth and each report."""
-    check_kind(Categories, inputs=inputs, outputs=outputs)
-    if (len(inputs), len(outputs)) != (k, m):
-        raise LabelError(
-            f"{len(inputs)} truth and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",
-            hint=f"give {k} categories and {m} reports",
-        )
 
 
 def design_of(P: Any) -> CodedDesign:

@@ -22,8 +22,8 @@ from maskwell.core.categories import Categories
 from maskwell.core.documents import RunningFingerprint, canonical_text, fingerprint_of_text, json_form
 from maskwell.core.exact import all_from_digits, all_to_digits, to_digits
 from maskwell.core.labels import to_json
+from maskwell.designs.coded import check_label_counts
 from maskwell.designs.column_arrays import narrowed, read_columns, read_mappings
-from maskwell.designs.dense import check_label_counts
 from maskwell.designs.matrix_reading import exact_columns
 from maskwell.designs.sparse_algebra import ByColumns
 from maskwell.errors import MatrixError

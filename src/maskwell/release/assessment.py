@@ -46,9 +46,8 @@ from maskwell.release.side_channels import (
     side_channels,
     unit_channel,
 )
-from maskwell.release.stages.stage import Stage, acting
+from maskwell.release.stages.stage import Stage, acting, is_kept, unchanged_columns
 from maskwell.release.stages.stage_building import UnitSizes, build_stages, unit_sizes
-from maskwell.release.stages.table_flow import is_kept, unchanged_columns
 from maskwell.release.utility.utility_report import UtilityReport, assess_utility, expected_share
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 from maskwell.release.analysis.release_estimates import OTHER_ROWS
 from maskwell.release.analysis.table_routes import check_drawn_apart, check_unmoved
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
-from maskwell.release.stages.stage import acting
-from maskwell.release.stages.table_flow import is_kept
+from maskwell.release.stages.stage import acting, is_kept
 from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, rows_of
 from maskwell.verbs.release_estimate import receipt_of
 from maskwell.verbs.row_designs import When, designs_by_group

@@ -32,8 +32,7 @@ from maskwell.release.risk.risk_report import (
     record_risks,
 )
 from maskwell.release.risk.unit_risk import with_units
-from maskwell.release.stages.stage import Stage, needed_columns
-from maskwell.release.stages.table_flow import unchanged_columns
+from maskwell.release.stages.stage import Stage, needed_columns, unchanged_columns
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
 from maskwell.verbs.inputs import Names, check_progress, names_of, rows_of

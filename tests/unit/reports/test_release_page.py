@@ -18,7 +18,7 @@ from maskwell.release import Release, ReleasePlan, RiskUtilityPoint
 from maskwell.release.assessment import ReleasedColumn, assess_tables, tables_of
 from maskwell.release.folder.receipt_contents import advice_of, public_receipt
 from maskwell.release.folder.release_metadata import processing
-from maskwell.release.stages.table_flow import expected_table
+from maskwell.release.stages.stage import expected_table
 from maskwell.reports import release_page
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
 from maskwell.reports.report import WIDTH

@@ -24,8 +24,7 @@ from maskwell.core.arguments import Real
 from maskwell.core.cells import CellTable
 from maskwell.estimation.invariant_shares import BOUNDED
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.release.stages.stage import acting
-from maskwell.release.stages.table_flow import is_kept
+from maskwell.release.stages.stage import acting, is_kept
 
 if TYPE_CHECKING:
     from maskwell.release.folder.receipt import Group

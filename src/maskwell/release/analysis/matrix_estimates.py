@@ -28,8 +28,7 @@ from maskwell.estimation.share_estimate import Estimate, flags_of_moments
 from maskwell.release.analysis.bias_bounds import Distortion
 from maskwell.release.analysis.table_routes import Route
 from maskwell.release.folder.receipt import Group
-from maskwell.release.stages.stage import RandomizedColumns
-from maskwell.release.stages.table_flow import TableFlow, is_kept
+from maskwell.release.stages.stage import RandomizedColumns, TableFlow, is_kept
 
 MOST_TRANSITIONS = 2 * 10**6
 MOST_CELLS = 3000

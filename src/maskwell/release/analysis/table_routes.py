@@ -26,8 +26,7 @@ from maskwell.errors import ParameterError
 from maskwell.release.analysis.bias_bounds import COUNTS, WEIGHTS, Move, moves_of
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
 from maskwell.release.folder.receipt_contents import in_words
-from maskwell.release.stages.stage import acting, needed_columns
-from maskwell.release.stages.table_flow import is_kept
+from maskwell.release.stages.stage import acting, is_kept, needed_columns
 
 OPEN, EXACT, KEPT, SOLVED, BOUNDED = "open", "exact", "kept", "solved", "bounded"
 BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"

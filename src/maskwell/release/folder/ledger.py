@@ -37,13 +37,13 @@ from maskwell.release.folder.receipt import load_receipt, stages_of
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.folder.release_folder import RECEIPT
 from maskwell.release.folder.release_metadata import INTERNAL, MANIFEST, plan_hash, sha256_of, source_hashes
-from maskwell.release.kept_bounds import asked_of
+from maskwell.release.kept_bounds import achieved, asked_of
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.recodes import recode_contents
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.identity_disclosure import risks_of
-from maskwell.release.stages.stage import Stage, State, achieved
+from maskwell.release.stages.stage import Stage, State
 
 VERSION = 1
 FIRST = "0" * 64

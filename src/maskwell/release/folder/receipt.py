@@ -23,8 +23,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
-from maskwell.release.stages.stage import RandomizedColumns, Stage, State, share_step, state_categories
-from maskwell.release.stages.table_flow import kept_columns
+from maskwell.release.stages.stage import RandomizedColumns, Stage, State, kept_columns, share_step, state_categories
 
 T = TypeVar("T")
 

@@ -35,8 +35,7 @@ from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import VERSION, Group, labels_from, matrix_from
 from maskwell.release.plans.protection import INCLUDED, UNIT, WITHHELD
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.stages.stage import Stage, State, share_step
-from maskwell.release.stages.table_flow import kept_columns
+from maskwell.release.stages.stage import Stage, State, kept_columns, share_step
 from maskwell.release.utility.utility_measures import inflation_of
 
 if TYPE_CHECKING:

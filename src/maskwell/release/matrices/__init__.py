@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from maskwell.release.matrices.bounds import Bounds as Bounds
     from maskwell.release.matrices.closed_forms import binary_theta as binary_theta
     from maskwell.release.matrices.closed_forms import inverse_frequency as inverse_frequency
-    from maskwell.release.matrices.closed_forms import inverse_frequency_by_block as inverse_frequency_by_block
     from maskwell.release.matrices.closed_forms import method1 as method1
     from maskwell.release.matrices.closed_forms import method2 as method2
     from maskwell.release.matrices.closed_forms import sequential_uniform as sequential_uniform
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from maskwell.release.matrices.matrix_patterns import BlockThetas as BlockThetas
     from maskwell.release.matrices.matrix_patterns import blocks_for_xi as blocks_for_xi
     from maskwell.release.matrices.matrix_patterns import blocks_of_cells as blocks_of_cells
+    from maskwell.release.matrices.matrix_patterns import inverse_frequency_by_block as inverse_frequency_by_block
     from maskwell.release.matrices.matrix_patterns import theta_for_block as theta_for_block
     from maskwell.release.matrices.matrix_patterns import thetas_for_blocks as thetas_for_blocks
     from maskwell.release.matrices.mixing import BlockRates as BlockRates
@@ -55,7 +55,6 @@ else:
             "closed_forms": [
                 "binary_theta",
                 "inverse_frequency",
-                "inverse_frequency_by_block",
                 "method1",
                 "method2",
                 "sequential_uniform",
@@ -80,6 +79,7 @@ else:
                 "blocks_of_cells",
                 "theta_for_block",
                 "thetas_for_blocks",
+                "inverse_frequency_by_block",
             ],
             "mixing": ["BlockRates", "mixing_matrix", "mixing_rate", "rates_for_match"],
             "optimal_flows": ["OptimalMatrix", "optimal_matrix"],

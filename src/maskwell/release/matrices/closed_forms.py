@@ -10,6 +10,11 @@ Method 2: a first randomization by any matrix R, then back by the posterior of t
 
 Sequential uniformity: the matrix from which nobody guesses better than without the released value. Among all such
 matrices it changes the fewest records.
+
+*Symmetric flows* are invariant however they are rounded. A flow ``F_ij = p_ij v_j`` is the expected number of records
+that go from j to i. Where F is symmetric, every flow off the diagonal may be rounded down, both of a pair alike, and
+the diagonal may take what is left of v: columns and rows then still sum to v exactly. So the last two are exact and
+invariant even where their formula has huge denominators.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, common_denominator, percent_meant, to_decimal, to_text
 from maskwell.designs.coded import CodedDesign
@@ -32,14 +37,10 @@ from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.release.matrices.bounds import WIDE, Amounts, as_words, labels_for, read_amounts
 from maskwell.release.matrices.matrix_patterns import (
-    EXACT_BITS,
-    BlockThetas,
     block_numbers,
     equal_exchange,
-    from_flows,
+    from_sorted,
     least_by_block,
-    rounding_bits,
-    rounding_note,
     with_notes,
 )
 
@@ -143,27 +144,6 @@ def inverse_frequency(
     _check_flow(flow, amounts, numbers)
     design = equal_exchange(amounts, [flow * amounts.scale] * (int(numbers.max()) + 1), numbers, inputs)
     return with_notes(design, amounts, "inverse-frequency", theta=to_text(flow))
-
-
-def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categories | None = None) -> Sparse:
-    """The matrix with a theta for each block, as :func:`thetas_for_blocks` finds them.
-
-    >>> from maskwell.release.matrices import thetas_for_blocks
-    >>> counts = [1, 1, 2, 3, 5, 40, 50]
-    >>> thetas = thetas_for_blocks(counts, [0, 0, 0, 0, 0, 1, 1], xi="1/2")
-    >>> inverse_frequency_by_block(counts, thetas).diagonal()[5:].tolist()   # large cells are safe as they are
-    [1.0, 1.0]
-    """
-    check_kind(BlockThetas, thetas=thetas)
-    amounts = read_amounts(v, weighted=True)
-    if len(thetas.blocks) != len(amounts):
-        raise CountsError(
-            f"{len(amounts):,} counts for thetas of {len(thetas.blocks):,} cells",
-            hint="give the counts that the thetas were found for",
-        )
-    flows = [theta * amounts.scale for theta in thetas.theta]
-    design = equal_exchange(amounts, flows, thetas.blocks, labels_for(amounts, categories))
-    return with_notes(design, amounts, "inverse-frequency", *thetas.notes(), xi=to_text(thetas.xi), blocks=len(flows))
 
 
 def theta_for_xi(xi: Number) -> float:
@@ -349,3 +329,47 @@ def _summed_from_the_end(values: list[int]) -> list[int]:
         total += value
         sums.append(total)
     return sums[::-1]
+
+
+# ---- symmetric flows
+
+EXACT_BITS = 200
+"""Flows over a common denominator of more bits than this are rounded."""
+
+_LEAST_BITS = 48  # bits that a column of the smallest count keeps at least
+
+
+def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -> Sparse:
+    """The design with these flows between the states at ``places``, shape (l, l), in integers; all others stay.
+
+    ``places`` increase. The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
+    """
+    np.fill_diagonal(flows, 0)
+    np.fill_diagonal(flows, totals - flows.sum(axis=0))
+    lengths = np.ones(len(inputs), dtype=np.int64)
+    lengths[places] = len(places)
+    columns = np.repeat(np.arange(len(inputs)), lengths)
+    moving = np.zeros(len(inputs), dtype=bool)
+    moving[places] = True
+    inside, rows = moving[columns], columns.copy()
+    numerators = np.ones(len(columns), dtype=flows.dtype)
+    rows[inside], numerators[inside] = np.tile(places, len(places)), flows.T.ravel()
+    return from_sorted(columns, rows, numerators, inputs)
+
+
+def rounding_bits(amounts: Amounts) -> int:
+    """Binary places that rounded flows get: as many as fit a machine word, more where the smallest count needs them.
+
+    >>> from maskwell.release.matrices.bounds import read_amounts
+    >>> rounding_bits(read_amounts([1000, 1]))   # multiples of 2**-51 of a record
+    51
+    """
+    counts = amounts.integers[amounts.support]
+    largest, smallest = int(counts.max()).bit_length(), int(counts.min()).bit_length()
+    return max(0, WIDE.bit_length() - 2 - largest, _LEAST_BITS - smallest)
+
+
+def rounding_note(amounts: Amounts, bits: int) -> str:
+    """What the rounding did, in words."""
+    unit = "a record" if amounts.whole else f"the weight {1 / amounts.scale:g}"
+    return f"flows between categories are rounded down to multiples of 2^-{bits} of {unit}; what is left stays"

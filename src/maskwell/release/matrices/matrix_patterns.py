@@ -1,4 +1,4 @@
-"""What matrices of a release are put together from: entries, blocks of cells that exchange records, symmetric flows.
+"""What matrices of a release are put together from: entries, and blocks of cells that exchange records.
 
 *Equal exchange*: every state of a block gives and takes the same expected number of records.
 
@@ -11,11 +11,6 @@ and the inverse-frequency method are two ways to choose t.
 of fewer than 1/xi records, and only released counts t below 1/xi, can break the bound: the probability of a correct
 match given t is at most ``1 / max(t, N_x)``. So a few coefficients of the distribution of t suffice, for all cells of a
 file at once.
-
-*Symmetric flows* are invariant however they are rounded. A flow ``F_ij = p_ij v_j`` is the expected number of records
-that go from j to i. Where F is symmetric, every flow off the diagonal may be rounded down, both of a pair alike, and
-the diagonal may take what is left of v: columns and rows then still sum to v exactly. So these matrices are exact and
-invariant even where their formula has huge denominators.
 """
 
 from __future__ import annotations
@@ -28,14 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole
+from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Number, check_probability, to_decimal
+from maskwell.core.exact import Number, check_probability, to_decimal, to_text
 from maskwell.core.phrases import round_up
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
-from maskwell.release.matrices.bounds import WIDE, Amounts, as_words, read_amounts
+from maskwell.release.matrices.bounds import Amounts, as_words, labels_for, read_amounts
 
 # ---- entries
 
@@ -167,52 +162,6 @@ def least_by_block(amounts: Amounts, blocks: Array) -> list[int]:
     for block, smallest in zip(block_of[first].tolist(), np.minimum.reduceat(values, first).tolist(), strict=True):
         least[block] = smallest
     return least
-
-
-# ---- symmetric flows
-
-
-EXACT_BITS = 200
-"""Flows over a common denominator of more bits than this are rounded."""
-
-
-_LEAST_BITS = 48  # bits that a column of the smallest count keeps at least
-
-
-def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -> Sparse:
-    """The design with these flows between the states at ``places``, shape (l, l), in integers; all others stay.
-
-    ``places`` increase. The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
-    """
-    np.fill_diagonal(flows, 0)
-    np.fill_diagonal(flows, totals - flows.sum(axis=0))
-    lengths = np.ones(len(inputs), dtype=np.int64)
-    lengths[places] = len(places)
-    columns = np.repeat(np.arange(len(inputs)), lengths)
-    moving = np.zeros(len(inputs), dtype=bool)
-    moving[places] = True
-    inside, rows = moving[columns], columns.copy()
-    numerators = np.ones(len(columns), dtype=flows.dtype)
-    rows[inside], numerators[inside] = np.tile(places, len(places)), flows.T.ravel()
-    return from_sorted(columns, rows, numerators, inputs)
-
-
-def rounding_bits(amounts: Amounts) -> int:
-    """Binary places that rounded flows get: as many as fit a machine word, more where the smallest count needs them.
-
-    >>> from maskwell.release.matrices.bounds import read_amounts
-    >>> rounding_bits(read_amounts([1000, 1]))   # multiples of 2**-51 of a record
-    51
-    """
-    counts = amounts.integers[amounts.support]
-    largest, smallest = int(counts.max()).bit_length(), int(counts.min()).bit_length()
-    return max(0, WIDE.bit_length() - 2 - largest, _LEAST_BITS - smallest)
-
-
-def rounding_note(amounts: Amounts, bits: int) -> str:
-    """What the rounding did, in words."""
-    unit = "a record" if amounts.whole else f"the weight {1 / amounts.scale:g}"
-    return f"flows between categories are rounded down to multiples of 2^-{bits} of {unit}; what is left stays"
 
 
 # ---- what a matrix says of how it was made
@@ -537,3 +486,24 @@ def _binomial(n: Real, p: Real, terms: int) -> list[Real]:
         terms_of_m.append(np.where(m <= n, choose * p**m * (1 - p) ** np.maximum(n - m, 0), 0.0))
         choose = choose * np.maximum(n - m, 0) / (m + 1)
     return terms_of_m
+
+
+def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categories | None = None) -> Sparse:
+    """The matrix with a theta for each block, as :func:`thetas_for_blocks` finds them.
+
+    >>> from maskwell.release.matrices import thetas_for_blocks
+    >>> counts = [1, 1, 2, 3, 5, 40, 50]
+    >>> thetas = thetas_for_blocks(counts, [0, 0, 0, 0, 0, 1, 1], xi="1/2")
+    >>> inverse_frequency_by_block(counts, thetas).diagonal()[5:].tolist()   # large cells are safe as they are
+    [1.0, 1.0]
+    """
+    check_kind(BlockThetas, thetas=thetas)
+    amounts = read_amounts(v, weighted=True)
+    if len(thetas.blocks) != len(amounts):
+        raise CountsError(
+            f"{len(amounts):,} counts for thetas of {len(thetas.blocks):,} cells",
+            hint="give the counts that the thetas were found for",
+        )
+    flows = [theta * amounts.scale for theta in thetas.theta]
+    design = equal_exchange(amounts, flows, thetas.blocks, labels_for(amounts, categories))
+    return with_notes(design, amounts, "inverse-frequency", *thetas.notes(), xi=to_text(thetas.xi), blocks=len(flows))

@@ -14,16 +14,16 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.closed_forms import (
-    inverse_frequency,
-    inverse_frequency_by_block,
-    method1,
-    method2,
-    sequential_uniform,
-)
+from maskwell.release.matrices.closed_forms import inverse_frequency, method1, method2, sequential_uniform
 from maskwell.release.matrices.match_caps import lower_until, method1_for_match
 from maskwell.release.matrices.matrix_algebra import places_by_cell
-from maskwell.release.matrices.matrix_patterns import BlockThetas, blocks_for_xi, blocks_of_cells, thetas_for_blocks
+from maskwell.release.matrices.matrix_patterns import (
+    BlockThetas,
+    blocks_for_xi,
+    blocks_of_cells,
+    inverse_frequency_by_block,
+    thetas_for_blocks,
+)
 from maskwell.release.matrices.mixing import rates_for_match
 from maskwell.release.matrices.optimal_flows import optimal_matrix
 from maskwell.release.plans import plan_entries as read

@@ -32,8 +32,7 @@ from maskwell.release.risk.binomial_sums import (
 )
 from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.release.risk.match_chances import strict_risks, strict_when_highest
-from maskwell.release.stages.stage import RandomizedColumns, Stage, acting, needed_columns
-from maskwell.release.stages.table_flow import TableFlow
+from maskwell.release.stages.stage import RandomizedColumns, Stage, TableFlow, acting, needed_columns
 
 _NEAR = 1 + 1e-9
 

@@ -36,8 +36,7 @@ from maskwell.release.risk.risk_report import (
     risk_against,
     violations,
 )
-from maskwell.release.stages.stage import Stage, acting, needed_columns
-from maskwell.release.stages.table_flow import unchanged_columns
+from maskwell.release.stages.stage import Stage, acting, needed_columns, unchanged_columns
 
 UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
 EXCHANGED = (

@@ -16,8 +16,7 @@ from maskwell.core.documents import json_form
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.arrivals import arrivals_of
-from maskwell.release.stages.stage import Stage, acting, needed_columns
-from maskwell.release.stages.table_flow import expected_table, is_kept
+from maskwell.release.stages.stage import Stage, acting, expected_table, is_kept, needed_columns
 from maskwell.release.utility.utility_measures import (
     WEAKENED,
     Association,

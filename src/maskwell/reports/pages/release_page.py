@@ -20,10 +20,9 @@ from maskwell.core.phrases import Printed
 from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words, public_receipt, rounded_up
 from maskwell.release.folder.release_metadata import release_day
-from maskwell.release.kept_bounds import exempted
+from maskwell.release.kept_bounds import achieved, exempted, guessed
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.stages.stage import Stage, achieved, guessed, share_step
-from maskwell.release.stages.table_flow import kept_columns
+from maskwell.release.stages.stage import Stage, kept_columns, share_step
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.pictures.transition_picture import plot_matrix

@@ -22,8 +22,7 @@ from maskwell.release.risk.attribute_disclosure import AttributeRisk
 from maskwell.release.risk.file_risk import VariableContribution
 from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
-from maskwell.release.stages.stage import Stage
-from maskwell.release.stages.table_flow import kept_columns
+from maskwell.release.stages.stage import Stage, kept_columns
 from maskwell.reports.plain_words import SPACE, count, counted, label, percent
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Paragraph, Report, sentence
 from maskwell.reports.text.release_words import (

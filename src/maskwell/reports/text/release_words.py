@@ -18,7 +18,7 @@ from maskwell.core.phrases import Printed, listed, one_line, shorten
 from maskwell.engines.labelled_columns import Labels
 from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words
-from maskwell.release.kept_bounds import BoundKept, bounds_kept
+from maskwell.release.kept_bounds import AT_LEAST, BoundKept, bound_is_kept, bounds_kept
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import Protection
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, variable_contributions
@@ -33,8 +33,7 @@ from maskwell.release.risk.risk_report import (
     level_contributions,
 )
 from maskwell.release.risk.unit_risk import UnitFigures, UnitRisk
-from maskwell.release.stages.stage import AT_LEAST, Randomization, Stage, bound_is_kept
-from maskwell.release.stages.table_flow import kept_columns
+from maskwell.release.stages.stage import Randomization, Stage, kept_columns
 from maskwell.release.utility.utility_measures import RegressionComparison
 from maskwell.release.utility.utility_report import VariableUtility
 from maskwell.reports.plain_words import SPACE, as_decimal, count, counted, percent, percent_bound

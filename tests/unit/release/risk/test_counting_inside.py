@@ -15,7 +15,7 @@ from maskwell.core import CellTable, SeededRandom
 from maskwell.errors import InfeasibleError
 from maskwell.release import ReleasePlan, release_table
 from maskwell.release.risk import assess_risk
-from maskwell.release.stages.table_flow import unchanged_columns
+from maskwell.release.stages.stage import unchanged_columns
 
 COLUMNS = ("sex", "income")
 METHODS = [{"method": "sequential"}, *({"method": "method1", "theta": theta} for theta in ("0.2", "0.9"))]

@@ -13,8 +13,7 @@ from maskwell.core import CellTable, SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation import conditional_variance, variance_inflation, weighted_variance
-from maskwell.release.stages.stage import Stage, needed_columns
-from maskwell.release.stages.table_flow import expected_table
+from maskwell.release.stages.stage import Stage, expected_table, needed_columns
 from maskwell.release.utility import assess_utility, cramers_v, table_distance, utility_tables
 from maskwell.release.utility.utility_measures import expected_variation, inflation_of
 
