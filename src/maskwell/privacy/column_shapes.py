@@ -26,7 +26,7 @@ from maskwell.designs.design import EXACT_LIMIT, Design
 from maskwell.designs.kronecker import Kronecker, product_of
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
-from maskwell.designs.sparse_algebra import ByColumns
+from maskwell.designs.sparse import ByColumns
 from maskwell.designs.subset import FixedSizeSets
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform

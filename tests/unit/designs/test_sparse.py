@@ -13,7 +13,7 @@ from tests.support.words import HandmadeRandom, edge_words
 
 from maskwell.core import Categories, SeededRandom
 from maskwell.core.documents import fingerprint_of
-from maskwell.designs import Blocks, Dense, Sparse, kernels, sparse, sparse_algebra
+from maskwell.designs import Blocks, Dense, Sparse, column_arrays, kernels, sparse
 from maskwell.designs.column_arrays import leading_bits, threshold64
 from maskwell.errors import (
     LabelError,
@@ -320,7 +320,7 @@ def test_the_direction_that_reports_cannot_show_is_named() -> None:
 
 
 def test_components_too_large_to_solve_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparse_algebra, "SOLVE_LIMIT", 99)
+    monkeypatch.setattr(column_arrays, "SOLVE_LIMIT", 99)
     design = some(10, 10, 1)
     with pytest.raises(TooLargeError, match="10 states") as raised:
         design.solve(design.apply(design.uniform_prior()))
