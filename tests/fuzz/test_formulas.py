@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.formulas import ATTACKS, FACTORS, allowed_formula, formula, table
+from tests.support.formulas import ATTACKS, FACTORS, allowed_formula, formula, predictors, table
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 
 from maskwell.engines.formula import Coding, read_formula
+from maskwell.engines.predictor_columns import PlainCoding
 from maskwell.errors import InputError
 
 formulaic = pytest.importorskip("formulaic")
@@ -46,11 +47,31 @@ def test_the_listener_hears_what_formulaic_alone_would_run() -> None:
     assert "left" in found["wrong"]  # it is enough to read the formula
 
 
+PLAIN = [
+    f"y ~ {right}"
+    for right in (
+        "1",
+        "0 + r",
+        "r:q + t",
+        "a*r*q",
+        "0 + a:r + r:q",
+        "a:b:r + `two words`:a",
+        "r/q/C(k)",
+        "(a + r + q)**3 - r:q",
+        "C(t)*C(k) - 1",
+        "r + C(r):a + log(a)*q",
+        "q%in%r",
+        "r*q - r",
+        "I(a**2 - b/3):r + np.sqrt(exp(b))",
+    )
+]
+
+
 def test_what_is_allowed_is_coded_as_formulaic_codes_it() -> None:
-    rows, same = table().drop(columns=["C", "log", "np"]), 0  # formulaic would call the columns
-    for text in [*(f"y ~ {one}" for one in FACTORS[15:]), *map(allowed_formula, numbers(60))]:
+    rows, same, plain = table().drop(columns=["C", "log", "np"]), 0, 0  # formulaic would call the columns
+    for text in [*(f"y ~ {one}" for one in FACTORS[15:]), *map(allowed_formula, numbers(60)), *PLAIN]:
         try:
-            coding, values = Coding.learn(read_formula(text).right, rows)
+            coding, values = Coding.learn(read_formula(text).right, predictors(rows))
         except InputError:
             continue  # it takes everything away, or is too large
         with warnings.catch_warnings():
@@ -59,9 +80,9 @@ def test_what_is_allowed_is_coded_as_formulaic_codes_it() -> None:
             again = made.model_spec.get_model_matrix(rows.head(9), context={})
         assert coding.names == tuple(made.columns), text
         np.testing.assert_array_equal(values, made.to_numpy(float), err_msg=text)
-        np.testing.assert_array_equal(coding.apply(rows.head(9)), again.to_numpy(float), err_msg=text)
-        same += 1
-    assert same > 80
+        np.testing.assert_array_equal(coding.apply(predictors(rows.head(9))), again.to_numpy(float), err_msg=text)
+        same, plain = same + 1, plain + isinstance(coding.spec, PlainCoding)
+    assert same > 100 and plain > 30
 
 
 def test_formulas_of_a_number_are_the_same_each_time() -> None:

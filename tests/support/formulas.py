@@ -154,6 +154,21 @@ def table() -> Any:
     return pd.DataFrame({**numbers, **coded, **others})
 
 
+def predictors(frame: Any) -> Any:
+    """The columns of a DataFrame as a regression reads them."""
+    import numpy as np
+
+    from maskwell.engines.predictor_columns import CategoryColumn, Predictors
+
+    columns = {
+        name: CategoryColumn(np.asarray(column.cat.codes, dtype=np.intp), [*column.cat.categories])
+        if hasattr(column, "cat")
+        else column.to_numpy()
+        for name, column in frame.items()
+    }
+    return Predictors(columns, len(frame))
+
+
 # --- the process in which they are tried ------------------------------------------------------------------------------
 
 QUIET_EVENTS = (
@@ -193,8 +208,8 @@ def with_the_gate(text: str, rows: Any) -> str:
     try:
         found = read_formula(text)
         check_columns(found.columns, [*rows.columns])
-        coding, values = Coding.learn(found.right, rows)
-        again = coding.apply(rows.head(9))
+        coding, values = Coding.learn(found.right, predictors(rows))
+        again = coding.apply(predictors(rows.head(9)))
     except InputError as error:
         return _checked(error.message, error.hint, text)
     assert values.shape == (len(rows), len(coding.names)) and again.shape == (9, len(coding.names))

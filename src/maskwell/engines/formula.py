@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ import numpy as np
 from maskwell.core.arguments import Real
 from maskwell.core.phrases import HINT, fault_of, listed, shorten
 from maskwell.engines.formula_text import Sign, Term, random_intercept, signs_of, terms_of
-from maskwell.engines.formula_values import Expression, NotAllowedError, Rows, least_columns, listed_in
+from maskwell.engines.formula_values import Expression, NotAllowedError, Rows, is_plain, least_columns, listed_in
+from maskwell.engines.predictor_columns import CategoryColumn, PlainCoding, Predictors
 from maskwell.errors import (
     InputError,
     MissingExtraError,
@@ -68,15 +70,12 @@ class Formula:
         return tuple(term for term in self.right if not {*names} & {*_columns_of([term])})
 
 
-def require_formulaic() -> Any:
-    """Import formulaic, or say how to install it."""
-    try:
-        import formulaic
-    except ImportError as error:
+def require_formulaic() -> None:
+    """Say how to install formulaic where it is missing; it is imported for the formulas that need it."""
+    if find_spec("formulaic") is None:
         raise MissingExtraError(
             "formulas need formulaic, which is not installed", hint="pip install 'maskwell[regress]'"
-        ) from error
-    return formulaic
+        )
 
 
 def read_formula(text: str, *, random: bool = False) -> Formula:
@@ -138,15 +137,16 @@ def _problems(text: str) -> Iterator[None]:
         raise InputError(message, hint="compute such a column first", formula=text) from None
 
 
-_OF_THE_ROWS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)
-"""What numpy, pandas and formulaic raise where values do not fit a function: texts in log, a knot outside the data."""
+def _faults_of_rows() -> tuple[type[Exception], ...]:
+    """What libraries raise where values do not fit a function: texts in log, a knot outside the data."""
+    from formulaic.errors import FormulaicError
+
+    return FormulaicError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError
 
 
 @contextmanager
 def _problems_with_rows(said: str) -> Iterator[None]:
     """The same where something is worked out from rows: what a library says may hold values of them."""
-    from formulaic import errors
-
     try:
         yield
     except InputError:
@@ -156,7 +156,7 @@ def _problems_with_rows(said: str) -> Iterator[None]:
             f"formula: there is not enough memory for {shorten(repr(said), 48)}",
             hint="use fewer interactions, fewer categories or fewer rows",
         ) from None
-    except (errors.FormulaicError, *_OF_THE_ROWS) as error:
+    except _faults_of_rows() as error:
         raise InputError(
             f"formula: {shorten(repr(said), 60)} cannot be worked out",
             hint="use functions such as log only on columns of numbers, and C only with categories of the data",
@@ -199,8 +199,8 @@ def check_columns(names: Sequence[str], known: Sequence[str]) -> None:
 class Coding:
     """Turns tables of predictors into columns of numbers, always in the same way.
 
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"age": [20.0, 30.0], "region": ["north", "south"]})
+    >>> region = CategoryColumn(np.array([0, 1]), ["north", "south"])
+    >>> table = Predictors({"age": np.array([20.0, 30.0]), "region": region}, 2)
     >>> coding, values = Coding.learn(read_formula("y ~ age + region").right, table)
     >>> coding.names, values.tolist()
     (('Intercept', 'age', 'region[T.south]'), [[1.0, 20.0, 0.0], [1.0, 30.0, 1.0]])
@@ -215,26 +215,46 @@ class Coding:
     def learn(cls, terms: Iterable[Term], table: Any, *, copies: int = 1) -> tuple[Coding, Real]:
         """From the rows of the fit: levels of categories, centres and scales; and the columns of these rows.
 
-        ``copies`` is how many such matrices will be needed.
+        ``table`` holds Predictors, or a DataFrame of pandas; ``copies`` is how many such matrices will be needed.
         """
         terms, states = tuple(terms), dict[str, dict[str, Any]]()
         _check_bytes(sum(least_columns(factor.expression) for term in terms for factor in term), len(table))
+        plain = all(is_plain(factor.expression, table) for term in terms for factor in term)
+        table = table if plain else _as_frame(table)
         values = _values(terms, table, states)
         _check_size(terms, values, len(table) * copies)
         _check_labels(terms, values)
-        with _coded("C with levels= leaves out a category of the data", "name all categories in levels"):
-            made = _formulaic_terms(terms).get_model_matrix(_bare(table), context=values, na_action="ignore")
-        spec = made.model_spec
-        if len({*spec.column_names}) != len(spec.column_names):
-            twice = next(name for name in spec.column_names if spec.column_names.count(name) > 1)
-            raise InputError(f"formula: two columns would be called {shorten(repr(twice))}", hint="rename a column")
-        return cls(spec, tuple(map(str, spec.column_names)), terms, states), _numbers(made)
+        coding = PlainCoding.of([[factor.text for factor in term] for term in terms], values) if plain else None
+        if coding is not None:
+            return cls(coding, coding.names, terms), coding.matrix(values, len(table))
+        table = _as_frame(table)
+        spec, matrix = _learned_by_formulaic(terms, table, _values(terms, table, states) if plain else values)
+        return cls(spec, tuple(map(str, spec.column_names)), terms, states), matrix
 
     def apply(self, table: Any) -> Real:
         """The columns of other rows."""
+        plain = isinstance(self.spec, PlainCoding)
+        table = table if plain else _as_frame(table)
         values = _values(self.terms, table, self.states)
         with _coded("new rows hold a category that the fit did not", "predict only for categories of the fit"):
+            if plain:
+                return np.asarray(self.spec.matrix(values, len(table)))
             return _numbers(self.spec.get_model_matrix(_bare(table), context=values))
+
+
+def _as_frame(table: Any) -> Any:
+    return table.to_pandas() if isinstance(table, Predictors) else table
+
+
+def _learned_by_formulaic(terms: Sequence[Term], table: Any, values: dict[str, Any]) -> tuple[Any, Real]:
+    """How formulaic codes the values of the factors, and the columns."""
+    with _coded("C with levels= leaves out a category of the data", "name all categories in levels"):
+        made = _formulaic_terms(terms).get_model_matrix(_bare(table), context=values, na_action="ignore")
+    spec = made.model_spec
+    if len({*spec.column_names}) != len(spec.column_names):
+        twice = next(name for name in spec.column_names if spec.column_names.count(name) > 1)
+        raise InputError(f"formula: two columns would be called {shorten(repr(twice))}", hint="rename a column")
+    return spec, _numbers(made)
 
 
 def _bare(table: Any) -> Any:
@@ -244,10 +264,11 @@ def _bare(table: Any) -> Any:
 
 def _formulaic_terms(terms: Sequence[Term]) -> Any:
     """Terms as formulaic has them, with nothing to evaluate: each factor is looked up by its text."""
+    import formulaic
     from formulaic.parser import types
 
     one = types.Factor("1", eval_method="literal")
-    return require_formulaic().Formula(
+    return formulaic.Formula(
         [types.Term([types.Factor(factor.text, eval_method="lookup") for factor in term] or [one]) for term in terms]
     )
 
@@ -266,7 +287,7 @@ def _values(terms: Iterable[Term], table: Any, states: dict[str, dict[str, Any]]
 
 def _check_known(text: str, value: Any) -> None:
     """Raise where a row has no category, such as the first one of ``lag``: it would count as the reference."""
-    held = _categories(value)
+    held = None if isinstance(value, CategoryColumn) else _categories(value)
     lost = 0 if held is None else int(held.isna().sum())
     if held is not None and lost:
         raise MissingValueError(
@@ -315,6 +336,10 @@ def _width(expression: Expression, value: Any) -> tuple[int, bool]:
 
 def _categories(value: Any) -> Any:
     """What a factor gives if that is categories, None if it is numbers."""
+    if isinstance(value, CategoryColumn):
+        return value
+    if type(value) is np.ndarray and value.dtype.kind in "biuf":
+        return None
     import pandas as pd
 
     if isinstance(value, dict) or getattr(value, "ndim", 0) > 1:
@@ -326,6 +351,8 @@ def _categories(value: Any) -> Any:
 
 
 def _levels(held: Any) -> list[Any]:
+    if isinstance(held, CategoryColumn):
+        return [*held.categories]
     return list(held.cat.categories if hasattr(held, "cat") else held.dropna().unique())
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.phrases import HINT, listed, shorten
+from maskwell.engines.predictor_columns import Predictors
 
 MOST_CHARACTERS = 200
 """Of a text in quotes."""
@@ -333,6 +334,32 @@ def columns_of(node: Expression) -> list[str]:
     return []
 
 
+def is_plain(node: Expression, table: Any) -> bool:
+    """Whether a factor is a column of numbers or categories, or numbers worked out by NumPy alone."""
+    if not isinstance(table, Predictors):
+        return False
+    match node:
+        case Column():
+            return True
+        case Call("C", arguments):
+            return [*arguments] == ["data"] and isinstance(arguments["data"], Column)
+    return _is_numeric(node, table)
+
+
+def _is_numeric(node: Expression, table: Predictors) -> bool:
+    match node:
+        case Column(name):
+            return isinstance(table[name], np.ndarray)
+        case Constant(value):
+            return _is_number(value)
+        case Operation(symbol, operands):
+            return symbol in {"+", "-", "*", "/", "**"} and all(_is_numeric(one, table) for one in operands)
+        case Call(name, arguments):
+            numeric = name == "I" or isinstance(FUNCTIONS[name].source, np.ufunc)
+            return numeric and all(_is_numeric(one, table) for one in arguments.values())
+    return False
+
+
 def listed_in(node: Expression) -> list[list[Any]]:
     """The levels and the rows of a contrast that a factor lists, each of which may make a column."""
     arguments = node.arguments if isinstance(node, Call) and node.name == "C" else {}
@@ -573,6 +600,10 @@ class Rows:
             return self._where(**values)
         if callable(function.source):
             return function.source(*(_as_numbers(one) for one in values.values()))
+        if name == "I":
+            return values[first]
+        if isinstance(self.table, Predictors):
+            return self.table.categories(arguments[first].name)
         work, start = _transform(function.source or name), values.pop(first)
         if name == "lag":
             return work(start, *values.values())

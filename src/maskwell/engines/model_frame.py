@@ -20,6 +20,7 @@ from maskwell.engines.column_tables import Table, TableInMemory, open_table
 from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side, uses_of
 from maskwell.engines.formula_references import References
 from maskwell.engines.labelled_columns import as_factor
+from maskwell.engines.predictor_columns import CategoryColumn, Predictors
 from maskwell.engines.survey_columns import PlanColumns, PlanReader, SampleReader
 from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
 
@@ -82,7 +83,7 @@ class _Hidden:
         labels = [str(label) for label in self.categories.labels]
         order = [self.reference, *(code for code in range(len(labels)) if code != self.reference)]
         places = np.argsort(order)
-        return _pandas().Categorical.from_codes(places[codes], categories=[labels[code] for code in order])
+        return CategoryColumn(places[codes], [labels[code] for code in order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +162,7 @@ class _Variables:
                 hint=f"say which: {option('at', f'{lacking}=LABEL', f'{{{lacking!r}: LABEL}}')}",
             )
         columns = {name: self._everywhere(name, value, randomized.get(name)) for name, value in values.items()}
-        return self.coding.apply(_pandas().DataFrame({**self.frame, **columns}, index=range(self.rows)))
+        return self.coding.apply(Predictors({**self.frame, **columns}, self.rows))
 
     def _everywhere(self, name: str, value: Any, hidden: _Hidden | None) -> Any:
         """One value in all rows: a category by its text, or a number."""
@@ -171,7 +172,7 @@ class _Variables:
         if len(labels):
             levels = _levels_of(self.frame[name])
             codes = np.full(self.rows, _place(name, value, levels))
-            return _pandas().Categorical.from_codes(codes, categories=levels)
+            return CategoryColumn(codes, levels)
         try:
             return np.full(self.rows, float(value))
         except (TypeError, ValueError):
@@ -197,7 +198,7 @@ class _Variables:
         """All rows with one category."""
         levels = _levels_of(self.frame[name])
         codes = np.full(self.rows, levels.index(label))
-        return self._with(name, _pandas().Categorical.from_codes(codes, categories=levels))
+        return self._with(name, CategoryColumn(codes, levels))
 
     def _slope(self, name: str, column: Real) -> Real:
         """How the model matrix changes with a column of numbers, by differences that stay among its values."""
@@ -213,7 +214,7 @@ class _Variables:
 
     def _with(self, name: str, values: Any) -> Real:
         """The model matrix with other values of one column."""
-        return self.coding.apply(_pandas().DataFrame({**self.frame, name: values}, index=range(self.rows)))
+        return self.coding.apply(Predictors({**self.frame, name: values}, self.rows))
 
 
 def _place(name: str, value: Any, labels: Sequence[Any]) -> int:
@@ -329,7 +330,8 @@ def _categories_of(name: str, column: Any, uses: Mapping[str, set[str]]) -> Sequ
 def _compared_with(column: Any, labels: Sequence[Any], place: int) -> Any:
     """A predictor with the reference first, where the coding of categories looks for it."""
     first, others = labels[place], [label for at, label in enumerate(labels) if at != place]
-    return _pandas().Categorical(column, categories=[first, *others])
+    held = CategoryColumn.of(column) if isinstance(column, np.ndarray) else column
+    return CategoryColumn(held.codes_among([first, *others]), [first, *others])
 
 
 def _assembled(
@@ -378,7 +380,6 @@ def _assembled(
 
 def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int) -> tuple[Coding, tuple[Real, ...]]:
     """The model matrix for each combination of categories of the randomized predictors, the first one slowest."""
-    pandas = _pandas()
     sizes = [len(one.categories) for one in hidden]
     if int(np.prod(sizes)) > MOST_CATEGORIES:
         raise ParameterError(
@@ -386,7 +387,7 @@ def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int)
             hint=f"at most {MOST_CATEGORIES} are possible; use fewer of them, or group their categories",
         )
     every = [np.arange(n) % size for size in sizes]  # all levels occur while the coding is learned
-    table = pandas.DataFrame({**frame, **_latent_columns(hidden, every)}, index=range(n))
+    table = Predictors({**frame, **_latent_columns(hidden, every)}, n)
     coding, values = Coding.learn(right, table, copies=int(np.prod(sizes)))
     if not hidden:
         return coding, (values,)
@@ -394,7 +395,7 @@ def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int)
     versions = []
     for combination in combinations:
         fixed = _latent_columns(hidden, [np.full(n, code) for code in combination])
-        versions.append(coding.apply(pandas.DataFrame({**frame, **fixed}, index=range(n))))
+        versions.append(coding.apply(Predictors({**frame, **fixed}, n)))
     return coding, tuple(versions)
 
 
@@ -404,7 +405,7 @@ def _latent_columns(hidden: Sequence[_Hidden], codes: Sequence[Array]) -> dict[s
 
 
 def _latent(right: Any, frame: dict[str, Any], n: int) -> tuple[Real, tuple[str, ...]]:
-    coding, values = Coding.learn(right, _pandas().DataFrame(frame, index=range(n)))
+    coding, values = Coding.learn(right, Predictors(frame, n))
     if "Intercept" not in coding.names:
         return values, coding.names
     place = coding.names.index("Intercept")
@@ -426,7 +427,7 @@ def _matrix_of(coding: Coding, parsed: Formula, hidden: Sequence[_Hidden]) -> Ca
         for one in hidden:
             codes = one.categories.encode(columns[one.name], match="text").codes.astype(np.int64)
             frame[one.name] = one.column(codes)
-        return coding.apply(_pandas().DataFrame(frame, index=range(rows)))
+        return coding.apply(Predictors(frame, rows))
 
     return matrix_of
 
@@ -490,7 +491,7 @@ class _Reader:
         return self._kept
 
     def covariate(self, name: str, kept: Array) -> Any:
-        """A column as pandas has it: numbers, or categories in their natural order.
+        """A column of numbers, or of categories in their natural order.
 
         Numbers that all have labels are categories, unless a function needs the numbers: ``I(x)`` asks for them.
         """
@@ -603,7 +604,7 @@ def _has_categories(table: Table, name: str) -> bool:
 
 def _as_categories(column: Any, *, in_order: bool) -> Any:
     """Categories in the order that they were given, else sorted by their texts."""
-    arrow, pandas = require(), _pandas()
+    arrow = require()
     if not arrow.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     labels = column.dictionary.to_pylist()
@@ -612,7 +613,7 @@ def _as_categories(column: Any, *, in_order: bool) -> Any:
     ordered = used if in_order or column.type.ordered else sorted(used, key=str)
     place = {label: i for i, label in enumerate(ordered)}
     table = np.array([place.get(label, -1) for label in labels])
-    return pandas.Categorical.from_codes(table[codes], categories=ordered)
+    return CategoryColumn(table[codes], ordered)
 
 
 def _one_column(variable: Variable) -> str:
@@ -641,9 +642,3 @@ def _plan_names(plan: PlanColumns, table: Table) -> list[str]:
     names = [*plan.numeric, *plan.labelled]
     table.check(names)
     return [*names, *plan.replicate_names(table, table.where)]
-
-
-def _pandas() -> Any:
-    import pandas as pd
-
-    return pd

@@ -1,5 +1,6 @@
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from maskwell.engines.formula import MOST_COLUMNS, Coding, read_formula, read_right_side
 from maskwell.engines.formula_text import MOST_CHARACTERS, MOST_OPERATORS, MOST_TERMS
 from maskwell.engines.formula_values import FUNCTIONS
+from maskwell.engines.predictor_columns import CategoryColumn, PlainCoding, Predictors
 from maskwell.errors import (
     InputError,
     MissingExtraError,
@@ -87,6 +89,20 @@ def test_coding_is_kept_for_other_rows():
     np.testing.assert_allclose(coding.apply(table.tail(1)), [[1, 10, 0, 1]])
     with pytest.raises(UnknownCategoryError, match="a category that the fit did not"):
         coding.apply(pd.DataFrame({"age": [1.0], "region": ["z"]}))
+
+
+def test_a_plain_coding_is_kept_for_other_rows_and_refuses_what_the_fit_did_not_hold():
+    region = CategoryColumn(np.array([1, 0, 2]), ["a", "b", "c"])
+    table = Predictors({"age": np.array([20.0, 30.0, 40.0]), "region": region}, 3)
+    coding, _ = Coding.learn(read_formula("y ~ C(age) + region").right, table)
+    assert isinstance(coding.spec, PlainCoding)
+    others = Predictors({"age": np.array([40.0]), "region": CategoryColumn(np.array([0]), ["c", "new"])}, 1)
+    np.testing.assert_array_equal(coding.apply(others), [[1, 0, 1, 0, 1]])
+    with pytest.raises(UnknownCategoryError, match="a category that the fit did not") as caught:
+        coding.apply(replace(others, columns={**others.columns, "age": np.array([50.0])}))
+    assert caught.value.values == "50.0"
+    with pytest.raises(InputError, match="'a category or contrast' cannot be worked out"):
+        coding.apply(replace(others, columns={**others.columns, "region": np.array([1.0])}))
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
