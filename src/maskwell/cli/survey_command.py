@@ -25,10 +25,11 @@ def survey() -> None:
     """Make, list, open, close, export and delete surveys of the collection service."""
 
 
-def _desk(database: str | None) -> Desk:
+def _desk(database: str | None, *, new: bool = False) -> Desk:
+    """The desk of a database; a file of one is made only where something is to be kept in a ``new`` one."""
     from maskwell.collection.desk import Desk
 
-    return Desk.open(database)
+    return Desk.open(database, new=new)
 
 
 def _command(name: str, *examples: str) -> Callable[[F], click.Command]:
@@ -52,7 +53,10 @@ def _say(content: dict[str, Any], lines: list[str], *, as_json: bool) -> None:
 @click.argument("file", type=FilePath())
 def add(file: str, database: str | None, *, as_json: bool) -> None:
     """Keep a survey file as a draft; it is not open yet."""
-    content = _desk(database).add(file)
+    from maskwell.collection.desk import read_survey
+
+    read_survey(file)  # one that is refused leaves no new database
+    content = _desk(database, new=True).add(file)
     _say(
         content,
         [f"draft {content['code']}: {content['title']}", f"next: maskwell survey open {content['code']}"],
@@ -63,7 +67,12 @@ def add(file: str, database: str | None, *, as_json: bool) -> None:
 @_command("list", "maskwell survey list")
 def list_(database: str | None, *, as_json: bool) -> None:
     """List all surveys."""
-    rows = _desk(database).surveys()
+    from maskwell.collection.store import NoDatabaseError
+
+    try:
+        rows = _desk(database).surveys()
+    except NoDatabaseError:
+        rows = []
     lines = [f"{row['code']}  {row['state']:<6}  {row['reports']:>9,} reports  {row['title']}" for row in rows]
     _say({"surveys": rows}, lines or ["no survey yet", "next: maskwell survey add survey.toml"], as_json=as_json)
 
@@ -252,5 +261,8 @@ def backup(output: str, database: str | None, *, as_json: bool) -> None:
 @click.argument("file", type=FilePath())
 def restore(file: str, database: str | None, *, as_json: bool) -> None:
     """Put a copy back into a database that has no surveys."""
-    content = _desk(database).restore(file)
+    from maskwell.collection.desk import check_backup
+
+    check_backup(file)
+    content = _desk(database, new=True).restore(file)
     _say(content, [f"{_held(content)} restored"], as_json=as_json)

@@ -25,14 +25,14 @@ from maskwell.collection.foreign_exports import Export, read_export
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import question_result, report_label
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import StateError, Store, StoredSurvey, Submission
+from maskwell.collection.store import NoDatabaseError, StateError, Store, StoredSurvey, Submission
 from maskwell.collection.survey import LARGEST, Question, Survey
 from maskwell.collection.tables import ID_BYTES, accounts, holdings, links, metadata, sessions, surveys
 from maskwell.core.arguments import as_count
 from maskwell.core.atomic import atomic_file
 from maskwell.core.documents import json_form, read_document
 from maskwell.core.labels import texts
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, shorten, visible
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, MaskwellError, ParameterError, PlanError, ReportError
 
@@ -47,11 +47,19 @@ class Desk:
         self.store = store
 
     @classmethod
-    def open(cls, database: str | None = None) -> Desk:
-        """The desk of a database, by default that of the service in this folder; its tables are brought up to date."""
+    def open(cls, database: str | None = None, *, new: bool = True) -> Desk:
+        """The desk of a database, by default that of the service in this folder; its tables are brought up to date.
+
+        Unless a ``new`` one may be made, a database that is a file must be there.
+        """
         url = Settings.load(database=database).database
         try:
             store = Store(url)
+            if not (new or store.is_there):
+                raise NoDatabaseError(
+                    f"there is no database {shorten(visible(str(store.engine.url.database)), 40)}",
+                    hint="start the service, keep a survey (maskwell survey add), or name another: --database URL",
+                )
             store.create()
         except MaskwellError:
             raise
@@ -64,8 +72,7 @@ class Desk:
 
     def add(self, path: str | Path) -> dict[str, Any]:
         """Keep a survey file as a draft."""
-        source = read_document(path, error=PlanError, hint="check the path of the survey file", largest=LARGEST)
-        survey = Survey.from_toml(source, folder=Path(path).parent)
+        survey, source = read_survey(path)
         return self._about(self.store.survey(self.store.add_survey(survey, source)))
 
     def surveys(self) -> list[dict[str, Any]]:
@@ -273,6 +280,12 @@ class Desk:
         }
 
 
+def read_survey(path: str | Path) -> tuple[Survey, str]:
+    """A survey, and the text of its file."""
+    source = read_document(path, error=PlanError, hint="check the path of the survey file", largest=LARGEST)
+    return Survey.from_toml(source, folder=Path(path).parent), source
+
+
 def check_elsewhere(stored: StoredSurvey) -> None:
     """Raise where a survey cannot be asked elsewhere: it may still change, or needs the service for invitations."""
     if stored.state == "draft":
@@ -363,8 +376,7 @@ def write_backup(store: Store, output: Path) -> dict[str, Any]:
 
 def read_backup(store: Store, path: Path) -> dict[str, Any]:
     """Read a copy into a database that has no surveys."""
-    if not path.is_file() or not _is_sqlite(path):
-        raise DataFileError(f"{path} is no backup", hint="give a file that maskwell survey backup wrote")
+    check_backup(path)
     with tempfile.TemporaryDirectory() as folder, store.engine.begin() as target:
         for table in (surveys, accounts):
             if target.execute(sa.select(table.c.id)).first() is not None:
@@ -380,6 +392,12 @@ def read_backup(store: Store, path: Path) -> dict[str, Any]:
         if not store.is_sqlite:
             _count_on(target)
         return _summary(target)
+
+
+def check_backup(path: str | Path) -> None:
+    """Raise for a file that is no copy of a database."""
+    if not Path(path).is_file() or not _is_sqlite(Path(path)):
+        raise DataFileError(f"{path} is no backup", hint="give a file that maskwell survey backup wrote")
 
 
 def _is_sqlite(path: Path) -> bool:

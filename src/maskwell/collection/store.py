@@ -114,6 +114,12 @@ class NoSurveyError(InputError):
     code = "no-survey"
 
 
+class NoDatabaseError(InputError):
+    """The file of the database is not there."""
+
+    code = "no-database"
+
+
 class StateError(InputError):
     """The survey is not in a state in which this can be done."""
 
@@ -209,14 +215,24 @@ class Store:
         """Whether the database is a file of this machine."""
         return self.engine.dialect.name == "sqlite"
 
+    @property
+    def _path(self) -> str | None:
+        """The file of the database, if it is one."""
+        path = self.engine.url.database if self.is_sqlite else None
+        return None if path in ("", ":memory:") else path
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its file exists; a server is taken to know its databases."""
+        return self._path is None or Path(self._path).exists()
+
     def create(self) -> None:
         """Make the tables, or bring those of an earlier version up to date."""
         from maskwell.collection.migrations import upgrade
 
-        path = self.engine.url.database if self.is_sqlite else None
         with suppress(FileExistsError):
-            if path and path != ":memory:":  # other users of the machine have no business with it
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+            if self._path is not None:  # other users of the machine have no business with it
+                os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
         if upgrade(self.engine):
             self.compact()  # no trace of what stood elsewhere before
 

@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 from tests.support.collecting import REPORTS, SURVEY, opened, submission
+from tests.support.command_line import run
 
 from maskwell.collection.application import create_app
 from maskwell.collection.desk import Desk
@@ -120,3 +121,14 @@ def test_a_desk_without_a_database_says_so(address: str, tmp_path: Path, monkeyp
     with pytest.raises(ParameterError, match="the database cannot be opened"):
         Desk.open(address)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_that_is_refused_makes_no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither does one that only looks: a database is made where something is kept in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.toml").write_text('title = "no survey"', encoding="utf-8")
+    refused = ("add wrong.toml", "restore wrong.toml", "results 3f0c2a91d4", "keys", "backup -o copy.db")
+    for line in refused:
+        run("survey", *line.split(), status=2)
+    assert run("survey", "list", "--json").json() == {"surveys": []}
+    assert [path.name for path in tmp_path.iterdir()] == ["wrong.toml"]
