@@ -341,6 +341,48 @@ def first_used(values: Any) -> Any:
     return arrow.DictionaryArray.from_arrays(indices, values.dictionary.take(used), ordered=values.type.ordered)
 
 
+class SortedDictionary:
+    """Sorts the dictionary of a column, batch after batch: its order often tells whose value stood first in the file.
+
+    What a later batch adds comes after the values of those before it, so that a file may go on with its dictionary. One
+    that is ordered keeps its order, which has a meaning.
+
+    >>> import pyarrow as pa
+    >>> array = SortedDictionary().sorted(pa.array(["b", "a", None]).dictionary_encode())
+    >>> array.dictionary.to_pylist(), array.to_pylist()
+    (['a', 'b'], ['b', 'a', None])
+    """
+
+    def __init__(self) -> None:
+        self._before: Any = None
+        self._values: Any = None
+        self._places: Any = None
+
+    def sorted(self, array: Any) -> Any:
+        """The array with its dictionary in another order."""
+        kind = array.type
+        if kind.ordered or not has_values(kind):
+            return array
+        if self._before is None or not array.dictionary.equals(self._before):
+            self._before, self._values = array.dictionary, self._with(array.dictionary, kind.index_type)
+            places = require("pyarrow.compute").index_in(self._before, value_set=self._values)
+            self._places = places.cast(kind.index_type)
+        return require().DictionaryArray.from_arrays(self._places.take(array.indices), self._values)
+
+    def _with(self, values: Any, index: Any) -> Any:
+        """All values so far, in order; those of this batch alone where they are more than its numbers can tell."""
+        if self._values is None:
+            return _in_order(values)
+        compute = require("pyarrow.compute")
+        added = values.filter(compute.invert(compute.is_in(values, value_set=self._values)))
+        joined = require().concat_arrays([self._values, _in_order(added)])
+        return joined if len(joined) <= 1 << (index.bit_width - 1) else _in_order(values)
+
+
+def _in_order(values: Any) -> Any:
+    return values.take(require("pyarrow.compute").sort_indices(values))
+
+
 def exact_batch(batch: Any, schema: Any) -> Any:
     """The rows and nothing else.
 

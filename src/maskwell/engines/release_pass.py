@@ -24,7 +24,7 @@ from maskwell.core.groups import KeyFinder
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import fault_of
 from maskwell.core.randomness import RandomSource
-from maskwell.engines.arrow_arrays import ANY, has_values, require, without_traces, without_views
+from maskwell.engines.arrow_arrays import ANY, SortedDictionary, has_values, require, without_traces, without_views
 from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, open_rows
 from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
 from maskwell.engines.input_file import TextForm
@@ -458,6 +458,9 @@ class RowReleaser:
         self._labels = {name: _label_array(name, schema.field(name).type, coders[name].labels) for name in self._moved}
         self._kinds = {name: labels.type for name, labels in self._labels.items()}
         self._kept = [i for i, name in enumerate(schema.names) if name not in set(dropped)]
+        is_dictionary, moved = require().types.is_dictionary, {*self._moved}
+        open_ = [i for i in self._kept if is_dictionary(schema.field(i).type) and schema.names[i] not in moved]
+        self._dictionaries = {i: SortedDictionary() for i in open_}
         self.changed = dict.fromkeys(self._moved, 0)
         self.breaks = dict.fromkeys(self._moved, 0)
         self._before: dict[str, Array] = {}
@@ -501,6 +504,8 @@ class RowReleaser:
             unit = stage.unit
             stage.carry_out(after, ids if unit is None else ids_of(batch.column(self._units[unit]), unit))
         arrays = batch.columns
+        for place, dictionary in self._dictionaries.items():
+            arrays[place] = dictionary.sorted(arrays[place])
         for name in self._moved:
             self.changed[name] += int(np.count_nonzero(before[name] != after[name]))
             self.breaks[name] += self._breaks(name, before[name])

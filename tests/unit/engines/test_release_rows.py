@@ -11,6 +11,7 @@ from tests.support.quiet import quiet
 
 from maskwell.core.arguments import Array
 from maskwell.engines import release_pass
+from maskwell.engines.arrow_arrays import SortedDictionary
 from maskwell.engines.column_codes import LevelCoder
 from maskwell.engines.labelled_columns import ColumnLabels
 from maskwell.engines.release_pass import Draws, RowReleaser, RowStage, StateFinder
@@ -227,3 +228,29 @@ def test_a_label_that_the_type_of_its_column_cannot_hold_is_refused_and_not_cut_
 def test_more_combinations_than_numbers_are_refused_and_not_mixed_up() -> None:
     with pytest.raises(TooLargeError, match="possible combinations"):
         StateFinder(np.zeros((1, 5), dtype=np.int64), [10**5] * 5)
+
+
+# ---- the order of dictionaries
+
+
+def test_the_dictionary_of_an_unchanged_column_does_not_tell_whose_value_came_first() -> None:
+    """Arrow and polars keep values in the order of the file: records in random order would not hide who came first."""
+    first = pa.array(["z", "m", "a", None, "z"]).dictionary_encode()
+    later = pa.array(["m", "y", "b"]).dictionary_encode()
+    ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["low", "high"]), ordered=True)
+    releaser = RowReleaser(pa.schema([("town", first.type)]), {}, [])
+    released = [releaser.release(pa.record_batch([array], ["town"]))[0].column(0) for array in (first, first, later)]
+    assert [array.to_pylist() for array in released] == [first.to_pylist(), first.to_pylist(), later.to_pylist()]
+    assert [array.dictionary.to_pylist() for array in released] == [[*"amz"], [*"amz"], [*"amzby"]]
+    assert SortedDictionary().sorted(ordered) is ordered
+
+
+def test_dictionaries_that_do_not_fit_together_are_sorted_one_by_one() -> None:
+    labels = [[f"{part}{i:03}" for i in reversed(range(100))] for part in "ab"]
+    arrays = [pa.array(texts).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())) for texts in labels]
+    dictionary = SortedDictionary()
+    for texts, array in zip(labels, arrays, strict=True):
+        made = dictionary.sorted(array)
+        assert made.to_pylist() == texts
+        assert made.type == array.type
+        assert made.dictionary.to_pylist() == sorted(texts)
