@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 
@@ -25,8 +26,5 @@ def parity_seen(laws: Sequence[tuple[Drawn, Fraction]]) -> Fraction | float:
 
 def law_of_sample(emitted: Iterable[Hashable]) -> tuple[Drawn, Fraction]:
     """The law of reports of which each was emitted by an equally likely run of words."""
-    rows = list(emitted)
-    law: Drawn = {}
-    for row in rows:
-        law[row] = law.get(row, Fraction(0)) + Fraction(1, len(rows))
-    return law, Fraction(0)
+    counts = Counter(emitted)
+    return {report: Fraction(n, counts.total()) for report, n in counts.items()}, Fraction(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,11 +44,14 @@ def law_of_draws(
         mass, unsettled = Fraction(1, 1 << bits * length), []
         tried += len(open_runs)
         assert tried < most, "the tree of words grows too large: choose another width"
+        settled = Counter[Hashable]()
         for run in open_runs:
             try:
-                law[draw(reader(run, words_per_row, bits))] += mass
+                settled[draw(reader(run, words_per_row, bits))] += 1
             except EOFError:
                 unsettled.append(run)
+        for outcome, runs in settled.items():
+            law[outcome] += runs * mass
         rest = len(unsettled) * mass
         if rest < unit:
             return dict(law), rest
@@ -74,11 +77,10 @@ def unit_of(column: Sequence[Fraction]) -> Fraction:
 def leading_patterns(leading: Sequence[Sequence[int]], fill: int) -> Array:
     """Rows of words with every pattern of the leading bits of both halves; the bits below are those of ``fill``."""
     halves = [bits for pair in leading for bits in pair]
-    rows = []
-    for pattern in itertools.product(*(range(1 << bits) for bits in halves)):
-        parts = [(p << 16 - bits) | (fill & ((1 << 16 - bits) - 1)) for p, bits in zip(pattern, halves, strict=True)]
-        rows.append([low | high << 16 for low, high in zip(parts[::2], parts[1::2], strict=True)])
-    return np.array(rows, dtype=np.uint32)
+    patterns = np.indices([1 << bits for bits in halves], dtype=np.uint32).reshape(len(halves), -1)
+    parts = [p << 16 - bits | fill & (1 << 16 - bits) - 1 for p, bits in zip(patterns, halves, strict=True)]
+    words = [low | high << 16 for low, high in zip(parts[::2], parts[1::2], strict=True)]
+    return np.ascontiguousarray(np.stack(words, axis=1), dtype=np.uint32)
 
 
 def edge_words(design: Design, rows: int, seed: int) -> Array:
