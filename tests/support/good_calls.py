@@ -12,8 +12,10 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache
+from io import StringIO
 from types import FrameType
 from typing import Any
 
@@ -113,14 +115,9 @@ class GoodCall:
 def good_calls() -> dict[str, list[GoodCall]]:
     """Calls by the public name that they are about; made in the present folder, where examples leave their files."""
     noted: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for test in _examples():
-        sys.settrace(lambda frame, *_: _note(noted, frame))  # of calls alone: it gives back no function for lines
-        try:
-            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(
-                test, out=lambda _: None, clear_globs=False
-            )
-        finally:
-            sys.settrace(None)
+    with redirect_stdout(StringIO()):
+        for test in _examples():
+            _run(test, noted)
     found: dict[str, list[GoodCall]] = {}
     for (module, qualified), calls in sorted(noted.items()):
         for owner, function in _public(module, qualified):
@@ -140,9 +137,30 @@ def _examples() -> Iterator[doctest.DocTest]:
     yield doctest.DocTestParser().get_doctest(MORE, {}, "more", None, 0)
 
 
+def _run(test: doctest.DocTest, noted: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+    """Run the lines of an example and note what they call; what they print, and whether it is right, is not asked."""
+
+    def trace(frame: FrameType, *_: object) -> None:  # of calls alone: it gives back no function for lines
+        if (back := frame.f_back) is not None and back.f_code.co_filename.startswith(SHOWN):
+            _note(noted, frame)
+
+    for number, example in enumerate(test.examples):
+        if example.options.get(doctest.SKIP):
+            continue
+        line = compile(example.source, f"{SHOWN} {test.name}[{number}]>", "single", dont_inherit=True)
+        sys.settrace(trace)
+        try:
+            exec(line, test.globs)
+        except Exception:
+            if example.exc_msg is None:
+                raise
+        finally:
+            sys.settrace(None)
+
+
 def _note(noted: dict[tuple[str, str], list[dict[str, Any]]], frame: FrameType) -> None:
-    back, code = frame.f_back, frame.f_code
-    if back is None or not back.f_code.co_filename.startswith(SHOWN) or code.co_name.startswith("<"):
+    code = frame.f_code
+    if code.co_name.startswith("<"):
         return
     made = frame.f_locals.get("self") if code.co_filename == "<string>" else None  # the __init__ of a dataclass
     module = type(made).__module__ if made is not None else frame.f_globals.get("__name__", "")
