@@ -144,21 +144,24 @@ def best_attacks(laws: Sequence[Law], keys: Sequence[Record], *, own_look: bool 
     """
     looks = sorted({row for law in laws for row in law}, key=str)
     one = everything = Success(Fraction(0), "", "", "")
+    total = _tables(laws, looks)
     for target in dict.fromkeys(keys):
         own = [law for law, key in zip(laws, keys, strict=True) if key == target]
+        others = _others(laws, own, looks)
         for place, look in enumerate(looks):
             if own_look and look != target:
                 continue
-            right, total = _weights(laws, own, look, looks)
+            right = _right(others, place, look)
             of_one: dict[int, list[int]] = {}
             for seen, weight in total.items():
                 n = seen[place]
                 if not n:
                     continue
-                chance = Fraction(right.get(seen, 0), weight * n * len(own))
-                everything = max(everything, Success(chance, str(target), str(look), str(seen)))
+                hits, whole = right.get(seen, 0), weight * n * len(own)
+                if hits * everything.chance.denominator > everything.chance.numerator * whole:
+                    everything = Success(Fraction(hits, whole), str(target), str(look), str(seen))
                 sums = of_one.setdefault(n, [0, 0])
-                sums[0] += right.get(seen, 0)
+                sums[0] += hits
                 sums[1] += weight
             for n, (hits, weight) in of_one.items():
                 one = max(one, Success(Fraction(hits, weight * n * len(own)), str(target), str(look), str(n)))
@@ -170,33 +173,41 @@ def best_attack_on(laws: Sequence[Law], keys: Sequence[Record], released: Sequen
     looks = sorted({row for law in laws for row in law}, key=str)
     seen = tuple(released.count(look) for look in looks)
     best = Success(Fraction(0), "", "", "")
+    total = _tables(laws, looks)
     for target in dict.fromkeys(keys):
         own = [law for law, key in zip(laws, keys, strict=True) if key == target]
-        for n, look in zip(seen, looks, strict=True):
-            if n:
-                right, total = _weights(laws, own, look, looks)
-                chance = Fraction(right.get(seen, 0), total[seen] * n * len(own))
+        others = _others(laws, own, looks)
+        for place, look in enumerate(looks):
+            if seen[place]:
+                right = _right(others, place, look)
+                chance = Fraction(right.get(seen, 0), total[seen] * seen[place] * len(own))
                 best = max(best, Success(chance, str(target), str(look), str(seen)))
     return best
 
 
-def _weights(
-    laws: Sequence[Law], own: Sequence[Law], look: Record, looks: Sequence[Record]
-) -> tuple[dict[Record, int], dict[Record, int]]:
-    """For every table of released rows its weight, and that with one of the targets at ``look``, summed over them."""
-    total = _tables(laws, looks)
+def _others(
+    laws: Sequence[Law], own: Sequence[Law], looks: Sequence[Record]
+) -> list[tuple[Law, int, dict[Record, int]]]:
+    """Each different law of the targets, how many of them have it, and the tables of all records but one of these."""
+    found = []
+    for items, times in Counter(tuple(sorted(law.items(), key=str)) for law in own).items():
+        rest = list(laws)
+        rest.remove(dict(items))
+        found.append((dict(items), times, _tables(rest, looks)))
+    return found
+
+
+def _right(others: Sequence[tuple[Law, int, dict[Record, int]]], place: int, look: Record) -> dict[Record, int]:
+    """The weight of every table of released rows with one of the targets at ``look``, summed over them."""
     right: dict[Record, int] = {}
-    for law, times in Counter(tuple(sorted(law.items(), key=str)) for law in own).items():
-        chance = dict(law).get(look, Fraction(0))
-        if not chance:
+    for law, times, tables in others:
+        scaled = times * int(law.get(look, Fraction(0)) * _scale(law))
+        if not scaled:
             continue
-        others = list(laws)
-        others.remove(dict(law))
-        scaled = int(chance * _scale(dict(law)))
-        for seen, weight in _tables(others, looks).items():
-            arrived = tuple(n + (row == look) for n, row in zip(seen, looks, strict=True))
-            right[arrived] = right.get(arrived, 0) + times * scaled * weight
-    return right, total
+        for seen, weight in tables.items():
+            arrived = (*seen[:place], seen[place] + 1, *seen[place + 1 :])
+            right[arrived] = right.get(arrived, 0) + scaled * weight
+    return right
 
 
 _KNOWN: dict[Any, dict[Record, int]] = {}
