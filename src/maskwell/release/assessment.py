@@ -31,9 +31,10 @@ from maskwell.release.plans.edit_rules import Rule
 from maskwell.release.plans.protection import UNIT
 from maskwell.release.plans.recodes import check_labels_met, narrowed
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.risk.file_risk import assess_risk
+from maskwell.release.risk.file_risk import assess_risk, cells_in
 from maskwell.release.risk.risk_report import RiskReport
-from maskwell.release.risk.unit_risk import drawn_together, with_units
+from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together, have_one_draw
+from maskwell.release.risk.unit_risk import with_units
 from maskwell.release.side_channels import (
     SideChannel,
     SideChannelRisk,
@@ -46,7 +47,7 @@ from maskwell.release.side_channels import (
     side_channels,
     unit_channel,
 )
-from maskwell.release.stages.stage import Stage, acting, is_kept, unchanged_columns
+from maskwell.release.stages.stage import Stage, is_kept, unchanged_columns
 from maskwell.release.stages.stage_building import UnitSizes, build_stages, unit_sizes
 from maskwell.release.utility.utility_report import UtilityReport, assess_utility, expected_share
 
@@ -123,6 +124,8 @@ class ReleasedRows:
         How often the file was drawn until it kept the limit of the plan.
     files
         What was written, seen from the folder of the release.
+    members
+        The released records by the units that they belong to, where the file shows these and they have one draw.
     """
 
     tables: Mapping[tuple[str, ...], CellTable] | None = None
@@ -133,6 +136,7 @@ class ReleasedRows:
     form: TextForm | None = None
     attempts: int = 1
     files: tuple[str, ...] = ()
+    members: UnitMembers | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -426,12 +430,17 @@ def assess(
     assessed = assess_tables(tables, plan, path, earlier, sizes=_sizes(records, plan, tables))
     facts = beside.facts()
     channels = side_channels(plan, facts)
+
+    def count(columns: Sequence[str]) -> CellTable:
+        return count_records(records, plan, [(*columns,)])[(*columns,)]
+
+    assessed = _with_following(assessed, channels, count)
     units = beside.unit_facts()
     if units is not None and plan.unit is not None and assessed.risk is not None:
         members = read_units(
             records,
             plan.unit,
-            assessed.risk.table,
+            _risk_table(assessed),
             seen=linking_columns(plan, facts, units),
             declared=plan.missing != "category",
         )
@@ -439,10 +448,6 @@ def assess(
         together = unit_channel(plan, units, members)
         channels = (*channels, *([] if together is None else [together]))
     check_side_channels(channels)
-
-    def count(columns: Sequence[str]) -> CellTable:
-        return count_records(records, plan, [(*columns,)])[(*columns,)]
-
     release = _with_side_channels(assessed, channels, count)
     return release if recoding is None else _with_recodes(release, recoding)
 
@@ -470,6 +475,17 @@ def _sizes(records: str | MemoryTable, plan: ReleasePlan, tables: Tables) -> Uni
     return sizes
 
 
+def _with_following(
+    release: Release, channels: tuple[SideChannel, ...], count: Callable[[Sequence[str]], CellTable]
+) -> Release:
+    """A release whose risk is that of somebody who sees the unchanged columns that follow from a key."""
+    seen = following_columns(release.plan, channels)
+    if not seen:
+        return release
+    columns = (*risk_columns(release.plan), *seen)
+    return judged(replace(release, seen=seen, tables={**release.tables, columns: count(columns)}))
+
+
 def _with_side_channels(
     release: Release, channels: tuple[SideChannel, ...], count: Callable[[Sequence[str]], CellTable]
 ) -> Release:
@@ -477,9 +493,6 @@ def _with_side_channels(
     release = replace(release, side_channels=channels)
     if release.risk is not None:
         release = replace(release, risk=_of_units(release, release.risk))
-    if seen := following_columns(release.plan, channels):
-        columns = (*risk_columns(release.plan), *seen)
-        release = judged(replace(release, seen=seen, tables={**release.tables, columns: count(columns)}))
     risk = side_channel_risk(release.plan, channels, release.stages, count)
     warnings = (*release.warnings, *side_channel_warnings(channels, risk))
     return replace(release, side_channel_risk=risk, warnings=warnings)
@@ -551,31 +564,70 @@ def _risk(release: Release) -> RiskReport | None:
     released = None
     if release.released_tables is not None:
         released = release.released_tables[risk_columns(plan)]
-    within = [name for name in unchanged_columns(release.stages, plan.keys) if name not in plan.unpublished]
     risk = assess_risk(
-        release.tables[(*risk_columns(plan), *release.seen)],
+        _risk_table(release),
         plan.keys,
         release.stages,
         released=released,
         threshold=None if plan.match is None else float(plan.match),
         weights=plan.weights is not None,
         intruder=plan.intruder,
-        seen=[*dict.fromkeys([*within, *release.seen])],
+        seen=_seen_columns(release),
     )
     return _of_units(release, risk)
+
+
+def _risk_table(release: Release) -> CellTable:
+    """Counts over the keys, the columns that tell how they are randomized, and those that follow from a key."""
+    return release.tables[(*risk_columns(release.plan), *release.seen)]
+
+
+def _seen_columns(release: Release) -> tuple[str, ...]:
+    """Unchanged columns inside whose cells records are counted: those within which a key is drawn, and followers."""
+    plan = release.plan
+    within = [name for name in unchanged_columns(release.stages, plan.keys) if name not in plan.unpublished]
+    return tuple(dict.fromkeys([*within, *release.seen]))
 
 
 def _of_units(release: Release, risk: RiskReport) -> RiskReport:
     """The risk with that of units, such as households, where the plan names these."""
     if release.members is None:
         return risk
-    together = None
-    if any(stage.unit is not None for stage in acting(release.stages, release.plan.keys)):
-        risk, together = drawn_together(risk, release.members, release.stages)
+    table, together = _risk_table(release), None
     shown = next((one for one in release.side_channels if one.kind == "shows units"), None)
+    if have_one_draw(release.stages, release.plan.keys):
+        units = DrawnUnits(
+            table,
+            release.members,
+            seen=_seen_columns(release),
+            shown=shown is not None,
+            released=_released_keys(release),
+            released_members=release.released.members,
+        )
+        risk, together = drawn_together(risk, release.stages, units)
     seen_by = () if shown is None else (shown.column,) if shown.column == shown.of else release.members.seen
     share = 0.0 if shown is None else shown.share
-    return with_units(risk, release.members, seen_by=seen_by, seen_share=share, together=together)
+    members = replace(release.members, cells=cells_in(table, risk.table)[release.members.cells])
+    return with_units(risk, members, seen_by=seen_by, seen_share=share, together=together)
+
+
+def _released_keys(release: Release) -> CellTable | None:
+    """Counts of the released file over the keys and the columns that are seen, where they were counted."""
+    if release.released_tables is None:
+        return None
+    table = release.released_tables[risk_columns(release.plan)]
+    return table if {*_seen_columns(release)} <= {*table.columns} else None
+
+
+def with_released_units(release: Release, records: str | MemoryTable) -> Release:
+    """A release whose records are drawn, with its units as the released records show them."""
+    plan = release.plan
+    published = plan.unit is not None and plan.unit not in plan.unpublished
+    if release.released_tables is None or not published or not have_one_draw(release.stages, plan.keys):
+        return release
+    assert plan.unit is not None
+    table = release.released_tables[risk_columns(plan)]
+    return release.with_released(members=read_units(records, plan.unit, table, declared=plan.missing != "category"))
 
 
 def _utility(release: Release) -> UtilityReport:

@@ -50,6 +50,7 @@ from maskwell.release.assessment import (
     judged,
     prepared,
     released_tables,
+    with_released_units,
 )
 from maskwell.release.folder.ledger import (
     ABANDONED,
@@ -154,7 +155,14 @@ def open_release(
             output.unlink(missing_ok=True)
             return release_rows(path, str(output), rows, rows=count, progress=progress)
 
-        drawn = _drawn(assessed, source, key, write, lambda release, rows, done: _described(release, rows, done, path))
+        drawn = _drawn(
+            assessed,
+            source,
+            key,
+            write,
+            lambda: str(output),
+            lambda release, rows, done: _described(release, rows, done, path),
+        )
         release = _with_regressions(drawn, path, str(output))
         files = write_public(release, partial / PUBLIC) + write_internal(release, partial / INTERNAL)
         open_folder = OpenFolder(release, partial, files, source_hashes(path))
@@ -255,7 +263,7 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
         tables[:] = [table.rows.like_given(batches, schema)]
         return done
 
-    release = _drawn(_assessed(table, plan, source), source, None, write)
+    release = _drawn(_assessed(table, plan, source), source, None, write, lambda: MemoryTable(tables[0]))
     return ReleasedTable(tables[0], release)
 
 
@@ -290,6 +298,7 @@ def _drawn(
     source: RandomSource,
     key: KeyedRandom | None,
     write: Callable[[RowPlan], RowsReleased],
+    written: Callable[[], str | MemoryTable],
     described: Callable[[Release, RowPlan, RowsReleased], Release] | None = None,
 ) -> Release:
     """The release with its records drawn and written; drawn again where the plan has a limit for the drawn file."""
@@ -305,7 +314,7 @@ def _drawn(
     def judge() -> Release:
         release = draw()
         give_back_memory()
-        return judged(release)
+        return judged(with_released_units(release, written()))
 
     return drawn_until_kept(judge, repeatable=key is not None)
 

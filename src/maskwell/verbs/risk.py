@@ -31,8 +31,9 @@ from maskwell.release.risk.risk_report import (
     level_contributions,
     record_risks,
 )
+from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.release.risk.unit_risk import with_units
-from maskwell.release.stages.stage import Stage, needed_columns, unchanged_columns
+from maskwell.release.stages.stage import Stage, acting, needed_columns, unchanged_columns
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
 from maskwell.verbs.inputs import Names, check_progress, names_of, rows_of
@@ -249,10 +250,43 @@ def risk(
         intruder=intruder or (INTRUDERS[0] if told is None else told.intruder),
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
     )
-    if unit is not None:
-        report = with_units(report, read_units(rows, unit, report.table))
+    report = _with_units(report, stages, unit, rows, released, drawn)
     attributes = [_attributes(counted[1:], names, secret) for counted in (known, drawn_tables)]
     return RiskResult(report, rows, table, tuple(stages), drawn, (_path(released), _path(receipt)), *attributes)
+
+
+def _with_units(
+    report: RiskReport,
+    stages: Sequence[Stage],
+    unit: str | None,
+    rows: str | MemoryTable,
+    released: Any,
+    drawn: CellTable | None,
+) -> RiskReport:
+    """The report with the risk of units, and for draws of whole units where a stage has these."""
+    of_stage = next((stage.unit for stage in acting(stages, report.keys) if stage.unit is not None), None)
+    if unit is not None and of_stage is not None and unit != of_stage:
+        raise ParameterError(
+            f"{option('unit')} {unit}: the release has one draw for all records with the same {of_stage!r}",
+            hint=f"give {option('unit', of_stage)}, or leave it out",
+        )
+    column = unit or of_stage
+    if column is None:
+        return report
+    members, together = read_units(rows, column, report.table), None
+    shown = drawn is not None and column in schema_of(rows_of(released)).names
+    if of_stage is not None:
+        units = DrawnUnits(
+            report.table,
+            members,
+            seen=unchanged_columns(stages, report.keys) if drawn is None else drawn.columns[len(report.keys) :],
+            shown=shown,
+            released=drawn,
+            released_members=read_units(rows_of(released), column, drawn) if shown and drawn is not None else None,
+        )
+        report, together = drawn_together(report, stages, units)
+    seen_by = (column,) if shown else ()
+    return with_units(report, members, seen_by=seen_by, seen_share=float(shown), together=together)
 
 
 def _attributes(

@@ -151,7 +151,7 @@ def assess_risk(
         table=table,
         per_cell=per_cell,
         intruder=intruder,
-        flags=(*_flags(own, stages, weights=weights), *_beyond(after, intruder, level)),
+        flags=(*_flags(own, stages, weights=weights), *beyond(after, intruder, level)),
     )
 
 
@@ -255,6 +255,25 @@ def _risks(arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], lev
     return exchanged_risks(risks) if has_exchange(stages, keys) else risks, arrivals.expected_uniques()
 
 
+def risks_as_released(
+    table: CellTable, keys: Sequence[str], stages: Sequence[Stage], released: CellTable, factors: Real
+) -> Real | None:
+    """Risks in the file as it came out, for somebody who compares all counts; ``factors`` as in `realised_risks`.
+
+    The table has the columns of :func:`needed_columns` in their order. ``None`` where not known.
+    """
+    risk = np.zeros(len(table))
+    for cells, arrivals in arrival_parts(stages, table, keys, released=released):
+        if not isinstance(arrivals, SparseArrivals) or has_exchange(stages, keys):
+            return None
+        told = realised_risks(arrivals, factors[cells])
+        if told is None:
+            return None
+        risk[cells] = told
+        give_back_memory()
+    return risk
+
+
 def _realised(arrivals: Arrivals, risks: CellRisks, stages: Sequence[Stage], keys: Sequence[str]) -> Real | None:
     """Risks of the cells in the file as it came out, for somebody who compares all counts; None where not known.
 
@@ -333,7 +352,7 @@ def _reidentified(risks: CellRisks, per_cell: Mapping[str, Real]) -> float:
     return float((risks.unconditional * risks.counts * per_cell["population"] / per_cell["before"]).sum())
 
 
-def _beyond(after: FileRisk | None, intruder: str, level: float) -> Iterator[str]:
+def beyond(after: FileRisk | None, intruder: str, level: float) -> Iterator[str]:
     """What the figure of the intruder does not say: rare releases, smarter ones, and who compares all counts."""
     if after is None:
         return

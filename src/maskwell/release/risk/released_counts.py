@@ -67,13 +67,16 @@ WORK = 10**9
 SAFE = 0.01
 """Chances below this are not told apart."""
 
+_LEVELS = 100  # blocks in which about the same can be found are worked on together
+
 _EQUAL = 1e-9
 
 
-def realised_risks(arrivals: SparseArrivals) -> Real | None:
+def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Real | None:
     """The chance of a correct match of each cell that has records, looking where it is easiest; None if not known.
 
-    Cells that cannot be the worst have ``1 / N``, which they do not exceed.
+    Cells that cannot be the worst have ``1 / N``, which they do not exceed. Where somebody is right with a part of the
+    chance only, ``factors`` has this part for every cell, shape (cells,), and the worst is that of the products.
 
     >>> from dataclasses import replace
     >>> from maskwell.designs import Dense
@@ -82,25 +85,28 @@ def realised_risks(arrivals: SparseArrivals) -> Real | None:
     >>> realised_risks(replace(listed, seen=np.array([1, 1]))).round(3).tolist()   # both stayed or both left
     [0.9, 0.9]
     """
-    blocks = _Blocks(arrivals)
+    part = np.ones(len(arrivals.counts)) if factors is None else factors
+    blocks = _Blocks(arrivals, part)
     if not blocks.possible:
         return None
     risk = np.where(arrivals.counts > 0, 1 / np.maximum(arrivals.counts, 1), 0.0)
-    worst = float(risk[blocks.alone].max(initial=SAFE))
+    worst = float((part * risk)[blocks.alone].max(initial=SAFE))
     dealt = blocks.dealt()
-    for size in np.unique(blocks.smallest[dealt]).tolist():
-        if 1 / size <= worst:
+    level = np.ceil(blocks.most * _LEVELS)
+    for some in (dealt & (level == one) for one in np.unique(level[dealt])[::-1]):
+        if blocks.most[some].max() <= worst:
             break
-        for group in blocks.grouped(dealt & (blocks.smallest == size)):
+        for group in blocks.grouped(some):
             risks = dealt_risks(group)
             if not np.isfinite(risks).all():
                 return None
-            risk[group.cells[group.cells >= 0]] = risks[group.cells >= 0]
-            worst = max(worst, float(risks.max()))
+            cells = group.cells[group.cells >= 0]
+            risk[cells] = risks[group.cells >= 0]
+            worst = max(worst, float((part * risk)[cells].max()))
     work = 0.0
     others = np.flatnonzero(~dealt & (blocks.cells > 1))
-    for number in others[np.argsort(blocks.smallest[others], kind="stable")].tolist():
-        if 1 / blocks.smallest[number] <= worst:
+    for number in others[np.argsort(-blocks.most[others], kind="stable")].tolist():
+        if blocks.most[number] <= worst:
             break
         block = blocks.block(number)
         work += block.work
@@ -108,14 +114,14 @@ def realised_risks(arrivals: SparseArrivals) -> Real | None:
         if chances is None:
             return None
         risk[block.cells] = chances
-        worst = max(worst, float(chances.max()))
+        worst = max(worst, float((part * risk)[block.cells].max()))
     return risk[arrivals.counts > 0]
 
 
 class _Blocks:
     """Cells and released values that hang together: no record leaves its block."""
 
-    def __init__(self, arrivals: SparseArrivals) -> None:
+    def __init__(self, arrivals: SparseArrivals, part: Real) -> None:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -129,8 +135,8 @@ class _Blocks:
         there = arrivals.counts > 0
         self.cells = np.bincount(self.of_cell[there], minlength=self.count)
         self.rows = np.bincount(self.of_row, minlength=self.count)
-        self.smallest = np.full(self.count, np.iinfo(np.int64).max)
-        np.minimum.at(self.smallest, self.of_cell[there], arrivals.counts[there])
+        self.most = np.zeros(self.count)  # that can be found in each block, of the part that counts
+        np.maximum.at(self.most, self.of_cell[there], part[there] / arrivals.counts[there])
 
     @property
     def possible(self) -> bool:

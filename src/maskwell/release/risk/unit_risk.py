@@ -24,12 +24,11 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_array, as_list
-from maskwell.core.cells import CellTable
 from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import ParameterError
-from maskwell.release.risk.file_risk import assess_risk, cells_in
-from maskwell.release.risk.risk_report import RiskReport, count_above, percentile, risk_against
-from maskwell.release.stages.stage import Stage
+from maskwell.release.risk.file_risk import cells_in
+from maskwell.release.risk.risk_report import RiskReport
+from maskwell.release.risk.unit_draws import TOGETHER
 
 
 def unit_risks(risks: Any, units: Sequence[Any]) -> Real:
@@ -135,72 +134,6 @@ class UnitRisk:
         return {**asdict(self), "seen_by": list(self.seen_by), "worst": self.worst}
 
 
-TOGETHER = (
-    "all records of a unit have one draw: chances of a match are bounds, which hold for somebody who sees which of the"
-    " records with some released keys are one unit's; expected numbers are worked out as if records were drawn apart"
-)
-
-
-def drawn_together(
-    report: RiskReport, members: UnitMembers, stages: Sequence[Stage]
-) -> tuple[RiskReport, float | None]:
-    """The risk of a match where all records of a unit have one draw, from that of a report for draws apart.
-
-    Let c records of a unit have the keys x. They come to a released cell together or not at all. Somebody who sees
-    which of the records there are one unit's counts units with c records, whose draws are independent, and finds that
-    of a record with the chance r of a release of units, with c among the keys; then the record with 1 / c. Who does
-    not see it knows less. So the chance is at most ``max over c of r / c``. Source: derived.
-
-    Beside it comes the largest chance to find a whole unit, where its records have all keys in common; else ``None``.
-    """
-    table = report.table
-    pairs, sizes = np.unique(members.units.astype(np.int64) * len(table) + members.cells, return_counts=True)
-    size_levels, size_codes = np.unique(sizes, return_inverse=True)
-    groups, counts = np.unique((pairs % len(table)) * len(size_levels) + size_codes.reshape(-1), return_counts=True)
-    cell, code = np.divmod(groups, len(size_levels))
-    column = f"records of one {members.column} alike"
-    units = CellTable(
-        (*table.columns, column),
-        (*table.levels, tuple(size_levels.tolist())),
-        np.column_stack([table.codes[cell], code]).astype(table.codes.dtype),
-        counts.astype(np.int64),
-    )
-    found = assess_risk(units, [*report.keys, column], [stage for stage in stages if stage.unit is not None])
-    place = cells_in(units, found.table)
-    measured = {name: _largest(found.per_cell[name][place] / size_levels[code], cell, len(table)) for name in _BOUNDS}
-    measured["in_range"] = measured["strict"]
-    in_common = len(pairs) == len(members.sizes)
-    return _replaced(report, measured), float(found.per_cell["any_release"].max()) if in_common else None
-
-
-_BOUNDS = ("strict", "any_release")
-
-
-def _largest(chances: Real, cell: Array, cells: int) -> Real:
-    most = np.zeros(cells)
-    np.maximum.at(most, cell, chances)
-    return most
-
-
-def _replaced(report: RiskReport, measured: dict[str, Real]) -> RiskReport:
-    """A report with other chances of a match; what is known of draws apart only is left out."""
-    assert report.after is not None
-    chance, counts = risk_against(report.intruder, measured), report.table.counts
-    known = {name: values for name, values in report.per_cell.items() if name != "released_counts"}
-    after = replace(
-        report.after,
-        max_risk=float(chance.max()),
-        max_risk_in_range=float(measured["in_range"].max()),
-        max_risk_strict=float(measured["strict"].max()),
-        max_risk_any_release=float(measured["any_release"].max()),
-        max_risk_released_counts=None,
-        percentile_95=percentile(chance, counts, 0.95),
-        records_above=count_above(chance, counts, report.threshold),
-    )
-    per_cell = known | measured | {"after": chance}
-    return replace(report, after=after, per_cell=per_cell, flags=(*report.flags, TOGETHER))
-
-
 def with_units(
     report: RiskReport,
     members: UnitMembers,
@@ -237,10 +170,15 @@ def _before(per_cell: Mapping[str, Real]) -> tuple[Real, Real, Real | None]:
 
 
 def _after(per_cell: Mapping[str, Real]) -> tuple[Real, Real, Real | None]:
-    """The largest chances, those that are expected, and these where it is not known who is in the sample."""
-    expected = per_cell["unconditional"]
+    """The largest chances, those that are expected, and these where it is not known who is in the sample.
+
+    The largest are those of whoever finds most: of a file that is drawn, somebody who compares all counts may.
+    """
+    expected, most = per_cell["unconditional"], per_cell["after"]
+    if "released_counts" in per_cell:
+        most = np.maximum(most, per_cell["released_counts"])
     sample = None if "population" not in per_cell else expected * per_cell["population"] / per_cell["before"]
-    return per_cell["after"], expected, sample
+    return most, expected, sample
 
 
 def _figures(chances: tuple[Real, Real, Real | None], members: UnitMembers) -> UnitFigures:

@@ -91,7 +91,8 @@ def test_the_integral_and_the_polynomials_agree(counts: list[int], design: Coded
     for _ in range(3):
         released = sum(random.multinomial(n, P[:, j]) for j, n in enumerate(counts))
         blocks = module._Blocks(
-            replace(SparseArrivals.from_design(np.array(counts), design), seen=np.asarray(released))
+            replace(SparseArrivals.from_design(np.array(counts), design), seen=np.asarray(released)),
+            np.ones(len(counts)),
         )
         (group,) = blocks.grouped(blocks.dealt())
         by_integral = module.dealt_risks(group)[0][np.argsort(group.cells[0])]
