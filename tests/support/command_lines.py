@@ -182,7 +182,7 @@ release people.csv --plan plan.toml --key secret.key --matrices released/interna
 release --new-key new.key
 risk people.csv --keys sex,region
 risk data.csv --keys region,age --weights weight --contributions --sensitive town --separator , --encoding utf-8
-risk data.csv --keys region,age --weights weight --unit town
+risk data.csv --keys region,age --weights weight --unit town --suda
 risk people.csv --released released/public/data.csv --receipt released/internal/receipt.json \
 --keys sex,region --plot new.svg
 risk data.csv --keys region,town --records new.csv

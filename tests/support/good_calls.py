@@ -67,6 +67,7 @@ MORE = """
 >>> _ = mw.plots.plot_release_risk(release), mw.release.risk_utility_map(release)
 >>> _ = mw.release.recode_effects("people.csv", release), mw.engines.csv_file("people.csv", separator=",")
 >>> _ = mw.release.risk.attribute_risk(tables[0], ["region"], "sex")
+>>> _ = mw.release.risk.special_uniques(tables[0], ["sex", "region"])
 >>> _ = mw.publish("people.csv", plan, "released")
 >>> _ = mw.release.load_receipt("released/public/receipt.json")
 >>> utility = mw.release.utility.assess_utility(tables, tables, release.stages)

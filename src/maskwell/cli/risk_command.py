@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 )
 @click.option("--weights", metavar="COL", help="Sampling weights: then the risk in the population is estimated, too.")
 @click.option("--unit", metavar="COL", help="Households or other units: then the risk of whole units is told, too.")
+@click.option(
+    "--suda", is_flag=True, help="Special uniques: records that few of their keys tell apart from all others."
+)
 @click.option("--match", metavar="NU", help="A bound on the chance of a correct match; exit 1 if a record is above it.")
 @click.option(
     "--intruder",

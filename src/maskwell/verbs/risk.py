@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import Array, check_kind, check_option
+from maskwell.core.arguments import Array, Flag, check_kind, check_option
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction
@@ -22,7 +22,7 @@ from maskwell.release.assessment import prepared
 from maskwell.release.folder.receipt import Receipt, stages_of
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.attribute_disclosure import AttributeRisk, attribute_risk
-from maskwell.release.risk.file_risk import VariableContribution, assess_risk, variable_contributions
+from maskwell.release.risk.file_risk import VariableContribution, assess_risk, cells_in, variable_contributions
 from maskwell.release.risk.risk_report import (
     INTRUDERS,
     FileRisk,
@@ -31,6 +31,7 @@ from maskwell.release.risk.risk_report import (
     level_contributions,
     record_risks,
 )
+from maskwell.release.risk.special_uniques import FRACTION, SpecialUniques, special_uniques
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.release.risk.unit_risk import with_units
 from maskwell.release.stages.stage import Stage, acting, needed_columns, unchanged_columns
@@ -64,6 +65,8 @@ class RiskResult(Result):
         The released file and the receipt by their paths, where they were given so.
     attributes, attributes_released
         What the keys tell of each sensitive column, in the file as it is and in the released one as it came out.
+    special
+        Records of the file as it is that few of their keys tell apart, where that was asked for.
     """
 
     report: RiskReport
@@ -74,6 +77,7 @@ class RiskResult(Result):
     files: tuple[str | None, str | None] = (None, None)
     attributes: tuple[AttributeRisk, ...] = ()
     attributes_released: tuple[AttributeRisk, ...] = ()
+    special: SpecialUniques | None = None
 
     @property
     def before(self) -> FileRisk:
@@ -138,6 +142,8 @@ class RiskResult(Result):
         if self.attributes:
             after = [one.to_dict() for one in self.attributes_released]
             content["sensitive"] = {"before": [one.to_dict() for one in self.attributes], "after": after}
+        if self.special is not None:
+            content["special_uniques"] = self.special.to_dict()
         if contributions:
             content["contributions"] = {
                 "variables": [one.to_dict() for one in self.variable_contributions],
@@ -164,6 +170,7 @@ class RiskResult(Result):
             added=self.variable_contributions if contributions else [],
             levels=self.level_contributions if contributions else [],
             attributes=(self.attributes, self.attributes_released),
+            special=self.special,
         )
 
     def plot(self, **options: Any) -> Picture:
@@ -186,6 +193,7 @@ def risk(
     sensitive: Names = (),
     weights: str | None = None,
     unit: str | None = None,
+    suda: bool = False,
     match: Number | None = None,
     intruder: str | None = None,
     level: Number = 0.95,
@@ -209,6 +217,8 @@ def risk(
         Column of sampling weights: then the risk in the population is estimated, too.
     unit
         Column that names the unit of a record, such as its household: then the risk of units is told, too.
+    suda
+        Whether to look for special uniques, records that few of their keys tell apart, and to score them.
     match
         A bound on the chance of a correct match; ``kept`` says whether no record is above it.
     intruder
@@ -228,6 +238,7 @@ def risk(
     if intruder is not None:
         check_option("intruder", intruder, INTRUDERS)
     check_kind(str | None, unit=unit)
+    check_kind(Flag, suda=suda)
     rows, names, secret = rows_of(data), _checked_names(keys), [*names_of(sensitive, "sensitive")]
     stages, told = _stages(receipt)
     if told is not None and {"recode", "rule"} & told.plan.keys():
@@ -252,7 +263,20 @@ def risk(
     )
     report = _with_units(report, stages, unit, rows, released, drawn)
     attributes = [_attributes(counted[1:], names, secret) for counted in (known, drawn_tables)]
-    return RiskResult(report, rows, table, tuple(stages), drawn, (_path(released), _path(receipt)), *attributes)
+    special = _special(table, names) if suda else None
+    if special is not None:
+        place = cells_in(report.table, special.table)
+        scores = {"suda": special.scores[place], "dis_suda": special.dis_scores[place]}
+        report = replace(report, per_cell={**report.per_cell, **scores})
+    return RiskResult(
+        report, rows, table, tuple(stages), drawn, (_path(released), _path(receipt)), *attributes, special
+    )
+
+
+def _special(table: CellTable, keys: Sequence[str]) -> SpecialUniques:
+    """The special uniques of a file; weights tell which share of the population was sampled."""
+    people = 0.0 if table.weights is None else float(table.weights.sum())
+    return special_uniques(table, keys, fraction=min(1.0, table.n / people) if people else FRACTION)
 
 
 def _with_units(

@@ -21,6 +21,7 @@ from maskwell.release.risk.identity_disclosure import (
     has_exchange,
     individual_risk,
     keeps_counts,
+    largest_inclusion,
     risks_of,
     swapped_risks,
 )
@@ -42,6 +43,10 @@ UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a releas
 EXCHANGED = (
     "the chance of a match is taken to be that of the original file: what an exchange hides is known only where all"
     " keys are exchanged, or columns of its within"
+)
+SAMPLED = (
+    "not knowing who is in the sample: chances are estimated from the weights by a model, as sdcMicro does; what holds"
+    " at most needs no model, but weights that are one over the chance to be in the sample"
 )
 LIGHT = "in {cells:,} cells the weights sum to less than the records; they are taken to be the whole population"
 RARE = "in {rest:.3g} % of the releases the number of similar records is unusual; then the chance can be {most:g}"
@@ -141,7 +146,7 @@ def assess_risk(
         per_cell |= {"after": risk_against(intruder, measured)} | measured
         after = _after(own, drawn, risks, whole.right / own.n, whole.uniques, threshold, per_cell)
         if weights:
-            after = replace(after, expected_reidentifications=_reidentified(risks, per_cell))
+            after = _of_sample(after, risks, per_cell, before.max_risk_sampled, threshold)
     return RiskReport(
         keys=keys,
         before=before,
@@ -194,6 +199,8 @@ def _before(own: CellTable, per_cell: Mapping[str, Real], table: CellTable, thre
         percentile_95=percentile(risk, table.counts, 0.95),
         records_above=count_above(risk, table.counts, threshold),
         expected_reidentifications=None if population is None else float((population * table.counts).sum()),
+        max_risk_population=None if population is None else float(population.max()),
+        max_risk_sampled=None if population is None else largest_inclusion(own),
     )
 
 
@@ -347,9 +354,22 @@ def _after(
     )
 
 
-def _reidentified(risks: CellRisks, per_cell: Mapping[str, Real]) -> float:
-    """Expected matches, each times the chance that goes with not knowing who is in the sample, as it was before."""
-    return float((risks.unconditional * risks.counts * per_cell["population"] / per_cell["before"]).sum())
+def _of_sample(
+    after: FileRisk, risks: CellRisks, per_cell: Mapping[str, Real], inclusion: float | None, threshold: float | None
+) -> FileRisk:
+    """The released file if it is not known who is in the sample.
+
+    Chances are multiplied by what goes with not knowing it, as it was before. A limit that is kept holds in whatever
+    sample, so that nobody is sampled and found with more than the limit times the chance to be sampled.
+    """
+    part = per_cell["population"] / per_cell["before"]
+    limit = float(threshold) if threshold is not None and not after.records_above else 1.0
+    return replace(
+        after,
+        expected_reidentifications=float((risks.unconditional * risks.counts * part).sum()),
+        max_risk_population=float((per_cell["after"] * part).max()),
+        max_risk_sampled=None if inclusion is None else inclusion * limit,
+    )
 
 
 def beyond(after: FileRisk | None, intruder: str, level: float) -> Iterator[str]:
@@ -374,6 +394,8 @@ def _at_most(chance: float) -> float:
 
 def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterator[str]:
     light = 0 if own.weights is None else int((own.weights < own.counts * (1 - SLACK)).sum())
+    if weights:
+        yield SAMPLED
     if weights and light:
         yield LIGHT.format(cells=light)
     if not stages:

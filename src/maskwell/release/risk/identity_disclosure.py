@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Flag, Real, as_list, as_whole_numbers, check_counts, check_kind, check_level
+from maskwell.core.cells import CellTable
 from maskwell.designs.dense import design_of
 from maskwell.designs.sampler import processors
 from maskwell.errors import CountsError, MatrixError
@@ -35,6 +36,8 @@ SEARCHED = 2000
 """Cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`."""
 
 _NEAR_ONE = 0.1
+
+_ROUNDING = 4e-16  # of sums of squares: toward a larger bound
 
 _TERMS = 24
 
@@ -269,6 +272,26 @@ def individual_risk(records: Array, weights: Real) -> Real:
     p = np.minimum(1.0, records / np.maximum(weights, records * 1e-12))
     q = 1 - p
     return np.select([records == 1, records == 2], [_once(p, q), _twice(p, q)], p / (records - q))
+
+
+def largest_inclusion(own: CellTable) -> float | None:
+    """A bound on the chance of any person in the file to be in the sample, if weights are one over such chances.
+
+    A person is sampled and found at most as often as sampled. Of a cell of f records the sum and the sum of squares
+    of the weights are known; none of them is below ``mean - sqrt((f - 1) variance)`` (Samuelson's inequality), with
+    equality for two records and for equal weights. Derived.
+
+    >>> cells = CellTable.of(["job"], {("baker",): 1, ("clerk",): 2})
+    >>> own = replace(cells, weights=np.array([50.0, 30.0]), squares=np.array([2500.0, 500.0]))
+    >>> round(largest_inclusion(own), 6)   # clerks of 10 and 20: one in ten is asked
+    0.1
+    """
+    if own.weights is None or own.squares is None:
+        return None
+    mean = own.weights / own.counts
+    variance = np.maximum(own.squares / own.counts - mean**2, 0.0) + _ROUNDING * mean**2
+    least = float((mean - np.sqrt((own.counts - 1) * variance)).min())
+    return 1 / least if least > 1 else 1.0
 
 
 def _once(p: Real, q: Real) -> Real:

@@ -91,8 +91,12 @@ class FileRisk:
         The chance that 95 % of the records do not exceed.
     records_above
         Records whose chance is above the threshold; ``None`` without one.
-    expected_reidentifications
-        With weights, correct matches if it is not known who is in the sample; else ``None``.
+    expected_reidentifications, max_risk_population
+        With weights, correct matches if it is not known who is in the sample, and the largest chance of one, estimated
+        from a model of the population; else ``None``.
+    max_risk_sampled
+        With weights, what the chance of any person to be sampled and found cannot exceed, if every weight is one over
+        the chance to be in the sample; else ``None``.
     """
 
     records: int
@@ -112,6 +116,8 @@ class FileRisk:
     percentile_95: float
     records_above: int | None = None
     expected_reidentifications: float | None = None
+    max_risk_population: float | None = None
+    max_risk_sampled: float | None = None
 
     @property
     def k_anonymity(self) -> dict[str, Any]:

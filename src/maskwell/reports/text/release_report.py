@@ -21,11 +21,13 @@ from maskwell.release.recode_effects import RecodeEffect
 from maskwell.release.risk.attribute_disclosure import AttributeRisk
 from maskwell.release.risk.file_risk import VariableContribution
 from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
+from maskwell.release.risk.special_uniques import SpecialUniques
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage, kept_columns
 from maskwell.reports.plain_words import SPACE, count, counted, label, percent
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Paragraph, Report, sentence
 from maskwell.reports.text.release_words import (
+    IN_SAMPLE,
     KEPT,
     NAME,
     NONE,
@@ -326,6 +328,7 @@ def risk_report(
     added: Sequence[VariableContribution] = (),
     levels: Sequence[LevelContribution] = (),
     attributes: tuple[Sequence[AttributeRisk], Sequence[AttributeRisk]] = ((), ()),
+    special: SpecialUniques | None = None,
 ) -> Report:
     """Before, and after where there is a release; ``names`` are the files as they were typed."""
     first = [sentence(_risk_answer(report))]
@@ -335,6 +338,7 @@ def risk_report(
         first.append(sentence(f"{easiest(report)}."))
     body: list[Block] = [_file_grid(report) if report.after is None else risk_grid(report)]
     body += attribute_table(*attributes)
+    body += [] if special is None else special_table(special)
     body += [GAP, _variables(added), GAP, _levels(levels)] if added else []
     alone = [] if released is None or report.after is not None else [_seen(released), NO_RECEIPT]
     body.append(Notes([*risk_notes(report), *alone]))
@@ -366,6 +370,36 @@ def _attribute_row(one: AttributeRisk, which: str) -> list[str]:
         f"{percent(one.guess)} %",
         f"{percent(one.guess_without_keys)} %",
     ]
+
+
+SCORES = (
+    "the fewer keys tell a record from all others, and in the more ways, the higher its SUDA score; DIS-SUDA is an"
+    " estimate that it is alone in the population, too, and no bound"
+)
+
+
+def special_table(special: SpecialUniques) -> list[Block]:
+    """Records that few of their keys tell apart, and which keys do."""
+    rows = [
+        ["Records alone with all their keys", count(special.uniques)],
+        ["… that fewer keys tell apart", count(special.special)],
+        *([f"Sets of {counted(size, 'key', 'keys')} that do", count(n)] for size, n in special.sets.items() if n),
+        ["Highest SUDA score", f"{Printed(float(special.scores.max())):,.0f}"],
+        ["Highest DIS-SUDA score", f"{Printed(float(special.dis_scores.max())):.3f}"],
+        ["Share of the population in the file", f"{percent(special.fraction)} %"],
+    ]
+    shares = [[shorten(name, 30), f"{percent(share)} %"] for name, share in _largest_first(special.shares)]
+    return [
+        GAP,
+        Grid(["special uniques, in the file", ""], rows),
+        GAP,
+        Grid(["key", "share of the scores"], shares),
+        Notes([SCORES]),
+    ]
+
+
+def _largest_first(shares: Mapping[str, float]) -> list[tuple[str, float]]:
+    return sorted(shares.items(), key=lambda one: -one[1])
 
 
 def _risk_answer(report: RiskReport) -> str:
@@ -422,6 +456,7 @@ def _file_grid(report: RiskReport) -> Grid:
     if file.expected_reidentifications is not None:
         expected = f"{Printed(file.expected_reidentifications):,.1f}"
         rows.insert(1, ["… not knowing who is in the sample", expected])
+        rows[2:2] = [[name, _plain(read(file))] for name, read in IN_SAMPLE]
     rows += [[name, _plain(before)] for name, before, _ in unit_rows(report.units) if before != NONE]
     return Grid([f"in the file{ROUNDED}", ""], rows)
 

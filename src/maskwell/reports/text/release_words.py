@@ -248,21 +248,31 @@ def _fewer_than(size: int) -> Callable[[FileRisk], str]:
     return lambda file: NONE if file.violations is None else count(file.violations[size])
 
 
-def _realised(file: FileRisk) -> str:
-    chance = file.max_risk_released_counts
-    return NONE if chance is None else bound_value("match", chance)
+def _known_chance(name: str) -> Callable[[FileRisk], str]:
+    def read(file: FileRisk) -> str:
+        chance = getattr(file, name)
+        return NONE if chance is None else bound_value("match", chance)
+
+    return read
 
 
 Read = Callable[[FileRisk], str]
+IN_SAMPLE: tuple[tuple[str, Read], ...] = (
+    ("… highest chance of one, estimated", _known_chance("max_risk_population")),
+    ("… to be sampled and found, at most", _known_chance("max_risk_sampled")),
+)
+"""What weights tell of somebody who does not know who is in the sample."""
+
 MEASURES: tuple[tuple[str, Read], ...] = (
     ("Highest chance of a correct match", _chance("max_risk_any_release")),
-    ("… comparing all released counts", _realised),
+    ("… comparing all released counts", _known_chance("max_risk_released_counts")),
     ("… looking only at the person's own keys", _chance("max_risk_strict")),
     ("… the same, in 95 % of releases", _chance("max_risk_in_range")),
     ("Not exceeded by 95 % of the records", _chance("percentile_95")),
     ("Records above the limit", _number("records_above")),
     ("Correct matches if all are looked for", _number("expected_matches")),
     ("… not knowing who is in the sample", _number("expected_reidentifications")),
+    *IN_SAMPLE,
     ("Best guess of a record's keys is right", _chance("guess_probability")),
     ("Records alone with their keys, expected", _number("expected_uniques")),
     ("… of which still in their true place", _number("expected_true_uniques")),
