@@ -168,6 +168,7 @@ regress data.csv --formula 'vote ~ age' --design vote=forced.json --weights weig
 regress data.csv --formula 'vote ~ age + (1 | town)' --design vote=warner.json --against 'vote ~ age'
 regress data.csv --formula 'drugs ~ age' --design drugs=kary.json --model ordinal --at age=30,60 --effects
 regress data.csv --formula 'vote ~ age' --design vote=warner.json --predict data.csv
+regress data.csv --formula 'drugs ~ age + (1 | town)' --design drugs=kary.json --combine any=once+often
 mine baskets.csv --design bits.json
 mine baskets.csv --design bought=bits.json --min-support 0.2 --min-confidence 1/2 --max-items 3 --margin 1
 mine flags.csv --design a,b,c=bits.json --missing drop --plot new.svg

@@ -71,6 +71,9 @@ SAMPLING = (
     help="The category that the others are compared with: never, or region=north. Repeat for more.",
 )
 @click.option(
+    "--combine", multiple=True, metavar="NAME=A+B", help="Categories of the outcome that count as one: any=once+often."
+)
+@click.option(
     "--model",
     type=click.Choice(["ordinal", "lie-detector"]),
     help="Ordered categories, or carriers who may lie; by default what the outcome calls for.",
@@ -115,6 +118,7 @@ def regress(
     receipt: str | None,
     latent: str | None,
     references: tuple[str, ...],
+    combine: tuple[str, ...],
     model: str | None,
     level: str,
     variance: str | None,
@@ -147,7 +151,8 @@ def regress(
     from maskwell.engines.formula_references import References
     from maskwell.verbs.regress import regress as fit
 
-    how = {"receipt": receipt, "model": model, "latent": latent, "variance": variance, "missing": missing, **sampling}
+    how: dict[str, Any] = {"receipt": receipt, "model": model, "latent": latent, "variance": variance}
+    how |= {"missing": missing, "combine": combine or None, **sampling}
     result = fit(file, formula, assignments, reference=References.typed(references), **how)
     tests = [result.compare(_smaller(result, file, other, assignments, how)) for other in against]
     average = result.marginal_effects() if effects else None

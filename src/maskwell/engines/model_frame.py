@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,10 @@ MOST_CATEGORIES = 64
 """Categories of all randomized predictors together; each costs a copy of the model matrix."""
 
 
+Groups: TypeAlias = Sequence[tuple[Hashable, Sequence[int]]]
+"""Labels of groups of categories, each with the codes of its categories."""
+
+
 @dataclass(frozen=True, eq=False)
 class ReportColumn:
     """A randomized variable, or several together: codes, the designs, and which of them each row used."""
@@ -53,6 +57,8 @@ class OutcomeColumn:
         Codes of an outcome asked directly, and its categories; the last is the reference.
     numbers
         Of an outcome that is measured.
+    combined
+        Categories that count as one: the label of each group, and the codes of its categories.
     reference
         The code of the category that the others are compared with; None for the last one.
     """
@@ -60,14 +66,16 @@ class OutcomeColumn:
     reports: ReportColumn | None = None
     asked: tuple[Array, Categories] | None = None
     numbers: Real | None = None
+    combined: Groups = ()
     reference: int | None = None
 
     @property
     def labels(self) -> Sequence[Any]:
-        """The true categories, none of numbers."""
-        if self.reports is not None:
-            return self.reports.categories.labels
-        return () if self.asked is None else self.asked[1].labels
+        """The true categories, groups of them first; none of numbers."""
+        labels: Sequence[Any] = () if self.asked is None else self.asked[1].labels
+        labels = labels if self.reports is None else self.reports.categories.labels
+        taken = {code for _, codes in self.combined for code in codes}
+        return [*(label for label, _ in self.combined), *(x for code, x in enumerate(labels) if code not in taken)]
 
 
 @dataclass(frozen=True)
@@ -270,12 +278,14 @@ def read_model_frame(
     missing: str = "error",
     randomized_columns: bool = True,
     reference: References | None = None,
+    combine: Callable[[Sequence[Hashable]], Groups] | None = None,
 ) -> ModelFrame:
     """Read what a regression needs from a table in memory or from a file.
 
     ``latent`` is a formula such as ``~ age`` for the categories of a randomized predictor; by default all terms of the
     formula without it. ``missing`` is "error" or "drop". Without ``randomized_columns`` there need be no assignment.
-    ``reference`` chooses categories that the others of their column are compared with.
+    ``reference`` chooses categories that the others of their column are compared with, ``combine`` those of the outcome
+    that count as one, by its labels.
     """
     check_kind(str, missing=missing)
     if missing not in ("error", "drop"):
@@ -307,6 +317,7 @@ def read_model_frame(
     kept = reader.finish()
     frame = {name: reader.covariate(name, kept) for name in plain}
     outcome = reader.outcome(parsed.outcome, reported.get(parsed.outcome), kept)
+    outcome = outcome if combine is None else replace(outcome, combined=combine(outcome.labels))
     inputs = {name: variables[name].choices[0].design.inputs for name in randomized}
     if reference:
         known = {parsed.outcome: outcome.labels, **{name: held.labels for name, held in inputs.items()}}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from maskwell.core.arguments import as_mapping, check_inclusion, check_kind, pairs_of
-from maskwell.core.phrases import option
+from maskwell.core.phrases import option, shorten
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.formula import read_formula, read_right_side
@@ -26,6 +27,7 @@ from maskwell.release.analysis.table_routes import check_drawn_apart, check_unmo
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
 from maskwell.release.stages.stage import acting, is_kept
 from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, rows_of
+from maskwell.verbs.quantity_terms import Asked, QuantityTerms, asked_of
 from maskwell.verbs.release_estimate import receipt_of
 from maskwell.verbs.row_designs import When, designs_by_group
 
@@ -52,6 +54,7 @@ def regress(
     variance: str | None = None,
     missing: str = "error",
     reference: Any = None,
+    combine: Any = None,
     model: str | None = None,
 ) -> Regression:
     """Regression where the outcome, a predictor or both were randomized.
@@ -94,6 +97,9 @@ def regress(
         The category that the others are compared with: ``"never"`` where one column of the formula has it, or by
         column, ``{"region": "north"}``. Otherwise it is the last category of a design, and the first one of a column
         that was not randomized: categories of pandas, and Enum of polars, keep their order, others are sorted.
+    combine
+        Categories of the outcome that count as one: ``{"any": ["once", "often"]}``, or ``"any=once+often"``. The
+        coefficients are then about "any", against the categories that are left.
     model
         "ordinal" for an outcome whose categories come in order, from the lowest to the highest as in the design;
         "lie-detector" for the odds of being a carrier, with a chance t, the same for all, that a carrier is honest. By
@@ -151,6 +157,7 @@ def regress(
         latent=latent,
         missing=missing,
         reference=References.of(reference),
+        combine=None if combine is None else partial(_groups, asked_of("combine", combine)),
     )
     if table.dropped and (plan is not None or any(np.ndim(value) for value in values.values())):
         raise InputError(
@@ -169,6 +176,23 @@ def regress(
     fitted = fit_model_table(table, **how, **values)
     fitted = fitted if released is None else released.applied_to(fitted, len(table.versions[0]) + table.dropped)
     return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
+
+
+def _groups(asked: Sequence[Asked], labels: Sequence[Hashable]) -> list[tuple[str, list[int]]]:
+    """The categories that count as one, by their codes; ParameterError unless two categories or more are left."""
+    if not labels:
+        raise ParameterError(f"{option('combine')} for an outcome in numbers", hint="leave it out")
+    sums = [(one.name, one.factors) for one in QuantityTerms.of(asked, labels).combinations if one.factors is not None]
+    times = np.sum([factors for _, factors in sums], axis=0)
+    if times.max() > 1:
+        twice = shorten(repr(str(labels[int(times.argmax())])), 24)
+        raise ParameterError(f"{option('combine')}: {twice} is in two combinations", hint="a category can be in one")
+    if len(sums) == 1 and times.min() > 0:
+        raise ParameterError(
+            f"{option('combine')} {shorten(sums[0][0], 24)}: it holds all categories, so nothing is left to explain",
+            hint="leave out the category that it is to be compared with",
+        )
+    return [(name, np.flatnonzero(factors).tolist()) for name, factors in sums]
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from tests.support.together import together
 
 import maskwell as mw
 from maskwell.engines.formula_references import References
-from maskwell.errors import InputError, ParameterError, WrongTypeError
+from maskwell.errors import InputError, MaskwellError, ParameterError, WrongTypeError
 
 pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
 pytest.importorskip("formulaic")
 
 LEVELS = ["low", "mid", "high"]
+KINDS = ["never", "once", "often"]
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +156,47 @@ def test_columns_with_dots_are_columns(table, written):
         term.replace("(age", "(cov.age").replace("age **", "cov.age **") for term in other.terms
     )
     np.testing.assert_allclose(plain.predict(table.head(5)), other.predict(renamed.head(5)), atol=1e-9)
+
+
+def test_categories_that_count_as_one_are_those_of_a_design_for_two(table):
+    """Under a k-ary design "once" and "often" are one report behind forced response, worked out by hand."""
+    kary = mw.make_design("k-ary", categories=["never", "once", "often"], gamma=9)
+    named = dict(zip(THREE.inputs.labels, kary.inputs.labels, strict=True))
+    paid = pd.Series(kary.randomize(table.often.map(named).tolist(), random=mw.SeededRandom(6)))
+    three = table.assign(paid=paid, any=np.where(paid == "never", "no", "yes"))
+    two = mw.make_design("forced", truth="8/11", yes="2/11", no="1/11")
+    for plan in ({}, {"clusters": "code"}):
+        combined = mw.regress(three, "paid ~ flag", {"paid": kary}, combine={"any": ["once", "often"]}, **plan)
+        hand = mw.regress(three, "any ~ flag", {"any": two}, **plan)
+        np.testing.assert_allclose(combined.estimates, hand.estimates, atol=1e-8)
+        np.testing.assert_allclose(combined.covariance, hand.covariance, atol=1e-8)
+        assert combined.categories == ("any", "never")
+    mixed = mw.regress(three, "paid ~ 1 + (1 | code)", {"paid": kary}, combine="any=once+often", reference="any")
+    assert mixed.categories == ("never", "any")
+    with pytest.raises(InputError, match="different families"):
+        combined.compare(mw.regress(three, "paid ~ 1", {"paid": kary}))
+    with pytest.raises(ParameterError, match="outcome with 3 categories") as caught:
+        mw.regress(three, "paid ~ 1 + (1 | code)", {"paid": kary})
+    assert 'combine={"any"' in str(caught.value)
+    asked = table.assign(asked=table.asked.astype(str))
+    open_fit = mw.regress(asked, "asked ~ x", {"x": WARNER}, combine={"ab": ["a", "b"]})
+    assert open_fit.categories == ("ab", "c")
+
+
+@together(
+    ("combine", "words"),
+    [
+        ({"x": ["never", "once", "often"]}, "it holds all categories"),
+        ({"x": ["never", "once"], "y": "once"}, "'once' is in two combinations"),
+        ({"x": ["once", "twice"]}, "no category 'twice'"),
+        ({"x": ["never", "once"]}, "do not lead to the same reports"),
+    ],
+)
+def test_categories_that_cannot_count_as_one(combine, words):
+    """In the last case a report of "once" comes from often, but not from never."""
+    leaning = mw.make_design(
+        "matrix", matrix=[["0.8", "0", "0.1"], ["0.1", "0.7", "0.3"], ["0.1", "0.3", "0.6"]], categories=KINDS
+    )
+    people = {"paid": KINDS * 20, "x": [0, 1] * 30}
+    with pytest.raises(MaskwellError, match=words):
+        mw.regress(people, "paid ~ x", {"paid": leaning}, combine=combine)

@@ -22,7 +22,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import option, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.logit_models import check_outcome, regress_outcome
@@ -66,6 +66,7 @@ WIDEST = 10.0
 LATENT = math.pi**2 / 3
 """Variance of the logistic distribution."""
 
+JOINED = '{"any": ["once", "often"]}'
 FEW = 10
 NOTHING = 1e-8
 """Gain in log-likelihood, as a share of it, below which there is no variance between groups."""
@@ -296,12 +297,13 @@ def _check(evidence: Evidence, sampled: RowSampling, sizes: Array, column: str, 
     if evidence.k != 2:
         raise ParameterError(
             f"a random intercept for an outcome with {evidence.k} categories",
-            hint="it needs an outcome with two categories; leave (1 | ...) out, or join categories",
+            hint=f"it needs two: {option('combine', 'any=once+often', JOINED)}, or leave (1 | ...) out",
         )
     if not sampled.is_simple:
+        here = f"(1 | {shorten(column, 10)})"
         raise ParameterError(
             f"a random intercept together with {sampled.in_words()}",
-            hint=f"leave out (1 | {shorten(column, 20)}), or give no weights, strata, clusters and population",
+            hint=f"use {option('clusters')} in place of {here}; or no plan, and strata as predictors",
         )
     if variance == "expected":
         raise ParameterError("no expected information with a random intercept", hint="use 'observed' or 'sandwich'")

@@ -6,7 +6,7 @@ file. Two categories of the outcome give a logistic, more a multinomial regressi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -60,8 +60,12 @@ class OutcomeColumn(Protocol):
         """Numbers, shape (n,)."""
 
     @property
+    def combined(self) -> Sequence[tuple[Hashable, Sequence[int]]]:
+        """Categories that count as one: the label of each group, and the codes of its categories."""
+
+    @property
     def reference(self) -> int | None:
-        """The code of the category that the others are compared with, None for the last."""
+        """The code of the category that the others are compared with, None for the last; groups come first."""
 
 
 class ModelTable(Protocol):
@@ -179,6 +183,7 @@ def _check_model(table: ModelTable, model: str | None) -> None:
         ("a randomized predictor", table.predictor is not None),
         ("a random intercept", table.group is not None),
         ("a reference category of the outcome", table.outcome.reference is not None),
+        ("combined categories", bool(table.outcome.combined)),
     ]:
         if is_there:
             raise ParameterError(f"model = {model!r} with {what}", hint=f"leave out {option('model')}, or the other")
@@ -317,6 +322,7 @@ def _outcome_evidence(outcome: OutcomeColumn) -> Evidence:
     else:
         assert outcome.asked is not None
         evidence = Evidence.direct(*outcome.asked)
+    evidence = evidence.combined(outcome.combined) if outcome.combined else evidence
     return evidence if outcome.reference is None else evidence.against(outcome.reference)
 
 

@@ -19,10 +19,12 @@ from maskwell.core.phrases import Printed, listed, shorten
 from maskwell.core.report_data import Reports
 from maskwell.designs.coded import codes_of, reports_of
 from maskwell.designs.design import Design
-from maskwell.errors import NotIdentifiableError, ReportError, WrongTypeError
+from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
 
 RANK_TOLERANCE = 1e-12
 WEAK = 1e-3
+LIKELY_ALIKE = 1e-12
+"""Chances of a report that differ by no more are the same but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,30 @@ class Evidence:
         order = [*(other for other in range(self.k) if other != code), code]
         labels = [self.categories.labels[place] for place in order]
         return replace(self, table=self.table[:, order], categories=Categories.of(labels))
+
+    def combined(self, groups: Sequence[tuple[Hashable, Sequence[int]]]) -> Evidence:
+        """With some categories put together, each group under its label; the groups come first, then the other ones.
+
+        Reports that are not equally likely from all categories of a group are put together, too: under a k-ary design
+        "once" and "often" become one report. Where even these are not equally likely, what a group reports depends on
+        shares within it, which no regression of the group knows, and it is refused.
+
+        >>> three = Evidence.direct(np.array([0, 1, 2]), Categories.of(["never", "once", "often"]))
+        >>> two = three.combined([("any", [1, 2])])
+        >>> two.categories.labels, two.index.tolist(), two.table.tolist()
+        (('any', 'never'), [0, 1, 1], [[0.0, 1.0], [1.0, 0.0]])
+        """
+        taken = {code for _, codes in groups for code in codes}
+        left = [(label, [code]) for code, label in enumerate(self.categories.labels) if code not in taken]
+        parts = [*((label, list(codes)) for label, codes in groups), *left]
+        pieces = [_put_together(P, parts) for P in np.split(self.table, np.cumsum(self.sizes)[:-1])]
+        sizes = [len(table) for table, _ in pieces]
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
+        places = np.concatenate([start + place for start, (_, place) in zip(starts, pieces, strict=True)])
+        table = np.concatenate([table for table, _ in pieces])
+        if np.linalg.matrix_rank(table) < len(parts):  # too many reports were put together
+            raise _told_apart(parts[0][0])
+        return Evidence(table, places[self.index], tuple(sizes), Categories.of([label for label, _ in parts]))
 
     def thinned(self, step: int) -> Evidence:
         """Every so many respondents."""
@@ -170,6 +196,26 @@ class Evidence:
         _, values, directions = np.linalg.svd(self.table)
         if len(values) < self.k or values[-1] <= RANK_TOLERANCE * values[0]:
             raise _not_identifiable(designs, directions[-1])
+
+
+def _put_together(P: Real, parts: Sequence[tuple[Hashable, Sequence[int]]]) -> tuple[Real, Array]:
+    """P for groups of truths and of reports, and the number of the group of each report: shapes (M, K) and (m,)."""
+    apart = [P[:, codes].max(axis=1) - P[:, codes].min(axis=1) > LIKELY_ALIKE for _, codes in parts]
+    tells = [tuple(np.flatnonzero(row)) or (f"report {report}",) for report, row in enumerate(np.array(apart).T)]
+    names = [*dict.fromkeys(tells)]
+    place = np.array([names.index(name) for name in tells], dtype=np.intp)
+    summed = np.array([P[place == number].sum(axis=0) for number in range(len(names))])
+    for label, codes in parts:
+        if (np.ptp(summed[:, codes], axis=1) > LIKELY_ALIKE).any():
+            raise _told_apart(label)
+    return summed[:, [codes[0] for _, codes in parts]], place
+
+
+def _told_apart(label: Hashable) -> ParameterError:
+    return ParameterError(
+        f"the categories of {shorten(repr(label), 24)} do not lead to the same reports: no regression of it",
+        hint="estimate its share, or fit all categories; k-ary designs allow any combination",
+    )
 
 
 def _not_identifiable(designs: Sequence[Design], null: Real) -> NotIdentifiableError:
