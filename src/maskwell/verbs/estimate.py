@@ -192,7 +192,8 @@ def _with_quantities(result: EstimateResult, asked: tuple[Asked, ...]) -> Estima
     if not asked:
         return result
     between = result.estimate.between if isinstance(result.estimate, SurveyEstimate) else ()
-    return replace(result, quantities=quantities_of(base, between, asked, result.level, result.interval))
+    quantities = quantities_of(base, between, asked, result.level, result.interval)
+    return replace(result, quantities=quantities, asked=asked)
 
 
 def _finished(result: EstimateResult, *, level: float, interval: str | None) -> EstimateResult:

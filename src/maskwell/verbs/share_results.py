@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import Real
 from maskwell.core.display import Result, data_frame
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError
 from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.estimation.named_quantities import Quantity
+from maskwell.estimation.named_quantities import Quantity, combined
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Combination, Estimate
 from maskwell.reports.pages.paper_tables import document
-from maskwell.reports.plain_words import counted
+from maskwell.reports.plain_words import counted, label
 from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table
 from maskwell.reports.text.design_report import devices_told
@@ -27,10 +28,15 @@ from maskwell.reports.text.estimate_report import (
     quantity_csv,
     quantity_table,
 )
+from maskwell.verbs.quantity_terms import Asked, QuantityTerms
 
 if TYPE_CHECKING:
     from maskwell.reports.pages import paper_tables
     from maskwell.reports.pictures.canvas import Picture
+
+
+MOST_NAMED, LABEL = 20, 9
+"""Quantities that Python prints, and letters of a label at least, as those of shares have."""
 
 
 class ShareValues(Result):
@@ -108,6 +114,8 @@ class EstimateResult(ShareValues):
         Confidence level and method of the intervals that are shown.
     quantities
         Combined categories, contrasts, ratios and differences between groups that were asked for.
+    asked
+        The same as they were typed.
     where
         The condition that rows fit, as it was typed; None for all rows.
     given
@@ -128,6 +136,7 @@ class EstimateResult(ShareValues):
     level: float = 0.95
     interval: str | None = None
     quantities: tuple[Quantity, ...] = ()
+    asked: tuple[Asked, ...] = ()
     where: str | None = None
     given: str | None = None
     procedure: str | None = None
@@ -200,35 +209,49 @@ class EstimateResult(ShareValues):
         from maskwell.reports.pictures.canvas import styled
         from maskwell.reports.pictures.estimate_picture import plot_learned
 
-        shares, interval = (self.estimate, self.interval)
-        if self.answer is not None:
-            shares, interval = self.answer[1], of_sums(self.interval)
-        how = {"level": self.level, "interval": interval, "by": ",".join(self.by) or "group"}
+        shares, _, interval = self._shares
+        how = {"level": self.level, "interval": interval, "by": ",".join(self.by) or "group", "sums": self._sums()}
         return styled(plot_learned, shares, **{**how, **options})
 
+    @property
+    def _shares(self) -> tuple[Estimate, tuple[str, ...], str | None]:
+        """The shares that answer the question, the names of their variables, and the method of their intervals."""
+        if self.answer is None:
+            return self.estimate, self.variables, self.interval
+        return self.answer[1], (self.answer[0],), of_sums(self.interval)
+
+    def _sums(self) -> Estimate | None:
+        """The shares of combined categories, of everyone and of each domain."""
+        shares = self._shares[0]
+        combinations = QuantityTerms.of([one for one in self.asked if one.what == "combine"], shares.categories)
+        return combined(shares, combinations.combinations) if combinations.combinations else None
+
     def to_tables(  # type: ignore[override]  # its level is that of the result
-        self, *, exact: bool = False
+        self, *, exact: bool = False, categories: Sequence[Any] | None = None
     ) -> list[paper_tables.Table]:
-        """Tables to paste into a paper: the shares, and the quantities that were asked for.
+        """Tables to paste into a paper: the shares with combined categories, then contrasts and ratios.
 
-        ``exact`` for programs: a line for each cell, all digits.
+        ``exact`` for programs: a line for each cell, all digits. ``categories`` chooses the categories and combinations
+        of the first table; then it is the only one.
         """
-        shares = self._table_of_shares(exact=exact)
-        if not self.quantities:
-            return [shares]
-        return [shares, quantity_table(self.quantities, self.level, ",".join(self.by), shares.notes)]
+        if self.table is not None and self._is_crosstab and categories is None and not exact:
+            shares = crosstab_table(self.table, self.level, self.given, devices=devices_told(self.designs))
+            others = self.quantities
+        else:
+            shares = self._table_of_shares(exact=exact, categories=categories)
+            others = tuple(one for one in self.quantities if one.kind != "combination") if categories is None else ()
+        return [shares, *([quantity_table(others, self.level, ",".join(self.by), shares.notes)] if others else [])]
 
-    def _table_of_shares(self, *, exact: bool) -> paper_tables.Table:
-        two = self.table is not None and len(self.table.names) == 2
-        if self.table is not None and two and not self.by and self.interval is None and not exact:
-            return crosstab_table(self.table, self.level, self.given, devices=devices_told(self.designs))
-        shares, names, interval = self.estimate, self.variables, self.interval
-        if self.answer is not None:
-            shares, names, interval = self.answer[1], (self.answer[0],), of_sums(self.interval)
-        by = ",".join(self.by) or None
-        return estimate_table(
-            shares, names, self.level, interval=interval, by=by, exact=exact, devices=devices_told(self.designs)
-        )
+    @property
+    def _is_crosstab(self) -> bool:
+        return self.table is not None and len(self.table.names) == 2 and not self.by and self.interval is None
+
+    def _table_of_shares(self, *, exact: bool, categories: Sequence[Any] | None = None) -> paper_tables.Table:
+        shares, names, interval = self._shares
+        by, devices = ",".join(self.by) or None, devices_told(self.designs)
+        how: dict[str, Any] = {"interval": interval, "by": by, "exact": exact, "devices": devices}
+        made_of = {one.name: one.of for one in self.quantities if one.kind == "combination"}
+        return estimate_table(shares, names, self.level, sums=self._sums(), made_of=made_of, chosen=categories, **how)
 
     def lines(self, style: str) -> list[str]:
         """The tables for a paper, in ``latex``, ``md`` or ``html``, or, one for programs, in ``csv``."""
@@ -263,7 +286,20 @@ class EstimateResult(ShareValues):
         return replace(self, estimate=replace(self.estimate, flags=(*remarks, *self.estimate.flags)))
 
     def __repr__(self) -> str:
-        return repr(self.estimate)
+        named = [(_title(one), one) for one in self.quantities[:MOST_NAMED]]
+        wide = max([LABEL, *(len(title) for title, _ in named)])
+        lines = [
+            f"  {title:<{wide}}  {Printed(one.value):.4f}  [{Printed(one.low):.4f}, {Printed(one.high):.4f}]"
+            for title, one in named
+        ]
+        more = len(self.quantities) - len(named)
+        return "\n".join([repr(self.estimate), *lines, *([f"  ... and {more:,} more quantities"] if more else [])])
+
+
+def _title(one: Quantity) -> str:
+    """The name of a quantity, and what it is of: a group, or a category of several groups."""
+    of = one.domain if one.category is None else one.category
+    return one.name if of is None else f"{one.name}, {label(of)}"
 
 
 def _numbers(one: Quantity) -> tuple[float, ...]:

@@ -344,6 +344,48 @@ def test_every_form_holds_the_quantities() -> None:
     assert any(row.startswith("all,any,") for row in rows)
 
 
+def test_combined_categories_stand_among_the_categories() -> None:
+    """In tables and pictures, of everyone and of each group; some of the lines may be chosen."""
+    found = estimated(survey(), {"y": DESIGN}, by="region", combine="any=once+often", contrast="ns=north-south", **PLAN)
+    shares, others = found.to_tables()
+    sums = {one.domain or "all": one for one in found.quantities if one.name == "any"}
+    rows = {(row[0], row[1]): row[3:] for row in shares.rows}
+    assert len(rows) == 4 * 4
+    for name, one in sums.items():
+        values = (one.value, one.standard_error, one.low, one.high, one.deff)
+        assert [float(cell) for cell in rows[name, "any"]] == pytest.approx(values, abs=6e-3)
+    assert "any: once + often." in shares.notes
+    assert {row[0].partition(":")[0] for row in others.rows} == {"ns"}
+    (alone,) = found.to_tables(categories=["any"])
+    assert [row[0] for row in alone.rows] == ["east", "north", "south", "all"]
+    assert alone.header[0] == "region" and alone.header[-1] == "deff" and alone.caption.endswith("= any")
+    assert "any, north" in repr(found)
+    for bad in (["weekly"], []):
+        with pytest.raises(LabelError, match="no category"):
+            found.to_tables(categories=bad)
+
+
+def test_pictures_hold_combined_categories() -> None:
+    pytest.importorskip("matplotlib")
+    found = estimated(survey(), {"y": DESIGN}, by="region", combine="any=once+often", **PLAN)
+    picture = found.plot()
+    assert [row[:2] for row in picture.rows[3::4]] == [[name, "any"] for name in ("all", "east", "north", "south")]
+    assert picture.data["estimate"][3::4] == pytest.approx([one.value for one in found.quantities])
+    one = found.plot(categories="any", order="largest", level=0.9)
+    assert one.data["estimate"].tolist() == [found["any"].value, *sorted(one.data["estimate"][1:], reverse=True)]
+    assert (
+        one.data["high"] < [q.high for name in picture_order(one) for q in found.quantities if q.domain == name]
+    ).all()
+    assert len(found.plot(categories=["often", "never"]).rows) == 8
+    with pytest.raises(LabelError, match="no category 'weekly'"):
+        found.plot(categories=["weekly"])
+
+
+def picture_order(picture: Any) -> list[Any]:
+    """The domains in the order in which they are drawn; None for everyone."""
+    return [None if row[0] == "all" else row[0] for row in picture.rows]
+
+
 def test_labels_with_signs_are_found() -> None:
     labels = ["1-2", "3+", "a, b"]
     design = mw.make_design("k-ary", categories=labels, gamma=9)

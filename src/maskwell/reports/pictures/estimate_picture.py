@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import Real, RealNumber, as_floats, check_kind, check_level
-from maskwell.core.phrases import Printed
-from maskwell.errors import ParameterError
+from maskwell.core.arguments import Real, RealNumber, as_floats, as_list, check_kind, check_level
+from maskwell.core.phrases import HINT, Printed, listed, shorten
+from maskwell.errors import LabelError, ParameterError
+from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.reports.pictures.canvas import (
@@ -33,7 +34,7 @@ from maskwell.reports.pictures.canvas import (
     ordered,
     page_words,
 )
-from maskwell.reports.plain_words import MINUS, SPACE, decimals_for, label, percent
+from maskwell.reports.plain_words import MINUS, SPACE, decimals_for, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,6 +59,8 @@ def plot_learned(
     interval: str | None = None,
     by: str = "group",
     order: str | Sequence[Any] = "given",
+    sums: Estimate | None = None,
+    categories: Sequence[Any] | None = None,
 ) -> Picture:
     """Estimates with intervals; long labels are wrapped, and many lines are parted into pages.
 
@@ -81,18 +84,27 @@ def plot_learned(
     order
         Of the groups, where one category of each is drawn, else of the categories: "given", "largest", "smallest" or
         "name", or labels in the order in which they are drawn.
+    sums
+        Shares of combined categories, with the same domains; each has a line below those of the categories.
+    categories
+        Labels of the categories and combinations that are drawn, all of them by default. Of one category each domain
+        has one line.
     """
     check_level(level)
     check_kind(RealNumber, level=level)
     check_kind(Estimate, estimate=estimate)
     check_kind(str | None, interval=interval)
     check_kind(str, by=by)
+    check_kind(Estimate | None, sums=sums)
+    chosen = None if categories is None else _chosen(estimate, sums, categories)
     truth, reported = (_known_shares(given, len(estimate.pi_hat)) for given in (truth, reported))
     if isinstance(estimate, SurveyEstimate) and estimate.domains and truth is None and reported is None:
-        lines = lines_of_domains(estimate, level=level, interval=interval, by=by, order=order)
+        lines = lines_of_domains(estimate, level=level, interval=interval, by=by, order=order, sums=sums, chosen=chosen)
     else:
         known = {"truth": truth, "reported": reported}
-        lines = lines_of_everyone(estimate, level=level, interval=interval, known=known, order=order)
+        lines = lines_of_everyone(
+            estimate, level=level, interval=interval, known=known, order=order, sums=sums, chosen=chosen
+        )
     columns, rows = lines.table()
     arrays = {"estimate": "centre", "low": "low", "high": "high", "sampling_half_width": "openly"}
     arrays |= {name: name for name in lines.known}
@@ -109,6 +121,19 @@ def plot_learned(
         further=tuple(pages[1:]),
         width=WIDE + lines.column - LABEL,
     )
+
+
+def _chosen(estimate: Estimate, sums: Estimate | None, categories: Sequence[Any]) -> list[str]:
+    """The names of the lines that are drawn."""
+    known = [_name(one) for part in (estimate, sums) if part is not None for one in part.categories]
+    names = [_name(one) for one in ([categories] if isinstance(categories, str) else as_list(categories, "categories"))]
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None or not names:
+        raise LabelError(
+            "no category to draw" if unknown is None else f"no category {shorten(repr(unknown), 40)}",
+            hint=f"known: {listed(known, len(known), HINT - len('known: '))}",
+        )
+    return names
 
 
 def _pages(lines: Lines) -> list[Page]:
@@ -481,18 +506,21 @@ def lines_of_everyone(
     interval: str | None,
     known: Mapping[str, Real | None],
     order: str | Sequence[Any] = "given",
+    sums: Estimate | None = None,
+    chosen: Sequence[str] | None = None,
 ) -> Lines:
-    """A line for each category."""
+    """A line for each category, and for each combination of them."""
     lines = _lines(estimate, level, interval)
     for name, values in known.items():
         if values is not None:
             lines = [_with_known(line, name, float(x)) for line, x in zip(lines, values, strict=True)]
-    lines = _in_order(lines, order)
+    lines = _in_order([*lines, *_lines_of_sums(sums, level, interval)], order)
+    lines = lines if chosen is None else _picked(lines, chosen)
     return Lines(
         tuple(lines),
         "all people",
         level,
-        estimate.intervals(level, interval).method == "wald",
+        _symmetric(estimate, sums, level, interval),
         ("category",),
         tuple(name for name, values in known.items() if values is not None),
         _column(lines),
@@ -517,36 +545,63 @@ def _with_known(line: Line, name: str, value: float) -> Line:
 
 
 def lines_of_domains(
-    estimate: SurveyEstimate, *, level: float, interval: str | None, by: str, order: str | Sequence[Any] = "given"
+    estimate: SurveyEstimate,
+    *,
+    level: float,
+    interval: str | None,
+    by: str,
+    order: str | Sequence[Any] = "given",
+    sums: Estimate | None = None,
+    chosen: Sequence[str] | None = None,
 ) -> Lines:
-    """Everyone, then each domain: the first of two categories, or all categories below the name of the domain."""
-    two = len(estimate.pi_hat) == 2
-    groups = [(_name(name), one) for name, one in estimate.domains.items()]
-    if two:
-        first = [_part(name, one, level, interval)[0] for name, one in groups]
-        named = [replace(line, label=name) for line, (name, _) in zip(first, groups, strict=True)]
-        everyone = replace(_lines(estimate, level, interval)[0], label=ALL)
-        lines = [everyone, *_in_order(named, order)]
+    """Everyone, then each domain: one category, if only one is drawn or there are two, or all below its name."""
+    if chosen is None and sums is None and len(estimate.pi_hat) == 2:
+        chosen = [_name(estimate.categories[0])]
+    inner = sums.domains if isinstance(sums, SurveyEstimate) else {}
+    parts = {ALL: _both(estimate, sums, level, interval)}
+    parts |= {_name(name): _both(one, inner.get(name), level, interval) for name, one in estimate.domains.items()}
+    parts = {name: lines if chosen is None else _picked(lines, chosen) for name, lines in parts.items()}
+    if chosen is not None and len(chosen) == 1:
+        everyone, *named = [replace(line, label=name, group=name) for name, (line,) in parts.items()]
+        lines = [replace(everyone, group=""), *_in_order(named, order)]
     else:
-        parts = [(ALL, estimate), *groups]
         lines = [
             line
-            for name, one in parts
-            for line in (Line(name, heading=True), *_in_order(_part(name, one, level, interval), order))
+            for name, some in parts.items()
+            for line in (Line(name, heading=True), *(replace(one, group=name) for one in _in_order(some, order)))
         ]
+    alone = chosen[0] if chosen is not None and len(chosen) == 1 else None
     return Lines(
         tuple(lines),
-        label(estimate.categories[0]) if two else "each group",
+        "each group" if alone is None else alone,
         level,
-        estimate.intervals(level, interval).method == "wald",
-        (by,) if two else (by, "category"),
+        _symmetric(estimate, sums, level, interval),
+        (by, "category") if alone is None else (by,),
         column=_column(lines),
         step=_step(lines),
     )
 
 
-def _part(name: str, estimate: Estimate, level: float, interval: str | None) -> list[Line]:
-    return [replace(line, group=name) for line in _lines(estimate, level, interval)]
+def _both(estimate: Estimate, sums: Estimate | None, level: float, interval: str | None) -> list[Line]:
+    """The lines of the categories, then those of their combinations."""
+    return [*_lines(estimate, level, interval), *_lines_of_sums(sums, level, interval)]
+
+
+def _lines_of_sums(sums: Estimate | None, level: float, interval: str | None) -> list[Line]:
+    return [] if sums is None else _lines(sums, level, of_sums(interval))
+
+
+def _picked(lines: Sequence[Line], chosen: Sequence[str]) -> list[Line]:
+    """The lines of these labels, in the order of the labels."""
+    by_label = {line.label: line for line in lines}
+    return [by_label[name] for name in chosen]
+
+
+def _symmetric(estimate: Estimate, sums: Estimate | None, level: float, interval: str | None) -> bool:
+    """Whether all intervals reach equally far to both sides."""
+    methods = {estimate.intervals(level, interval).method}
+    methods |= set() if sums is None else {sums.intervals(level, of_sums(interval)).method}
+    return methods == {"wald"}
 
 
 def _lines(estimate: Estimate, level: float, interval: str | None) -> list[Line]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwell.core.arguments import Real
-from maskwell.core.phrases import Printed, listed, p_text, shorten
+from maskwell.core.phrases import HINT, Printed, listed, p_text, shorten
+from maskwell.errors import LabelError
 from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
@@ -84,7 +86,7 @@ def _quantity_blocks(quantities: Sequence[Quantity], by: str) -> list[Block]:
 
 def _quantity_rows(quantities: Sequence[Quantity], by: str) -> tuple[list[str], list[list[str]]]:
     """Header and rows: name, what it is made of, the domain where there are any, and the numbers."""
-    grouped = any(one.domain is not None or one.kind == "groups" for one in quantities)
+    grouped = any(one.domain is not None for one in quantities)
     tested = any(not math.isnan(one.p_value) for one in quantities)
     drawn = any(not math.isnan(one.deff) for one in quantities)
     header = ["quantity", "of", *([by] if grouped else []), *PARTS, *(["p"] if tested else [])]
@@ -114,7 +116,7 @@ def quantity_table(quantities: Sequence[Quantity], level: float, by: str, notes:
     """The quantities as a table for a paper; ``notes`` are those of the table of the shares."""
     header, rows = _quantity_rows(quantities, by or "domain")
     names = header.index("estimate")
-    about = "Combined categories, contrasts and ratios; errors hold sampling and randomization."
+    about = "Standard errors hold sampling and randomization."
     return Table(_with_level(header, level), rows, caption="Quantities", notes=[about, *notes], names=names)
 
 
@@ -276,7 +278,7 @@ def _which(names: Sequence[Hashable], by: str, everywhere: int) -> str:
 
 
 def _domain_rows(
-    estimate: SurveyEstimate, level: float, interval: str | None, by: Sequence[str], *, exact: bool = False
+    estimate: SurveyEstimate, level: float, interval: str | None, by: Sequence[str]
 ) -> tuple[list[str], list[list[str]]]:
     """Header and rows; several columns of ``by`` stand beside each other, one holds the whole label of a domain."""
     two, effects = len(estimate.pi_hat) == 2, has_effects(estimate)
@@ -284,9 +286,9 @@ def _domain_rows(
     rows = []
     for name, one in estimate.domains.items():
         parts = name if isinstance(name, tuple) and len(by) > 1 else (name,)
-        names = [str(part) if exact else label(part) for part in parts]
-        lines = _rows(one, one.intervals(level, interval), 1 if two else None, exact=exact, effects=effects)
-        rows += [_domain_row(names, one.n, cells, two=two, exact=exact) for cells in lines]
+        names = [label(part) for part in parts]
+        lines = _rows(one, one.intervals(level, interval), 1 if two else None, effects=effects)
+        rows += [_domain_row(names, one.n, cells, two=two, exact=False) for cells in lines]
     return header, rows
 
 
@@ -304,30 +306,80 @@ def estimate_table(
     by: str | None = None,
     exact: bool = False,
     devices: Sequence[str] = (),
+    sums: Estimate | None = None,
+    made_of: Mapping[str, str] | None = None,
+    chosen: Sequence[Any] | None = None,
 ) -> Table:
     """The estimates as a table for a paper: shares, errors and intervals, domains below each other.
 
-    ``exact`` for programs: all digits; ``devices`` tell how each column was randomized.
+    ``exact`` for programs: all digits; ``devices`` tell how each column was randomized. ``sums`` are the shares of
+    combined categories, and ``made_of`` says which these are; ``chosen`` are the labels of the lines that are printed.
     """
-    intervals = estimate.intervals(level, interval)
-    effects = has_effects(estimate)
-    if isinstance(estimate, SurveyEstimate) and estimate.domains:
-        columns = (by or "domain").split(",")
-        header, rows = _domain_rows(estimate, level, interval, columns, exact=exact)
-        two = len(estimate.pi_hat) == 2
-        overall = [*_rows(estimate, intervals, 1 if two else None, exact=exact, effects=effects)]
-        rows += [_domain_row(["all"] * len(columns), estimate.n, cells, two=two, exact=exact) for cells in overall]
+    shown = _Shown(level, interval, exact, has_effects(estimate), None if chosen is None else [*map(label, chosen)])
+    known = [label(one) for part in (estimate, sums) if part is not None for one in part.categories]
+    _check_chosen(shown.chosen, known)
+    effects, grouped = ["deff"] * shown.effects, isinstance(estimate, SurveyEstimate) and bool(estimate.domains)
+    caption = _caption(estimate, variables)
+    if isinstance(estimate, SurveyEstimate) and grouped:
+        if shown.chosen is None and sums is None and len(estimate.pi_hat) == 2:
+            shown = replace(shown, chosen=[label(estimate.categories[0])])
+        columns, alone = (by or "domain").split(","), shown.chosen is not None and len(shown.chosen) == 1
+        header = [*columns, *([] if alone else ["category"]), "reports", *PARTS, *effects]
+        rows = _rows_of_domains(estimate, sums, shown, len(columns))
         names = header.index("reports")
+        caption = (
+            f"Estimated shares: {' by '.join(variables)} = {shown.chosen[0]}" if alone and shown.chosen else caption
+        )
     else:
-        header, names = [", ".join(variables), *PARTS, *(["deff"] if effects else [])], 1
-        rows = [*_rows(estimate, intervals, exact=exact, effects=effects)]
-    return Table(
-        _with_level(header, level),
-        rows,
-        caption=_caption(estimate, variables),
-        notes=[_about(estimate, intervals), *asked_by(devices or devices_of(estimate))],
-        names=names,
-    )
+        header, names = [", ".join(variables), *PARTS, *effects], 1
+        rows = shown.rows(estimate, sums)
+    about = _about(estimate, estimate.intervals(level, interval))
+    said = [f"{name}: {of}." for name, of in (made_of or {}).items() if shown.chosen is None or name in shown.chosen]
+    notes = [about, *said, *asked_by(devices or devices_of(estimate))]
+    return Table(_with_level(header, level), rows, caption=caption, notes=notes, names=names)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a table shows of the estimates: the intervals, all digits or few, design effects, and which lines."""
+
+    level: float
+    interval: str | None
+    exact: bool
+    effects: bool
+    chosen: Sequence[str] | None
+
+    def rows(self, estimate: Estimate, sums: Estimate | None) -> list[list[str]]:
+        """A line for each category and each combination, or for those that were chosen, in their order."""
+        how = {"exact": self.exact, "effects": self.effects}
+        rows = [*_rows(estimate, estimate.intervals(self.level, self.interval), **how)]
+        if sums is not None:
+            rows += [*_rows(sums, sums.intervals(self.level, of_sums(self.interval)), **how)]
+        by_label = {row[0]: row for row in rows}
+        return rows if self.chosen is None else [by_label[name] for name in self.chosen]
+
+
+def _check_chosen(chosen: Sequence[str] | None, known: Sequence[str]) -> None:
+    unknown = [name for name in chosen or () if name not in known]
+    if unknown or chosen == []:
+        raise LabelError(
+            f"no category {shorten(repr(unknown[0]), 40)}" if unknown else "no category for the table",
+            hint=f"known: {listed(known, len(known), HINT - len('known: '))}",
+        )
+
+
+def _rows_of_domains(estimate: SurveyEstimate, sums: Estimate | None, shown: _Shown, columns: int) -> list[list[str]]:
+    """The lines of each domain, with its name and its reports, then those of everyone."""
+    inner = sums.domains if isinstance(sums, SurveyEstimate) else {}
+    alone = shown.chosen is not None and len(shown.chosen) == 1
+    rows = []
+    for name, one in estimate.domains.items():
+        parts = name if isinstance(name, tuple) and columns > 1 else (name,)
+        names = [str(part) if shown.exact else label(part) for part in parts]
+        lines = shown.rows(one, inner.get(name))
+        rows += [_domain_row(names, one.n, cells, two=alone, exact=shown.exact) for cells in lines]
+    overall = shown.rows(estimate, sums)
+    return rows + [_domain_row(["all"] * columns, estimate.n, cells, two=alone, exact=shown.exact) for cells in overall]
 
 
 def _with_level(header: Sequence[str], level: float) -> list[str]:
