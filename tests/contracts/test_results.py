@@ -32,19 +32,19 @@ GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleaseP
 
 PARTS = {
     "AttributeRisk", "DrawnAgain", "RecodeEffect", "SpecialUniques", "UnitRisk",
-    "Analysis", "Association", "ComparedTerm", "ConditionalProportion", "Device", "Efficiency", "Entry",
+    "Analysis", "Association", "ComparedTerm", "ConditionalProportion", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Guess", "Hazard", "Itemset", "LevelContribution", "MatchRisk", "Option", "PathParities",
     "Predictive", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
     "SideChannel", "SideChannelRisk", "Story", "Sufficiency", "TableDistance", "UnitVariance",
     "VariableContribution", "VariableUtility",
 }  # fmt: skip
-"""What a result is made of: shown by the result that holds it, or, as a device, by sheets of its own."""
+"""What a result is made of: shown by the result that holds it."""
 
 BASES = {"Coefficients", "Estimate", "Replacement", "Result", "ShareValues"}
 """What the classes of results have in common."""
 
 NO_PICTURE = {
-    "Allocation", "Certificate", "Comparison", "Conditional", "Counts", "Difference", "Extremal", "FairComparison",
+    "Allocation", "Certificate", "Comparison", "Conditional", "Counts", "Device", "Difference", "Extremal", "FairComparison",
     "GoodnessOfFit", "Improvement", "IndependenceTest", "Intervals", "NestedTest", "OddsRatio", "OneSided", "Order",
     "PowerPlan", "Quantity", "QuestionsPlan", "Verified", "WaldTest",
 }  # fmt: skip
@@ -110,6 +110,7 @@ def examples() -> dict[str, Result]:
         released.release.utility,
         mw.verbs.dry_run(people, plan),
         mw.estimate(released.data, receipt=released.receipt(), columns="job"),
+        mw.device(warner),
         mw.audit(warner, mw.Demand.from_epsilon(1)),
         certificate,
         mw.verify(certificate),

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from maskwell.core.arguments import Flag, as_count, check_kind
 from maskwell.core.categories import Categories
+from maskwell.core.display import Result
 from maskwell.core.exact import as_fraction, common_denominator, to_text
 from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError, MatrixError, ParameterError
@@ -49,7 +50,7 @@ MEDIA: tuple[Medium, ...] = ("cards", "dice", "spinner")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Device:
+class Device(Result):
     """A way to carry out a design with real people.
 
     Attributes
@@ -70,6 +71,12 @@ class Device:
     dice: DiceTable | None = None
     spinner: Spinner | None = None
     procedure: Known | None = None
+
+    LINES: ClassVar[str] = "deck"
+
+    def __repr__(self) -> str:
+        nearness = "exact" if self.general.exact else "rounded"
+        return f"Device({self.form}, {self.deck.size} cards of {self.deck.kinds} kinds, {nearness})"
 
     @property
     def realised(self) -> Design:

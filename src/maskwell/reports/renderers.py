@@ -32,9 +32,11 @@ from maskwell.planning.stratum_allocation import Allocation
 from maskwell.privacy.certificate_check import Verified
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.privacy.design_audit import Audit
+from maskwell.procedures.realisation import Device
 from maskwell.release.assessment import Release
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.utility.utility_report import UtilityReport
+from maskwell.reports.device.device_report import device_report
 from maskwell.reports.pages.paper_tables import Table, document, to_html
 from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.choice_picture import plot_choice
@@ -82,10 +84,15 @@ def _of_table(table: JointTable) -> Report:
     return estimate_report(table.estimate, table.names, LEVEL, {}, grid=crosstab_report(table, LEVEL))
 
 
+def _of_device(device: Device) -> Report:
+    return device_report(device, THE_DESIGN, output=None, realised=None, remarks=[], command="")
+
+
 REPORTS: dict[type, Callable[[Any], Report]] = {
     Allocation: allocation_report,
     Audit: lambda audit: audit_report(audit.to_dict(), audit.design, THE_DESIGN),
     Choice: lambda choice: choice_report(choice, None, ""),
+    Device: _of_device,
     Estimate: _of_estimate,
     FairComparison: lambda comparison: compare_report(comparison, "the first", "the second"),
     Improvement: lambda gain: improved_report(gain, THE_DESIGN, None),

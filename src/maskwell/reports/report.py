@@ -384,14 +384,23 @@ def _on_the_point(cells: Sequence[str]) -> list[str]:
 
 
 def left_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table of texts, all to the left.
+    """A table of texts, all to the left; a last column that is too wide goes on in further lines.
 
     >>> left_lines(["sum", "instruction"], [["2 to 4", "Say “yes”."]])
     ['  sum     instruction', '  2 to 4  Say “yes”.']
+    >>> left_lines(["sum", "instruction"], [["2", "word " * 30]])[2]
+    '       word word word word word word word word word word word word'
     """
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = (zip(row, widths, strict=True) for row in [header, *rows])
-    return [("  " + "  ".join(cell.ljust(width) for cell, width in row)).rstrip() for row in lines]
+    room = WIDTH - sum(width + 2 for width in widths[:-1]) - 2
+    whole = [line for row in [header, *rows] for line in _broken(row, room)]
+    return [("  " + "  ".join(map(str.ljust, row, widths))).rstrip() for row in whole]
+
+
+def _broken(row: Sequence[str], room: int) -> list[list[str]]:
+    """A row as lines, in which the last cell has no more letters than there is room for."""
+    first, *others = textwrap.wrap(row[-1], max(room, 20), break_on_hyphens=False) or [""]
+    return [[*row[:-1], first], *([*[""] * (len(row) - 1), other] for other in others)]
 
 
 # ---- pages: prose is in templates, Python keeps the facts

@@ -12,7 +12,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import parity_text, to_decimal, to_text
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, option
 from maskwell.designs.design import Design
 from maskwell.privacy.criteria import stands_for
 from maskwell.procedures.decks import report_labels, truth_labels
@@ -20,11 +20,10 @@ from maskwell.procedures.dice_spinner import DiceTable, faces_in_words
 from maskwell.procedures.realisation import Device
 from maskwell.reports.device.legend_sheets import tenths
 from maskwell.reports.device.paper_cards import faces_of, letter
-from maskwell.reports.plain_words import counted, factor_up, promise
+from maskwell.reports.plain_words import counted, factor_up, gives_all, promise
 from maskwell.reports.report import WIDTH, Facts, Grid, Notes, Report
 
 SHOWN_KINDS = 20
-INSTRUCTION_WIDTH = 64
 
 
 def device_report(
@@ -41,7 +40,7 @@ def device_report(
 
 
 def _as_private(device: Device) -> list[str]:
-    return ["--not-less-private rounds to the side of privacy"] if device.general.less_private else []
+    return [f"{option('not_less_private')} rounds to the side of privacy"] if device.general.less_private else []
 
 
 def _nearness(device: Device, path: str) -> str:
@@ -88,7 +87,7 @@ def _facts(device: Device, realised: str | None) -> list[tuple[str, str]]:
         facts.append(("expected rolls", rolls))
     if device.procedure is not None or general.kinds != device.deck.kinds:
         kinds = counted(general.kinds, "kind", "kinds")
-        facts.append(("as plain cards", f"{counted(general.size, 'card', 'cards')} of {kinds} (--general)"))
+        facts.append(("as plain cards", f"{counted(general.size, 'card', 'cards')} of {kinds} ({option('general')})"))
     together = device.realised.provenance.get("samples")
     facts += [("samples", str(together))] if together else []
     return facts + ([("realised design", realised)] if realised else [])
@@ -99,7 +98,7 @@ def _instructions(device: Device) -> list[Grid]:
     if device.procedure is not None:
         return []
     faces = faces_of(device.deck)
-    said = [shorten(face.in_short(), INSTRUCTION_WIDTH) for face in faces]
+    said = [face.in_short() for face in faces]
     if device.dice is not None:
         return [_limited(*_thrown(device.dice, said))]
     if device.spinner is not None:
@@ -128,7 +127,7 @@ def _thrown(throws: DiceTable, said: Sequence[str]) -> tuple[list[str], list[lis
 
 def _limited(header: list[str], rows: list[list[str]]) -> Grid:
     more = len(rows) - SHOWN_KINDS
-    rest = f"  ... and {more} more kinds: --json gives all" if more > 0 else ""
+    rest = f"  ... and {more} more kinds: {gives_all()}" if more > 0 else ""
     return Grid(header, rows[:SHOWN_KINDS], texts=True, more=rest)
 
 
