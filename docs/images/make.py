@@ -7,6 +7,7 @@ the same. The pages show breach regions and costs, which are computed.
 from __future__ import annotations
 
 import html
+import json
 import re
 import textwrap
 from collections import Counter
@@ -185,6 +186,18 @@ def coefficients() -> Picture:
     return plot_coefficients(regress(asked(), "evades ~ age + region", {"evades": warner("0.8")}))
 
 
+def bribes() -> Picture:
+    """The picture of the notebook about bribes, whose cells are run as far as it."""
+    notebook = json.loads((FOLDER.parent / "notebooks/bribes.ipynb").read_text(encoding="utf-8"))
+    names: dict[str, object] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code" and "picture" not in names:
+            exec("".join(cell["source"]), names)  # noqa: S102 - a notebook of this folder
+    picture = names["picture"]
+    assert isinstance(picture, Picture)
+    return picture
+
+
 def pages() -> dict[str, Picture | Drawing]:
     """The pictures of the pages, by the name of their file."""
     return {
@@ -196,6 +209,7 @@ def pages() -> dict[str, Picture | Drawing]:
         "family-alone": plot_family(),
         "flows": plot_flows(Uniform.from_epsilon(1, Categories.of(TRUTH))),
         "groups": groups(),
+        "bribes": bribes(),
         "coefficients": coefficients(),
         "met": plot_revealed(Fraction(5), demand=SUSPICION),
         "not-met": plot_revealed(Fraction(16), demand=SUSPICION),

@@ -44,9 +44,9 @@ BASES = {"Coefficients", "Estimate", "Replacement", "Result", "ShareValues"}
 """What the classes of results have in common."""
 
 NO_PICTURE = {
-    "Allocation", "Certificate", "Comparison", "Conditional", "Counts", "Device", "Difference", "Extremal", "FairComparison",
-    "GoodnessOfFit", "Improvement", "IndependenceTest", "Intervals", "NestedTest", "OddsRatio", "OneSided", "Order",
-    "PowerPlan", "Quantity", "QuestionsPlan", "Verified", "WaldTest",
+    "Allocation", "Certificate", "Comparison", "Conditional", "Counts", "Device", "Difference", "Extremal",
+    "FairComparison", "GoodnessOfFit", "Improvement", "IndependenceTest", "Intervals", "NestedTest", "OddsRatio",
+    "OneSided", "Order", "PowerPlan", "Quantity", "QuestionsPlan", "Verified", "WaldTest",
 }  # fmt: skip
 """Results that are one number, a proof or a plan: no picture says more than they do."""
 

@@ -474,7 +474,8 @@ class Lines:
         titles = {"truth": "true share", "reported": "share of reports"}
         extra = {titles[name]: name for name in self.known}
         half = f"half width, {Printed(100 * self.level):g}{SPACE}%"
-        numbers = {"estimate": "centre", **ends, half: "half", "of open answers": "openly", **extra}
+        openly = {"of open answers": "openly"} if np.isfinite(self.values("openly")).any() else {}
+        numbers = {"estimate": "centre", **ends, half: "half", **openly, **extra}
         rows = [
             [*self._names(line), *(self._cell(getattr(line, name)) for name in numbers.values())]
             for line in self.estimates
