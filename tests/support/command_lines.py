@@ -154,6 +154,7 @@ estimate data.csv --design vote=warner.json --weights weight --strata region --c
 estimate data.csv --design vote=forced.json --counts n --interval exact --level 0.9
 estimate data.csv --design vote=warner.json --weights weight --replicates w --replicate-method brr
 estimate people.csv --direct sex,region
+estimate data.csv --design vote=warner.json --missing drop --missing-codes vote=NA,99
 estimate data.csv --design drugs=kary.json --combine any=once+often --contrast gap=often-never --ratio r=often/any
 estimate data.csv --design vote=warner.json --weights weight --by region --contrast d=north-south --where age>=30
 estimate data.csv --design vote[region=north]=warner.json --design vote[region=south]=forced.json \
@@ -168,6 +169,7 @@ regress data.csv --formula 'vote ~ age' --design vote=forced.json --weights weig
 regress data.csv --formula 'vote ~ age + (1 | town)' --design vote=warner.json --against 'vote ~ age'
 regress data.csv --formula 'drugs ~ age' --design drugs=kary.json --model ordinal --at age=30,60 --effects
 regress data.csv --formula 'vote ~ age' --design vote=warner.json --predict data.csv
+regress data.csv --formula 'vote ~ age' --design vote=warner.json --missing drop --missing-codes NA,99
 regress data.csv --formula 'drugs ~ age + (1 | town)' --design drugs=kary.json --combine any=once+often
 mine baskets.csv --design bits.json
 mine baskets.csv --design bought=bits.json --min-support 0.2 --min-confidence 1/2 --max-items 3 --margin 1

@@ -15,6 +15,7 @@ from maskwell.cli.options import (
     example,
     format_option,
     json_option,
+    missing_codes_option,
     missing_option,
     plot_content,
     plot_options,
@@ -103,6 +104,7 @@ def quantity_options(command: Command) -> Command:
 @quantity_options
 @click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
 @missing_option
+@missing_codes_option
 @format_option
 @plot_options("the estimates with their intervals")
 @text_form_options("file")
@@ -127,6 +129,7 @@ def estimate(
     where: str | None,
     given: str | None,
     missing: str,
+    missing_codes: tuple[str, ...],
     style: str,
     plot: str | None,
     force: bool,
@@ -174,6 +177,7 @@ def estimate(
             where=where,
             given=given,
             missing=how,
+            missing_codes=missing_codes or None,
             progress=progress,
             **sampling,
         )

@@ -130,6 +130,12 @@ missing_option = click.option(
     show_default=True,
     help="Rows without a value: refuse, leave them out, or use the category 'missing' of the design.",
 )
+missing_codes_option = click.option(
+    "--missing-codes",
+    metavar="[COL=]A,B",
+    multiple=True,
+    help="Values that stand for a missing one: NA,99 in every column, or age=98,99. Repeat for more.",
+)
 DESIGNS: dict[str, Any] = {
     "metavar": "COL=D",
     "multiple": True,

@@ -11,6 +11,7 @@ from maskwell.cli.options import (
     designs_option,
     example,
     json_option,
+    missing_codes_option,
     missing_option,
     read_assignments,
     show_values_option,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 )
 @click.option("--to", type=click.Choice(["csv", "arrow"]), help="With -o -: CSV (default), or a stream of Arrow.")
 @missing_option
+@missing_codes_option
 @click.option(
     "--sets",
     type=click.Choice(["packed", "texts"]),
@@ -61,6 +63,7 @@ def randomize(
     designs: tuple[str, ...],
     output: str,
     missing: str,
+    missing_codes: tuple[str, ...],
     sets: str,
     to: str | None,
     seed: int | None,
@@ -95,6 +98,7 @@ def randomize(
             key=keyed,
             person=person,
             missing=missing,
+            missing_codes=missing_codes or None,
             sets=sets,
             force=force,
             inputs=[*paths.values(), *([] if key is None else [key])],

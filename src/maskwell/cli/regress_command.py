@@ -14,6 +14,7 @@ from maskwell.cli.options import (
     example,
     format_option,
     json_option,
+    missing_codes_option,
     plot_content,
     plot_options,
     read_assignments,
@@ -105,6 +106,7 @@ SAMPLING = (
     show_default=True,
     help="Rows without a value: refuse, or leave them out.",
 )
+@missing_codes_option
 @format_option
 @plot_options("the coefficients with their intervals")
 @text_form_options("file")
@@ -128,6 +130,7 @@ def regress(
     predict: str | None,
     exponentiate: bool,
     missing: str,
+    missing_codes: tuple[str, ...],
     style: str,
     plot: str | None,
     force: bool,
@@ -152,7 +155,7 @@ def regress(
     from maskwell.verbs.regress import regress as fit
 
     how: dict[str, Any] = {"receipt": receipt, "model": model, "latent": latent, "variance": variance}
-    how |= {"missing": missing, "combine": combine or None, **sampling}
+    how |= {"missing": missing, "missing_codes": missing_codes or None, "combine": combine or None, **sampling}
     result = fit(file, formula, assignments, reference=References.typed(references), **how)
     tests = [result.compare(_smaller(result, file, other, assignments, how)) for other in against]
     average = result.marginal_effects() if effects else None

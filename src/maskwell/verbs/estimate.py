@@ -65,6 +65,7 @@ def estimate(
     level: Any = 0.95,
     counts: str | None = None,
     missing: str | None = None,
+    missing_codes: Any = None,
     weights: str | None = None,
     inclusion: str | None = None,
     strata: str | None = None,
@@ -109,6 +110,9 @@ def estimate(
     missing
         Rows without a report: ``"error"``, ``"drop"`` them, or count them as the report ``"missing"``: ``"category"``.
         An error where nothing is said; with a receipt, as the receipt says.
+    missing_codes
+        Values that stand for a missing one, as texts or numbers: ``["NA", 99]`` in every column that is read, or by
+        column, ``{"age": [98, 99]}``.
     weights, inclusion, strata, clusters, population, denominator, replicates, replicate_method, fay, poisson, lonely
         How the rows were sampled: see :class:`maskwell.verbs.inputs.SurveyPlan`.
     combine
@@ -156,7 +160,11 @@ def estimate(
     domains = names_of(by, "by")
     asked = _asked({"combine": combine, "contrast": contrast, "ratio": ratio})
     conditions = None if where is None else RowConditions.of(where)
-    _check_sources(receipt, columns, {"design": designs, "direct": direct, "counts": counts})
+    _check_sources(
+        receipt,
+        columns,
+        {"design": designs, "direct": direct, "counts": counts, "missing_codes": missing_codes is not None},
+    )
     reading: dict[str, Any] = {
         "missing": missing,
         "counts": counts,
@@ -171,10 +179,10 @@ def estimate(
     counts_given = counted_reports(data, designs)
     if counts_given is None:
         reading |= {"asked": asked, "conditions": conditions}
-        result = _from_rows(rows_of(data), designs, direct, plan, reading)
+        result = _from_rows(rows_of(data, missing_codes), designs, direct, plan, reading)
     else:
         unread = {"direct": direct, "counts": counts, "missing": missing, "by": domains, "where": where}
-        _check_counted({**unread, **plan.named})
+        _check_counted({**unread, "missing_codes": missing_codes is not None, **plan.named})
         result = _from_counts(*counts_given, method, asked)
     return _with_quantities(_with_given(_finished(result, **shown), given), asked)
 

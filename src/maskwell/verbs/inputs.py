@@ -147,8 +147,10 @@ CALLED = re.compile(r"\s*([a-z]+(?:-[a-z]+)*)\s*\((.*)\)\s*", re.DOTALL)
 _QUOTED_VALUE = re.compile(r'(^|,)\s*([^",=]+)="((?:[^"]|"")*)"')
 
 
-def rows_of(data: Any) -> str | MemoryTable:
+def rows_of(data: Any, missing_codes: Any = None, columns: Sequence[str] | None = None) -> str | MemoryTable:
     """Where the rows are: the path of a file, or a table in memory.
+
+    ``missing_codes`` are no values in them, or in these ``columns`` of them.
 
     >>> rows_of("survey.parquet"), str(rows_of({"answer": ["yes"]}))
     ('survey.parquet', 'the table')
@@ -156,11 +158,19 @@ def rows_of(data: Any) -> str | MemoryTable:
     from maskwell.engines.row_sources import MemoryTable, is_spark
     from maskwell.engines.spark_frames import SparkTable
 
+    rows: str | MemoryTable
     if isinstance(data, MemoryTable):
-        return data
-    if is_spark(data):
-        return SparkTable(data)
-    return os.fspath(data) if isinstance(data, str | os.PathLike) else MemoryTable(data)
+        rows = data
+    elif is_spark(data):
+        rows = SparkTable(data)
+    else:
+        rows = os.fspath(data) if isinstance(data, str | os.PathLike) else MemoryTable(data)
+    if missing_codes is None:
+        return rows
+    from maskwell.engines.missing_codes import MissingCodes, without_codes
+
+    codes = MissingCodes.of(missing_codes)
+    return without_codes(rows, codes if columns is None else codes.within(columns))
 
 
 def assignments_of(designs: Designs | None, rows: str | MemoryTable | None = None) -> list[Assignment]:

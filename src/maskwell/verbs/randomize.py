@@ -23,6 +23,7 @@ def randomize(
     output: str | os.PathLike[str] | None = None,
     *,
     missing: str = "error",
+    missing_codes: Any = None,
     sets: str = "packed",
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
@@ -49,6 +50,8 @@ def randomize(
         Spark a folder of Parquet files, written once; needed there unless ``key`` and ``person`` are given.
     missing
         ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
+    missing_codes
+        Values of randomized columns that stand for a missing one: ``["NA", 99]``, or by column, ``{"answer": [99]}``.
     sets
         How reports that are sets of categories come: ``"packed"`` as bytes, eight categories to each, wherever the
         table or the file can hold bytes (CSV cannot); ``"texts"`` of k characters, 1 where the category was named.
@@ -90,7 +93,8 @@ def randomize(
     check_option("missing", missing, ("error", "drop", "category"))
     _check_stream(output, to)
     _check_draws(random, key, person)
-    rows, assignments = rows_of(data), assignments_of(designs)
+    assignments = assignments_of(designs)
+    rows = rows_of(data, missing_codes, [name for one in assignments for name in one.columns])
     draws: dict[str, Any] = {"random": random if key is None else key, "person": person}
     if isinstance(rows, SparkTable):
         folder = None if output is None else os.fspath(output)

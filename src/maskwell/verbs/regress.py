@@ -53,6 +53,7 @@ def regress(
     latent: str | None = None,
     variance: str | None = None,
     missing: str = "error",
+    missing_codes: Any = None,
     reference: Any = None,
     combine: Any = None,
     model: str | None = None,
@@ -93,6 +94,9 @@ def regress(
         For a randomized predictor: what its shares depend on, such as ``"~ age"``; by default all other terms.
     missing
         "error", or "drop" rows without a value in one of the columns.
+    missing_codes
+        Values that stand for a missing one, as texts or numbers: ``["NA", 99]`` in every column that is read, or by
+        column, ``{"age": [98, 99]}``.
     reference
         The category that the others are compared with: ``"never"`` where one column of the formula has it, or by
         column, ``{"region": "north"}``. Otherwise it is the last category of a design, and the first one of a column
@@ -118,6 +122,7 @@ def regress(
     """
     if _is_formula(data) and not _is_formula(formula):
         data, formula = formula, data
+    data = data if missing_codes is None else rows_of(data, missing_codes)
     sampling = {
         "weights": weights,
         "inclusion": inclusion,

@@ -19,7 +19,7 @@ def tabulate(data: Any, designs: Designs, *, direct: Names = None, **options: An
     data, designs, direct
         As in :func:`estimate`; together they name two columns or more.
     **options
-        Of :func:`estimate`: method, counts, missing and how the rows were sampled.
+        Of :func:`estimate`: method, counts, missing, missing_codes and how the rows were sampled.
 
     Returns
     -------

@@ -18,6 +18,7 @@ def tally(
     designs: Designs,
     *,
     missing: str = "error",
+    missing_codes: Any = None,
     counts: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Counts]:
@@ -34,6 +35,8 @@ def tally(
     missing
         ``"error"``, ``"drop"`` the rows that have no report in a column, or ``"category"``: count them as the report
         "missing" of the design.
+    missing_codes
+        Values of these columns that stand for a missing one: ``["NA", 99]``, or by column, ``{"answer": [99]}``.
     counts
         A column with the number of reports that each row stands for.
     progress
@@ -64,4 +67,5 @@ def tally(
             f"column {grouped.columns[0]!r} has a design for some rows only",
             hint="count each group of rows by itself, or estimate: estimate(data, designs)",
         )
-    return tally_columns(rows_of(data), assignments, missing=missing, counts=counts, progress=progress)
+    rows = rows_of(data, missing_codes, [name for one in assignments for name in one.columns])
+    return tally_columns(rows, assignments, missing=missing, counts=counts, progress=progress)

@@ -1,0 +1,83 @@
+"""Codes that stand for a missing value, in every kind of table: as if the values had been left empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.together import together
+
+import maskwell as mw
+from maskwell.errors import MaskwellError, MissingValueError
+
+pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+
+DESIGN = mw.make_design("k-ary", categories=["never", "once", "often"], gamma=9)
+CODED = {"y": ["never", "once", "NA", "often", "99", "never"] * 10, "age": [20, 30, 99, 40, 50, 98] * 10}
+EMPTY = {"y": ["never", "once", None, "often", None, "never"] * 10, "age": [20, 30, None, 40, 50, None] * 10}
+
+
+def tables(folder: Path) -> list[Any]:
+    """The same rows in every kind of table."""
+    frame = pd.DataFrame(CODED)
+    frame.to_csv(folder / "coded.csv", index=False)
+    frame.to_parquet(folder / "coded.parquet")
+    paths = [str(folder / "coded.csv"), str(folder / "coded.parquet")]
+    return [CODED, frame, frame.astype({"y": "category"}), pl.DataFrame(CODED), pa.table(CODED), *paths]
+
+
+def test_codes_count_as_empty_wherever_they_stand(tmp_path: Path) -> None:
+    pytest.importorskip("formulaic")
+    shares = mw.estimate(EMPTY, {"y": DESIGN}, missing="drop").pi_hat
+    fitted = mw.regress(EMPTY, "y ~ age", {"y": DESIGN}, missing="drop")
+    for table in tables(tmp_path):
+        for codes in (["NA", 99], {"y": ["NA", "99"]}, "y=NA,99"):
+            found = mw.estimate(table, {"y": DESIGN}, missing="drop", missing_codes=codes)
+            assert found.pi_hat == pytest.approx(shares)
+            assert (found.rows, found.dropped) == (60, 20)
+        fit = mw.regress(table, "y ~ age", {"y": DESIGN}, missing="drop", missing_codes=["NA", "98,99"])
+        np.testing.assert_allclose(fit.estimates, fitted.estimates, atol=1e-8)
+        assert mw.tally(table, {"y": DESIGN}, missing="drop", missing_codes="NA,99")["y"].values.tolist() == [
+            20,
+            10,
+            10,
+        ]
+
+
+def test_randomizing_leaves_other_columns_as_they_are(tmp_path: Path) -> None:
+    """A code of the answers is no code of the ages, which are only copied."""
+    how: dict[str, Any] = {"missing": "drop", "missing_codes": ["NA", 99]}
+    kept = [age for age, y in zip(CODED["age"], EMPTY["y"], strict=True) if y is not None]
+    for table in tables(tmp_path)[:5]:
+        out = mw.randomize(table, {"y": DESIGN}, **how)
+        assert np.asarray(out["age"]).tolist() == kept
+        assert type(out) is type(table)
+    done = mw.randomize(str(tmp_path / "coded.csv"), {"y": DESIGN}, str(tmp_path / "out.csv"), **how)
+    assert (done.rows, done.dropped) == (40, 20)
+    assert pd.read_csv(tmp_path / "out.csv")["age"].tolist() == kept
+
+
+def test_without_a_word_what_to_do_codes_are_refused_as_empty_values_are() -> None:
+    with pytest.raises(MissingValueError):
+        mw.estimate(CODED, {"y": DESIGN}, missing_codes=["NA", 99])
+
+
+@together(
+    ("codes", "words"),
+    [
+        ({"z": ["1"]}, "no column 'z'"),
+        (True, "a code is a text or a number, not True"),
+        ([None], "a code is a text or a number, not None"),
+        (object(), "missing_codes must be a list"),
+    ],
+)
+def test_codes_that_are_none(codes: Any, words: str) -> None:
+    with pytest.raises(MaskwellError, match=words):
+        mw.estimate(CODED, {"y": DESIGN}, missing_codes=codes)
+
+
+def test_codes_only_of_columns_that_are_randomized() -> None:
+    with pytest.raises(MaskwellError, match="'age', which is not randomized"):
+        mw.randomize(CODED, {"y": DESIGN}, missing_codes={"age": [99]})
