@@ -191,6 +191,20 @@ def test_standard_output_gets_nothing_where_temporary_files_have_no_room(tmp_pat
     assert re.match(rb"error: cannot write standard output: File too large\nhint: [^\n]+\n$", done.err), done.err
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="elsewhere a folder of the owner is left")
+def test_publishing_a_table_that_is_killed_leaves_no_record(tmp_path: Path) -> None:
+    entry = "tests.support.kills:publish_table"
+    killed = run_command(["killed"], tmp_path, entry=entry)
+    assert (killed.status, killed.out.split()) == (-signal.SIGKILL, [b"True", b"True"]), killed.err  # they were there
+    assert not killed.left
+    assert files_in(tmp_path) == {}, "a folder with a link that leads nowhere, and no file"
+    (left,) = tmp_path.rglob("table.parquet")
+    assert left.is_symlink()
+    done = run_command([], tmp_path, entry=entry)
+    assert (done.status, b"had left" in done.err) == (0, True), done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["released"]
+
+
 def check(name: str, done: Ended, folder: Path, what: str, *, old: bool) -> None:
     """What is true after a command was struck."""
     shown = (done.arguments, done.status, done.err.decode())

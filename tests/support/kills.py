@@ -18,12 +18,14 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from maskwell import publish
 from maskwell.cli.main import main as command_line
 from maskwell.core import atomic
 
 STEPS = ("rename", "replace", "link", "unlink", "mkdir", "rmdir", "fsync", "fchmod", "chmod")
 NEED_SPACE = {"open", "write", "mkdir", "fsync", "link", "rename"}
 NONE = "NONE:0"
+SECRET = "a note about one person"
 
 
 class Striker:
@@ -107,3 +109,19 @@ def _new_file(place: Path, strike: Striker) -> BinaryIO:
     file = io.BufferedWriter(Raw(place, "xb", opener=atomic._for_owner))
     strike("after")
     return file
+
+
+def publish_table() -> None:
+    """Publish a table from memory and end by SIGKILL while its records are being counted; without the word, go on."""
+
+    def at_work(*_: Any) -> None:
+        (records,) = Path().glob(".released-records.*.partial/table.parquet")
+        sys.stdout.write(f"{records.is_symlink()} {SECRET.encode() in records.read_bytes()}\n")
+        sys.stdout.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    people = {"sex": ["f", "f", "m", "m", "m"] * 8, "region": ["north", "south"] * 20, "note": [SECRET] * 40}
+    protect = {"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}
+    plan = {"release": {"drop": ["note"]}, "protect": [protect]}
+    publish(people, plan, "released", progress=at_work if "killed" in sys.argv else None)
+    sys.exit()

@@ -154,6 +154,30 @@ def partial_folder(target: Path) -> Iterator[Path]:
                 os.close(handle)
 
 
+@contextmanager
+def scratch_file(target: Path, name: str) -> Iterator[Path]:
+    """A path that this process may write true records to and read again; they are gone when the process is.
+
+    The records lie in a file without a name, which the system frees however the process ends. What can be seen is a
+    link to it, in a folder beside ``target``: a kill leaves the link, which leads nowhere, and the next run to the same
+    place throws it away. Only on systems without such links (those without ``/proc``) the path is a file in that
+    folder, which nobody but its owner may enter.
+    """
+    with partial_folder(target) as folder, tempfile.TemporaryFile(dir=folder) as file:
+        path = folder / name
+        _link(path, file.fileno())
+        yield path
+
+
+def _link(path: Path, handle: int) -> None:
+    """Let a path lead to an open file, where the system can do that; else leave it free."""
+    with suppress(OSError):
+        path.symlink_to(f"/proc/self/fd/{handle}")
+        if os.path.samestat(path.stat(), os.fstat(handle)):
+            return
+    path.unlink(missing_ok=True)
+
+
 def name_folder(partial: Path, target: Path, *, over_empty: bool = False) -> None:
     """Bring everything in a partial folder to the disk, then give it its name; nothing but an empty folder is replaced.
 

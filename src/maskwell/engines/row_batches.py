@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 
@@ -138,7 +137,8 @@ class ShuffledRows:
     """Takes rows and gives them back in random order.
 
     ``rows`` is how many there will be, ``bytes_of_a_row`` about what each needs at least (the first rows tell more);
-    what does not fit a bucket waits in a folder of temporary files beside the output, ``folder``.
+    what does not fit a bucket waits in temporary files beside the output, in ``folder``. They have no name, and so
+    nothing is left of them however the process ends: their order is that of the true file.
     """
 
     def __init__(self, schema: Any, rows: int, bytes_of_a_row: float, folder: Path, random: RandomSource) -> None:
@@ -148,15 +148,13 @@ class ShuffledRows:
         self._count = 0
         self._waiting: list[list[Any]] = []
         self._bytes = 0
-        self._folder: Path | None = None
-        self._writers: dict[int, Any] = {}
+        self._files: dict[int, tuple[IO[bytes], Any]] = {}
 
     def _open(self, batch: Any) -> None:
         """Make the buckets, by the size of the first rows."""
         needed = int(self._rows * max(self._bytes_of_a_row, batch.nbytes / len(batch)) // BUCKET_BYTES) + 1
         self._count = min(MOST_BUCKETS, 1 << (needed - 1).bit_length())
         self._waiting = [[] for _ in range(self._count)]
-        self._folder = Path(tempfile.mkdtemp(prefix=".rows-", dir=self._beside)) if self._count > 1 else None
 
     def write(self, batch: Any) -> None:
         """Add rows."""
@@ -164,7 +162,7 @@ class ShuffledRows:
             return
         if not self._count:
             self._open(batch)
-        if self._folder is None:
+        if self._count == 1:
             self._waiting[0].append(batch)
             return
         arrow = require()
@@ -191,11 +189,9 @@ class ShuffledRows:
 
     def close(self) -> None:
         """Throw away the temporary files."""
-        for writer in self._writers.values():
-            writer.close()
-        self._writers = {}
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        for file, _ in self._files.values():
+            file.close()
+        self._files = {}
 
     def _numbers(self, rows: int) -> Array:
         """The next random numbers of 64 bits."""
@@ -208,27 +204,28 @@ class ShuffledRows:
         return random_order(self._stream, first, rows)
 
     def _spill(self) -> None:
-        arrow, ipc = require(), require("pyarrow.ipc")
+        arrow = require()
         with file_errors("write", "temporary rows"):
             for bucket, waiting in enumerate(self._waiting):
                 if not waiting:
                     continue
-                if bucket not in self._writers:
-                    self._writers[bucket] = ipc.new_stream(str(self._path(bucket)), self._schema)
                 whole = arrow.Table.from_batches(waiting, self._schema).combine_chunks()
                 for batch in whole.unify_dictionaries().to_batches():
-                    self._writers[bucket].write_batch(batch)
+                    self._writer(bucket).write_batch(batch)
                 self._waiting[bucket] = []
         self._bytes = 0
 
-    def _spilled(self, bucket: int) -> list[Any]:
-        writer = self._writers.pop(bucket, None)
-        if writer is None:
-            return []
-        writer.close()
-        with require().OSFile(str(self._path(bucket))) as file:
-            return [*require("pyarrow.ipc").open_stream(file)]  # in a stream, dictionaries may change on the way
+    def _writer(self, bucket: int) -> Any:
+        if bucket not in self._files:
+            file = tempfile.TemporaryFile(dir=self._beside)  # noqa: SIM115 (closed with the rows)
+            self._files[bucket] = file, require("pyarrow.ipc").new_stream(file, self._schema)
+        return self._files[bucket][1]
 
-    def _path(self, bucket: int) -> Path:
-        assert self._folder is not None
-        return self._folder / f"{bucket}.arrow"
+    def _spilled(self, bucket: int) -> list[Any]:
+        if bucket not in self._files:
+            return []
+        file, writer = self._files.pop(bucket)
+        with file, file_errors("read", "temporary rows"):
+            writer.close()
+            file.seek(0)
+            return [*require("pyarrow.ipc").open_stream(file.read())]  # in a stream, dictionaries may change on the way

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, ClassVar, overload
 
 from maskwell.core.arguments import Flag, check_kind, check_path
+from maskwell.core.atomic import scratch_file
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.exact import Number, check_probability
@@ -91,8 +91,8 @@ def publish(
     folder
         A folder that does not exist yet, for all that :func:`release_file` writes; without it the released rows come
         back in the kind of table that was given (a table of Spark needs a folder). A table in memory or of Spark is
-        written beside the folder for as long as the work lasts, because it is read twice: choose a place where the true
-        records may lie.
+        read twice, and therefore kept on the disk of the folder for as long as the work lasts, in a file without a
+        name: on Linux a process that is killed leaves nothing of the records, elsewhere a folder for its owner alone.
     random, key, matrices, records, ledger, draw_anew, progress
         As in :func:`release_file`; all but ``random`` are for a folder.
 
@@ -113,8 +113,10 @@ def publish(
     options |= {"ledger": ledger, "draw_anew": draw_anew}
     if isinstance(table, str):
         return release_file(table, asked, str(folder), progress=progress, **options)
-    with TemporaryDirectory(prefix=".maskwell-", dir=check_new_folder(folder).parent) as place:
-        return release_file(_as_file(table, Path(place)), asked, str(folder), progress=progress, **options)
+    new = check_new_folder(folder)
+    with scratch_file(new.with_name(f"{new.name}-records"), "table.parquet") as path:
+        _write(table, path)
+        return release_file(str(path), asked, str(folder), progress=progress, **options)
 
 
 def _plan_of(plan: ReleasePlan | Mapping[str, Any] | str | Path) -> ReleasePlan:
@@ -126,13 +128,12 @@ def _plan_of(plan: ReleasePlan | Mapping[str, Any] | str | Path) -> ReleasePlan:
     return plan
 
 
-def _as_file(table: MemoryTable, folder: Path) -> str:
-    """A table as a file that can be read twice; one of Spark is computed once for that."""
-    rows, path = table.gathered, str(folder / "table.parquet")
-    with Path(path).open("wb") as file, open_sink(file, path, rows.schema) as sink:
+def _write(table: MemoryTable, path: Path) -> None:
+    """Write a table to a file, which can be read twice; one of Spark is computed once for that."""
+    rows = table.gathered
+    with path.open("wb") as file, open_sink(file, str(path), rows.schema) as sink:
         for batch in RowPass(rows, table):
             sink.write(batch)
-    return path
 
 
 def release_file(

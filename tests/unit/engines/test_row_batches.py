@@ -69,6 +69,7 @@ def test_long_texts_go_to_files_though_they_were_not_foreseen(tmp_path: Path, mo
     monkeypatch.setattr(row_batches, "BUCKET_BYTES", 1 << 16)
     rows = ShuffledRows(SCHEMA, 1000, 16, tmp_path, SECURE)
     rows.write(pa.record_batch([pa.array(range(1000)), pa.array(["long " * 200] * 1000)], schema=SCHEMA))
-    assert list(tmp_path.iterdir()), "a million bytes do not wait in memory"
+    assert sum(file.tell() for file, _ in rows._files.values()) > 10**6, "a million bytes do not wait in memory"
+    assert not list(tmp_path.iterdir()), "nor in a file with a name, which a kill would leave"
     assert sorted(x for batch in rows.batches() for x in batch.column(0).to_pylist()) == list(range(1000))
     rows.close()
