@@ -172,6 +172,28 @@ def _pandas_notes(schema: Any) -> dict[str, Any] | None:
     return notes if fits else None
 
 
+def numbers_array(values: Array) -> Any:
+    """Numbers as an Arrow array that shares their memory; ``pyarrow.array`` would load pandas, which takes long.
+
+    >>> numbers_array(np.array([2, 3], dtype=np.int8)).to_pylist()
+    [2, 3]
+    """
+    arrow, held = require(), np.ascontiguousarray(values)
+    return arrow.Array.from_buffers(arrow.from_numpy_dtype(held.dtype), len(held), [None, arrow.py_buffer(held)])
+
+
+def texts_array(texts: Sequence[str]) -> Any:
+    """Texts as an Arrow array, without loading pandas.
+
+    >>> texts_array(["yes", "", "nein"]).to_pylist()
+    ['yes', '', 'nein']
+    """
+    arrow, held = require(), [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, held)]).astype(np.int32)
+    buffers = [None, arrow.py_buffer(ends), arrow.py_buffer(b"".join(held))]
+    return arrow.Array.from_buffers(arrow.string(), len(held), buffers)
+
+
 def masks_from_bits(bits: Bits) -> Any:
     """Bit masks as an array of fixed-size binary values.
 

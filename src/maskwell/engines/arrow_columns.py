@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from maskwell.core.arguments import Bits
 from maskwell.core.categories import Column, Versions, first_fit, not_a_column, split_array
-from maskwell.engines.arrow_arrays import masks_from_bits, sets_of_column, validated_values
+from maskwell.engines.arrow_arrays import (
+    masks_from_bits,
+    numbers_array,
+    sets_of_column,
+    texts_array,
+    validated_values,
+)
 
 PIECE = 1 << 20  # rows per chunk where the old chunks no longer apply; keeps texts below Arrow's 2 GB per array
 
@@ -40,8 +46,8 @@ def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bo
 
     def piece(part: NDArray[Any]) -> Any:
         if not is_dictionary:
-            return labels.take(pa.array(part))
-        indices = pa.array(part.astype(_index_type(like.type.index_type, len(labels))))
+            return labels.take(numbers_array(part))
+        indices = numbers_array(part.astype(_index_type(like.type.index_type, len(labels))))
         return pa.DictionaryArray.from_arrays(indices, labels, ordered=like.type.ordered)
 
     if isinstance(like, pa.Array):
@@ -97,10 +103,17 @@ def _plain_list(values: Any) -> list[Any]:
 
 
 def _labels(versions: Versions, kind: Any) -> Any:
-    fitting = first_fit(versions, lambda labels: pa.array(labels, type=kind), _plain_list)
+    fitting = first_fit(versions, lambda labels: _array(labels, kind), _plain_list)
     if fitting is None:
         fitting = first_fit(versions[:1], pa.array, _plain_list)
     return pa.array([str(label) for label in versions[0]]) if fitting is None else fitting
+
+
+def _array(labels: Any, kind: Any) -> Any:
+    """Labels as an array of a type, without loading pandas where they are texts."""
+    if kind == pa.string() and isinstance(labels, list) and all(isinstance(label, str) for label in labels):
+        return texts_array(labels)
+    return pa.array(labels, type=kind)
 
 
 def _index_type(kind: Any, k: int) -> np.dtype[Any]:

@@ -31,6 +31,7 @@ from maskwell.engines.arrow_arrays import (
     described,
     in_schema,
     masks_from_bits,
+    numbers_array,
     require,
     texts_from_bits,
     without_traces,
@@ -456,11 +457,11 @@ class ColumnRandomizer:
 
     def draw(self, codes: list[Array], names: Array | None) -> list[Any]:
         """Reports for the next rows, one array for each column; ``names`` of their persons where draws are kept."""
-        parts, arrow = self._sampler.sample(codes, names), require()
+        parts = self._sampler.sample(codes, names)
         if parts[0].encoding == "bits":
             return [_set_array(parts[0], texts_only=self._texts_only)]
         return [
-            self._labelled(labels, arrow.array(part.data)) for labels, part in zip(self._labels, parts, strict=True)
+            self._labelled(labels, numbers_array(part.data)) for labels, part in zip(self._labels, parts, strict=True)
         ]
 
     def _labelled(self, labels: Any, codes: Any) -> Any:
@@ -491,7 +492,7 @@ class ColumnRandomizer:
         if not isinstance(leaf.outputs, Categories):
             return None
         arrow = require()
-        labels = leaf.outputs.decode(np.arange(leaf.m), like=arrow.array([], type=kind), match="text")
+        labels = leaf.outputs.decode(np.arange(leaf.m), like=arrow.nulls(0, kind), match="text")
         if not arrow.types.is_dictionary(labels.type):
             return labels
         # The width of the positions is the design's, since that of the true column follows the values that occur in it.

@@ -4,9 +4,10 @@ An empty field is a missing value, an empty field in quotes an empty text, and b
 Quotes are written only where they are needed. The line ends of the input are kept, and so are its separator, its
 encoding and its decimal commas, which are points for all who use the rows.
 
-The bytes are cut here into blocks of whole records, which are handed to Arrow's parser one by one, in memory. A thread
-of Arrow that read a Python file by itself could still be at it while the file is closed or Python ends, which aborts
-the process or leaves it hanging.
+The bytes are cut here into blocks of whole records, which are handed to Arrow's parser in memory. A thread of Arrow
+that read a Python file by itself could still be at it while the file is closed or Python ends, which aborts the process
+or leaves it hanging. One thread cuts, some parse (which takes longer than all the rest), and the rows come in the order
+of the file.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ import os
 import re
 import select
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 
@@ -81,7 +84,8 @@ class DelimitedSource:
         arrow, form = require(), InputFile.of(path).form
         self._coded = coded
         self._path, self._rows = path, 0
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads: list[ThreadPoolExecutor] = []
+        self._ahead: deque[_Coming] = deque()
         self._records = RecordReader(path, ending, form)
         try:
             header = self._records.header()
@@ -99,19 +103,19 @@ class DelimitedSource:
             raise
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches of some megabytes of the file; the next is read while one is used."""
+        """The rows, as Arrow record batches of some megabytes of the file; the next are read while one is used."""
         arrow, kept = require(), list(range(len(self.schema))) if only is None else sorted(only)
         names, places = [self.schema.names[i] for i in kept], [str(i) for i in kept]
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="maskwell-reader")
-        first = self._pool.submit(self._next, self._options(dict.fromkeys(places, arrow.string()))).result()
+        first = self._next(partial(self._parsed_here, self._options(dict.fromkeys(places, arrow.string()))))
         if first is None:
             return
         columns: list[Any] | None = [self._as_read(*pair) for pair in zip(names, first, strict=True)]
         options = self._options({place: column.type for place, column in zip(places, columns or (), strict=True)})
+        self._threads = [ThreadPoolExecutor(n, thread_name_prefix="maskwell-reader") for n in (1, PARSERS)]
+        self._read_ahead(options)
         while columns is not None:
-            coming = self._pool.submit(self._next, options)
             yield arrow.RecordBatch.from_arrays(self._with_points(names, columns), names)
-            columns = coming.result()
+            columns = self._next(partial(self._parsed_ahead, options))
 
     def _with_points(self, names: Sequence[str], columns: list[Any]) -> list[Any]:
         """The columns with points in place of decimal commas."""
@@ -135,8 +139,8 @@ class DelimitedSource:
     def close(self) -> None:
         """Give back the file; standard input stays open."""
         self._records.stop()
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        for threads in self._threads:
+            threads.shutdown(cancel_futures=True)
         self._records.close()
 
     def _parse_header(self, header: bytes) -> list[str]:
@@ -187,24 +191,47 @@ class DelimitedSource:
             ),
         }
 
-    def _next(self, options: dict[str, Any]) -> list[Any] | None:
-        """The columns of the next rows, None at the end."""
-        arrow, read_csv = require(), require("pyarrow.csv").read_csv
-        while block := self._records.block(self._rows):
-            # Arrow takes a mark of byte order at the beginning away; this one belongs to a value.
-            whole = _BOM + bytes(block) if block[: len(_BOM)] == _BOM else block
+    def _next(self, parsed: Callable[[], Any]) -> list[Any] | None:
+        """The columns of the next rows, None at the end; ``parsed`` gives tables, and None behind the last."""
+        while True:
             with file_errors("read", self._path), self._row_errors():
-                table = read_csv(arrow.BufferReader(whole), **options)
+                table = parsed()
+            if table is None:
+                return None
             self._rows += len(table)
             if len(table):
                 return [column.combine_chunks() for column in table.columns]
-        return None
+
+    def _parsed_here(self, options: dict[str, Any]) -> Any:
+        """The next block, which nobody was told to read ahead."""
+        block = self._records.block()
+        return _parsed(block, options) if block else None
+
+    def _parsed_ahead(self, options: dict[str, Any]) -> Any:
+        """The next of the blocks that are on their way; another one follows them."""
+        coming = self._ahead.popleft()
+        self._read_ahead(options)
+        table = coming.result()
+        return None if table is None else table.result()
+
+    def _read_ahead(self, options: dict[str, Any]) -> None:
+        """Have as many blocks on their way as can be parsed at a time."""
+        cutter, parsers = self._threads
+
+        def cut() -> Future[Any] | None:
+            block = self._records.block()
+            return parsers.submit(_parsed, block, options) if block else None
+
+        while len(self._ahead) < PARSERS:
+            self._ahead.append(cutter.submit(cut))
 
     @contextmanager
     def _row_errors(self) -> Iterator[None]:
-        """Say which row has too many or too few fields; Arrow would print the row itself."""
+        """Say which row cannot be cut off or has too many or too few fields; Arrow would print the row itself."""
         try:
             yield
+        except BrokenRecordError as error:
+            raise self._records.fault(f"{error.before}data row {self._rows + 1:,}{error.behind}") from None
         except require().ArrowInvalid as error:
             ragged = _RAGGED.search(str(error))
             if ragged is None:
@@ -216,6 +243,16 @@ class DelimitedSource:
                 values=str(error),
                 path=self._path,
             ) from None
+
+
+_Coming: TypeAlias = Future[Future[Any] | None]
+"""A block that is being cut off, and then parsed; None behind the last."""
+
+
+def _parsed(block: memoryview, options: dict[str, Any]) -> Any:
+    # Arrow takes a mark of byte order at the beginning away; this one belongs to a value.
+    whole = _BOM + bytes(block) if block[: len(_BOM)] == _BOM else block
+    return require("pyarrow.csv").read_csv(require().BufferReader(whole), **options)
 
 
 _RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
@@ -450,7 +487,7 @@ def _has_empty(column: Any) -> bool:
     compute = require("pyarrow.compute")
     if require().types.is_dictionary(column.type):
         column = column.dictionary
-    return bool(compute.any(compute.equal(compute.binary_length(column), 0)).as_py())
+    return bool(compute.min(compute.binary_length(column)).as_py() == 0)
 
 
 DELIMITED = Engine(open_source, open_sink, texts_only=True, shows_cuts=False, takes_dictionaries=True)
@@ -465,6 +502,9 @@ EVEN_BYTES = 1 << 18
 LINES_AT_ONCE = 1 << 13
 """Lines that Arrow makes at a time: eight times as many as by default, which takes a third less time."""
 
+PARSERS = 2
+"""Blocks that are parsed at a time: parsing takes twice as long as writing, which is done in one thread."""
+
 BLOCK_BYTES = 1 << 22
 LONGEST_RECORD = 1 << 24
 """Bytes that a row, or the column names, may take: memory stays bounded whatever a file holds."""
@@ -477,6 +517,15 @@ _TAIL = 1 << 9
 """Bytes at the end of a block in which the end of its last record is sought first."""
 
 CLOSE_QUOTES = "close every quote, and double the quotes within values"
+_LONG = f" is longer than {LONGEST_RECORD >> 20} MiB"
+
+
+class BrokenRecordError(Exception):
+    """A record without an end: words before and behind its row, which only those who count rows can name."""
+
+    def __init__(self, before: str, behind: str) -> None:
+        super().__init__(before, behind)
+        self.before, self.behind = before, behind
 
 
 class RecordReader:
@@ -501,12 +550,13 @@ class RecordReader:
         """The first record, with its line end; how the text is written is found out from what comes with it."""
         self._begin()
         while not (end := first_end(self._held, self._separator)) and not self._ended:
-            self._check_length("the first line")
+            if self._is_long():
+                raise self.fault(f"the first line{_LONG}")
             self._fill()
         end = end or len(self._held)
         header, self._held = self._held[:end], self._held[end:]
         if is_open(header, self._separator):
-            raise DataFileError(f"{self._path}: a quote in the first line is never closed", hint=CLOSE_QUOTES)
+            raise self.fault("a quote in the first line is never closed")
         self._block = min(LONGEST_RECORD, max(BLOCK_BYTES, 64 * end))  # wide rows: many of them at once
         return header
 
@@ -540,12 +590,13 @@ class RecordReader:
                 path=self._path,
             ) from None
 
-    def block(self, rows: int) -> memoryview:
-        """The next records, empty at the end; ``rows`` is how many came before."""
+    def block(self) -> memoryview:
+        """The next records, empty at the end."""
         while not (end := last_end(self._held, self._separator)):
             if self._ended:
-                return memoryview(self._last(rows))
-            self._check_length(f"data row {rows + 1:,}")
+                return memoryview(self._last())
+            if self._is_long():
+                raise BrokenRecordError("", _LONG)
             self._fill()
         block, self._held = memoryview(self._held)[:end], self._held[end:]
         return block
@@ -564,22 +615,20 @@ class RecordReader:
             self._file.close()
             self._raw.close()
 
-    def _last(self, rows: int) -> bytes:
+    def fault(self, words: str) -> DataFileError:
+        """The error for a record that cannot be cut off."""
+        return DataFileError(f"{self._path}: {words}", hint=CLOSE_QUOTES, path=self._path)
+
+    def _last(self) -> bytes:
         """What follows the last line end."""
         last, self._held = self._held, b""
         if is_open(last, self._separator):
-            raise DataFileError(
-                f"{self._path}: a quote that begins in data row {rows + 1:,} is never closed",
-                hint=CLOSE_QUOTES,
-                path=self._path,
-            )
+            raise BrokenRecordError("a quote that begins in ", " is never closed")
         return last
 
-    def _check_length(self, what: str) -> None:
-        if len(self._held) > LONGEST_RECORD:
-            raise DataFileError(
-                f"{self._path}: {what} is longer than {LONGEST_RECORD >> 20} MiB", hint=CLOSE_QUOTES, path=self._path
-            )
+    def _is_long(self) -> bool:
+        """Whether what is held is more than a record may take."""
+        return len(self._held) > LONGEST_RECORD
 
     def _fill(self) -> None:
         """Hold more bytes: at least as many again, so that what is looked at twice stays in proportion."""

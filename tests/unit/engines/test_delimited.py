@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import random
 import sys
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from csv import reader
 from pathlib import Path
 from typing import Any
@@ -204,6 +207,31 @@ def test_a_wide_file_is_read_for_its_few_columns(tmp_path: Path) -> None:
 def test_standard_input_is_read_in_what_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n3,4\n")))
     assert read("-") == [("1", "2"), ("3", "4")]
+
+
+def test_blocks_that_are_parsed_at_once_come_in_order_and_rows_keep_their_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every other block takes longer to parse than the one behind it."""
+    blocks, parsed = itertools.count(), delimited._parsed
+
+    def parsed_late(block: memoryview, options: dict[str, Any]) -> Any:
+        time.sleep(0.002 * (next(blocks) % 2))
+        return parsed(block, options)
+
+    monkeypatch.setattr(delimited, "_parsed", parsed_late)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    rows = [(str(number), "x") for number in range(1000)]
+    text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in rows)
+    for end, fault in {
+        "": None,
+        "1,2,3\n4\n": "data row 1001 has 3 fields",
+        '\n\n1,"2\n3,4\n': "a quote that begins in data row 1,001 is",
+    }.items():
+        (tmp_path / "a.csv").write_text(text + end, encoding="utf-8")
+        with nullcontext() if fault is None else pytest.raises(DataFileError, match=fault):
+            assert read(tmp_path / "a.csv") == rows
+    assert next(blocks) > 60
 
 
 def test_closing_does_not_wait_for_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
