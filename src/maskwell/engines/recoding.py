@@ -183,9 +183,11 @@ class Recoding:
     def __init__(self, recodes: Mapping[str, Recode], further: Mapping[str, Indicator] | None = None) -> None:
         self.recodes, self.further = dict(recodes), dict(further or {})
         self._met: dict[str, dict[Any, Any]] = {name: {} for name in (*self.recodes, *self.further)}
+        self._about: Mapping[str, ColumnLabels] = {}
 
     def __call__(self, source: Source, path: str) -> Source:
         """The rows of a source, recoded; ``path`` is what messages call them."""
+        self._about = source.style.columns if isinstance(source.style, Labels) else {}
         recoded = RecodedSource(source, self.recodes, self._met, path) if self.recodes else source
         return WidenedSource(recoded, self.further, self._met) if self.further else recoded
 
@@ -204,7 +206,8 @@ class Recoding:
 
     def _lacking(self, name: str) -> Iterator[str]:
         """A group whose labels stand for themselves keeps its name: then nothing tells them from those that stay."""
-        met = {text for value in self._met[name] for text in texts(value)}
+        about = self._about.get(name, ColumnLabels()).values
+        met = {text for value in self._met[name] for text in (*texts(value), about.get(value))}
         for new, labels in self.recodes[name].group.items():
             yield from (label for label in labels if label not in met and label != new)
 

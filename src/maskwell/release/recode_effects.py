@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from maskwell.core.arguments import check_kind, check_path
+from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import MaskwellError
 from maskwell.release.assessment import Release, assess_tables, closure, count_records, prepared, tables_of
 from maskwell.release.plans.release_plan import ReleasePlan
@@ -29,6 +30,8 @@ class RecodeEffect:
         The greatest chance of a correct match, before and after the randomization; NaN where there is none.
     changed
         Share of the records that are expected to change in at least one column; NaN where no release is possible.
+    lifted
+        Numbers of the rules that are left out here, because they name new categories of the columns left out.
     note
         Why no release is possible.
     """
@@ -39,32 +42,36 @@ class RecodeEffect:
     risk_before: float = math.nan
     risk: float = math.nan
     changed: float = math.nan
+    lifted: tuple[int, ...] = ()
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         numbers = {key: None if isinstance(x, float) and math.isnan(x) else x for key, x in asdict(self).items()}
-        return {**numbers, "left_out": list(self.left_out), "categories": [list(pair) for pair in self.categories]}
+        pairs = [list(pair) for pair in self.categories]
+        return {**numbers, "left_out": list(self.left_out), "categories": pairs, "lifted": list(self.lifted)}
 
 
 def recode_effects(
-    records: str, release: Release, progress: Callable[[int, float | None], None] | None = None
+    records: str | MemoryTable, release: Release, progress: Callable[[int, float | None], None] | None = None
 ) -> list[RecodeEffect]:
     """What the recodes of a plan save: the plan, the plan without each of them, and without all.
 
     Only recodes of columns that tell the risk count: keys, and columns that say how these are randomized. The file is
-    counted once more for each.
+    counted once more for each. A rule that names new categories of a column cannot be kept where the column is left as
+    it is, and is left out there.
 
     Parameters
     ----------
     records
-        The path of the file as it is: not recoded.
+        The path of the file, or the table, as it is: not recoded.
     release
         The plan as it was assessed on these records.
     progress
         Told how far it is.
     """
-    check_path(records=records)
+    if not isinstance(records, MemoryTable):
+        check_path(records=records)
     check_kind(Release, release=release)
     check_kind(Callable | None, progress=progress)
     variants = [*_variants(release.plan)]
@@ -86,21 +93,24 @@ def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ...]]:
         yield columns
 
 
-def _tried(records: str, release: Release, left_out: tuple[str, ...]) -> RecodeEffect:
-    plan = _without(release.plan.as_typed or release.plan, left_out)
+def _tried(records: str | MemoryTable, release: Release, left_out: tuple[str, ...]) -> RecodeEffect:
+    asked = release.plan.as_typed or release.plan
+    lifted = tuple(n for n, rule in enumerate(asked.rules, 1) if any(c in left_out and x for c, x in rule.labels()))
+    tried = RecodeEffect(left_out=left_out, categories=_categories(release, left_out), lifted=lifted)
     try:
-        rows, plan = prepared(records, plan)
+        rows, plan = prepared(records, _without(asked, left_out, lifted))
         assessed = assess_tables(count_records(rows, plan, tables_of(plan)), plan)
     except MaskwellError as error:
-        return RecodeEffect(left_out=left_out, categories=_categories(release, left_out), note=error.message)
-    return replace(_effect(assessed, left_out), categories=_categories(release, left_out))
+        return replace(tried, note=error.message)
+    return replace(_effect(assessed, left_out), categories=tried.categories, lifted=lifted)
 
 
-def _without(plan: ReleasePlan, left_out: tuple[str, ...]) -> ReleasePlan:
-    """The plan without some recodes; what the codebook says of these columns is about their new categories."""
+def _without(plan: ReleasePlan, left_out: tuple[str, ...], lifted: tuple[int, ...]) -> ReleasePlan:
+    """The plan without some recodes, and without what it says of the new categories of these columns."""
     recodes = {column: recode for column, recode in plan.recodes.items() if column not in left_out}
     codebook = {column: labels for column, labels in plan.codebook.items() if column not in left_out}
-    return replace(plan, recodes=recodes, codebook=codebook)
+    rules = tuple(rule for number, rule in enumerate(plan.rules, 1) if number not in lifted)
+    return replace(plan, recodes=recodes, codebook=codebook, rules=rules)
 
 
 def _categories(release: Release, columns: tuple[str, ...]) -> tuple[tuple[int, int], ...]:

@@ -242,7 +242,7 @@ class DryRun(Result):
     points
         The same plan under several bounds.
     recodes
-        What each recode of the plan saves, for a file.
+        What each recode of the plan saves.
     """
 
     release: Release
@@ -306,8 +306,7 @@ def dry_run(
         release = with_earlier(release, read_ledger(ledger), rows if isinstance(rows, str) else None)
     if earlier is not None:  # other bounds would have other matrices
         return DryRun(release, [point_of(release, label_of(asked), chosen=True)])
-    saved = recode_effects(rows, release, progress) if isinstance(rows, str) else ()
-    return DryRun(release, risk_utility_map(release, progress), saved)
+    return DryRun(release, risk_utility_map(release, progress), recode_effects(rows, release, progress))
 
 
 def first_plan(data: Any, *, plan: str = "plan.toml", match: Number = MATCH, progress: Progress | None = None) -> str:

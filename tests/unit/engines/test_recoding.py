@@ -124,6 +124,16 @@ def test_what_was_met_is_told() -> None:
     assert recoding.not_met() == {"job": ["mason"]}
 
 
+def test_value_labels_that_occur_are_met(tmp_path: Path) -> None:
+    spss, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    path = str(tmp_path / "people.sav")
+    labels = {"job": {1: "baker", 2: "smith", 3: "judge"}}
+    spss.write_sav(pandas.DataFrame({"job": [1.0, 1.0, 2.0]}), path, variable_value_labels=labels)
+    recoding = Recoding({"job": Recode(group={"trade": ("baker", "2"), "court": ("judge", "usher")})})
+    count_tables(recoded(path, recoding), [("job",)])
+    assert recoding.not_met() == {"job": ["judge", "usher"]}
+
+
 def test_what_cannot_be_recoded_is_refused_without_its_values() -> None:
     with pytest.raises(ParameterError, match="no number") as no_number:
         count_tables(recoded(MemoryTable(rows()), Recoding({"job": RECODES["age"]})), [("job",)])

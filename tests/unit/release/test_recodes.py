@@ -17,6 +17,7 @@ from maskwell.core import SeededRandom
 from maskwell.errors import PlanError
 from maskwell.release import ReleasePlan, assess_file, load_plan, release_table
 from maskwell.release.publication import open_release
+from maskwell.reports.text.release_report import recode_table
 from maskwell.verbs.publish import dry_run
 
 pytest.importorskip("pyarrow")
@@ -172,13 +173,21 @@ def test_the_dry_run_says_what_each_recode_saves(tmp_path: Path) -> None:
     assert json.loads(json.dumps([one.to_dict() for one in effects]))[0]["left_out"] == []
 
 
-def test_a_recode_that_a_rule_needs_cannot_be_left_out(tmp_path: Path) -> None:
+def test_a_rule_about_new_categories_is_left_out_with_the_recode(tmp_path: Path) -> None:
     rule = {"forbid": {"age": ["under 30"], "job": ["rare craft"]}}
     data = people()
-    data["job"] = ["baker" if age < 30 else job for age, job in zip(data["age"], data["job"], strict=True)]
-    tried = dry_run(written(tmp_path, data), ReleasePlan.from_dict({**PLAN, "rule": [rule]})).recodes
-    assert [bool(one.note) for one in tried] == [False, True, True, True]
-    assert all(math.isnan(one.changed) for one in tried[1:])
+    data["job"] = ["clerk" for _ in data["age"]]
+    data["job"][::50] = ["astronomer" if age >= 30 else "clerk" for age in data["age"][::50]]
+    plan = {**PLAN, "rule": [rule]}
+    tried = dry_run(written(tmp_path, data), ReleasePlan.from_dict(plan)).recodes
+    assert [one.lifted for one in tried] == [(), (1,), (1,), (1,)]
+    recode = {column: table for column, table in RECODE.items() if column != "age"}
+    alone = assess_file(written(tmp_path, data), ReleasePlan.from_dict({**PLAN, "recode": recode}))
+    assert tried[1].changed == pytest.approx(alone.expected_change())
+    words = " ".join("\n".join(block.to_text()) for block in recode_table(tried))
+    assert "age as it is: reckoned without [[rule]] number 1, which speaks of new categories" in words
+    table = dry_run(pandas.DataFrame(data), ReleasePlan.from_dict(plan)).recodes
+    assert [one.to_dict() for one in table] == [one.to_dict() for one in tried]
 
 
 def test_labels_that_do_not_occur_are_told(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def check_rules(plan: ReleasePlan, tables: Tables) -> None:
             raise EditRuleError(
                 f"[[rule]] number {number}: a combination of {shorten(' and '.join(rule.columns), 30)} that it forbids"
                 " occurs",
-                hint="correct these records before the release, or take the rule out of the plan",
+                hint="correct these records, or take the rule out of the plan; --show-values says what occurs",
                 values=f"{cell} ({there:,} records; {int(table.counts[bad].sum()):,} in all that it forbids)",
                 cell=table.label(int(bad[0])),
                 count=there,

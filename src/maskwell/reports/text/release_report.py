@@ -16,6 +16,7 @@ from maskwell.engines.recoding import MOST_REMEMBERED
 from maskwell.errors import InfeasibleError
 from maskwell.privacy.certificate_check import Verified
 from maskwell.release.assessment import Release
+from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import check_kept, exempted
 from maskwell.release.recode_effects import RecodeEffect
 from maskwell.release.risk.attribute_disclosure import AttributeRisk
@@ -205,7 +206,7 @@ def recode_table(effects: Sequence[RecodeEffect]) -> list[Block]:
       age as it is              93 to 5   3,050        100 %        20 %            9.0 %
     """
     header = ["coarsen or randomize?", "categories", "alone", "risk before", "risk after", "records changed"]
-    notes = [f"{_unrecoded(one)}: {one.note}" for one in effects if one.note]
+    notes = [f"{_unrecoded(one)}: {one.note or _lifted(one)}" for one in effects if one.note or one.lifted]
     if not effects:
         return []
     return [GAP, Grid(header, [*map(_recode_row, effects)]), Notes([ALONE], word="alone"), Notes(notes)]
@@ -221,6 +222,12 @@ def _recode_row(effect: RecodeEffect) -> list[str]:
         return [*start, *[NONE] * 3, "not possible"]
     chances = [_plain(bound_value("match", chance)) for chance in (effect.risk_before, effect.risk)]
     return [*start, f"{effect.alone:,}", *chances, f"{percent(effect.changed)} %"]
+
+
+def _lifted(effect: RecodeEffect) -> str:
+    rules = in_words([f"number {number}" for number in effect.lifted])
+    one = len(effect.lifted) == 1
+    return f"reckoned without [[rule]] {rules}, which {'speaks' if one else 'speak'} of new categories"
 
 
 def _unrecoded(effect: RecodeEffect) -> str:
