@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 import click
 
 from maskwell.cli.main import SHOW_VALUES
+from maskwell.cli.output import form_said
 from maskwell.errors import DataFileError, LabelError, ParameterError
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def text_form_options(*files: str) -> Callable[[F], F]:
             form = {name: given.pop(name) for name in _FORM}
             if any(value is not None for value in form.values()):
                 given |= {name: _in_form(given[name], form) for name in files if given[name] is not None}
-            return command(*args, **given)
+            with form_said(form):
+                return command(*args, **given)
 
         for name, (metavar, words) in reversed(_FORM.items()):
             run = click.option(f"--{name}", metavar=metavar, help=words + _FOUND_OUT)(run)

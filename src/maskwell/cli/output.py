@@ -12,11 +12,13 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, TextIO, cast
 
 from maskwell.core.documents import json_form
@@ -37,7 +39,33 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
     """Print lines for people."""
-    _write("\n".join(map(visible, lines)), err=err)
+    _write("\n".join(visible(with_form(line)) for line in lines), err=err)
+
+
+_FORM_OPTIONS: ContextVar[str] = ContextVar("form_options", default="")
+_READS_A_FILE = re.compile(r"(Next: |#   )maskwell (estimate|mine|randomize|regress|release|risk) ")
+
+
+@contextmanager
+def form_said(options: Mapping[str, str | None]) -> Iterator[None]:
+    """While this lasts, commands that are told next read their files as these options say."""
+    words = [word for name, value in options.items() if value is not None for word in (f"--{name}", value)]
+    before = _FORM_OPTIONS.set(f" {shlex.join(words)}" if words else "")
+    try:
+        yield
+    finally:
+        _FORM_OPTIONS.reset(before)
+
+
+def with_form(line: str) -> str:
+    """A line that tells what to type next, with the options that say how files are read; any other as it is.
+
+    >>> with form_said({"separator": ";", "encoding": None}):
+    ...     with_form("Next: maskwell release people.csv --plan plan.toml --dry-run"), with_form("12 rows.")
+    ("Next: maskwell release people.csv --plan plan.toml --dry-run --separator ';'", '12 rows.')
+    """
+    options = _FORM_OPTIONS.get()
+    return f"{line}{options}" if _READS_A_FILE.match(line) and not line.endswith(options) else line
 
 
 def _can_show(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +19,7 @@ from maskwell.cli.options import (
     with_plot,
     write_plot,
 )
-from maskwell.cli.output import Progress, print_json, print_lines
+from maskwell.cli.output import Progress, print_json, print_lines, with_form
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ KEPT = (
     "With it a record is reported as before while its true value and the matrix stay the same. A report that changed "
     "shows that the true value changed."
 )
+HOUSEHOLDS = "A column may name households or other units: the line # unit in the plan says which, and why."
 
 
 @click.command(
@@ -171,6 +173,7 @@ def _start(file: str, output: str | None, match: str | None, *, force: bool, as_
         check_output(output, force=force, inputs=[file])
     with Progress() as progress:
         text = first_plan(file, plan=output or "plan.toml", match=MATCH if match is None else match, progress=progress)
+    text = "".join(f"{with_form(line)}\n" for line in text.splitlines())
     if output is not None:
         with atomic_file(output, force=force, inputs=[file], like=file) as written:
             written.write(text.encode())
@@ -182,7 +185,8 @@ def _start(file: str, output: str | None, match: str | None, *, force: bool, as_
         print_lines(
             [
                 f"A plan to start from is in {output}. Read it: what was guessed is said there.",
-                f"Next: maskwell release {file} --plan {output} --dry-run",
+                *([HOUSEHOLDS] if "\n# unit = " in text else []),
+                f"Next: maskwell release {shlex.quote(file)} --plan {shlex.quote(output)} --dry-run",
             ]
         )
 

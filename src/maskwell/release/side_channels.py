@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.cells import CellTable
-from maskwell.core.phrases import HINT, MESSAGE, listed, round_up, shorten
+from maskwell.core.phrases import HINT, MESSAGE, Printed, listed, round_up, shorten
 from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, UnitFacts
 from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import PlanError, TooLargeError
@@ -48,6 +48,9 @@ CLEARLY = 0.1
 
 ALIKE = 0.99
 """Share of the records that agree with the others of their unit, from which on a column shows who belongs together."""
+
+UNIT_SIZE, MOST_MEMBERS = 1.2, 15
+"""Records of a household: how many on average at least, and how many at most where nine in ten records live."""
 
 FOLLOWS = 0.9
 _ALONE = {"value": "", "size": " by counting", "place": " by place"}
@@ -287,6 +290,31 @@ def _told_by_units(plan: ReleasePlan, units: UnitFacts) -> Iterator[tuple[str, b
 def _told_once(units: UnitFacts) -> Iterator[str]:
     for name in units.once:
         yield f"then a changed {name} may show, since nearly every unit has one of its values exactly once"
+
+
+def unit_guess(facts: Sequence[ColumnFacts]) -> tuple[str, str] | None:
+    """The column that probably names households or other units, and why in words; None where none looks like it.
+
+    Its values are shared by a few records each, which agree in a protected column, or can be counted to give one.
+    """
+    likely = [(len(same), one, same) for one in facts if _are_units(one) and (same := [*_same_in_units(one)])]
+    if not likely:
+        return None
+    _, best, same = max(likely, key=lambda one: one[0])
+    told = listed([shorten(name, 30) for name in same], len(same), SHOWN)
+    each = f"{Printed(best.rows / best.values):.1f}"
+    return best.column, f"{shorten(best.column, 30)} has {each} records for each value on average, alike in {told}"
+
+
+def _are_units(facts: ColumnFacts) -> bool:
+    """Whether every record has a value, and nearly all share it with a few others, if with any."""
+    is_complete = facts.records >= FEWEST_RECORDS and facts.rows == facts.records
+    return is_complete and facts.rows >= UNIT_SIZE * facts.values and facts.share_below(MOST_MEMBERS + 1) >= FOLLOWS
+
+
+def _same_in_units(facts: ColumnFacts) -> Iterator[str]:
+    told = [one for one in facts.restored if one.by in ("value", "size") and one.gain >= NOTED_GAIN]
+    return iter(dict.fromkeys(one.column for one in told if one.share >= ALIKE))
 
 
 def identifies(plan: ReleasePlan, facts: ColumnFacts) -> int:

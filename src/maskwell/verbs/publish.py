@@ -39,7 +39,7 @@ from maskwell.release.publication import (
 )
 from maskwell.release.recode_effects import RecodeEffect, recode_effects
 from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
-from maskwell.release.side_channels import dependence_counter, following_columns, side_channels
+from maskwell.release.side_channels import dependence_counter, following_columns, side_channels, unit_guess
 from maskwell.release.stages.stage_building import build_stages
 from maskwell.reports.pages.release_page import release_page
 from maskwell.reports.pictures.canvas import Picture, styled
@@ -328,11 +328,20 @@ def first_plan(data: Any, *, plan: str = "plan.toml", match: Number = MATCH, pro
     others = [column.name for column in file_columns(path) if column.name not in names]
     telling: dict[str, str] = {}
     unique: list[str] = []
+    unit: tuple[str, str] | None = None
     drop: tuple[str, ...] | None = ()  # what names suggest is measured, too
     method = MIXING
     while True:
         text = starting_plan(
-            tables, path=str(path), plan=plan, telling=telling, unique=unique, others=others, match=match, method=method
+            tables,
+            path=str(path),
+            plan=plan,
+            telling=telling,
+            unique=unique,
+            others=others,
+            unit=unit,
+            match=match,
+            method=method,
         )
         asked = read_plan(text)
         looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
@@ -348,6 +357,7 @@ def first_plan(data: Any, *, plan: str = "plan.toml", match: Number = MATCH, pro
                 return text
             method = better
             continue
+        unit = unit_guess(facts) if drop is not None else unit
         unique += [
             one.column for one in facts if one.share_below(2) == 1 and (one.rows == tables[0].n or not one.exact)
         ]

@@ -14,14 +14,17 @@ Source: the public source of sdcMicro's ``pram``, as compared in the documentati
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from shlex import quote
 from textwrap import wrap
 from typing import Any
+
+import numpy as np
 
 from maskwell.core.arguments import check_kind, check_option, check_path, list_of
 from maskwell.core.cells import CellTable
@@ -31,7 +34,7 @@ from maskwell.designs.dense import Dense
 from maskwell.engines.cell_counts import MOST_LISTED
 from maskwell.engines.handwritten_files import read_matrix
 from maskwell.errors import LabelError, MatrixError, PlanError
-from maskwell.release.plans.plan_entries import write_entry
+from maskwell.release.plans.plan_entries import write_entry, write_key
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
 
@@ -144,6 +147,9 @@ def _number(label: Hashable) -> float:
     return float(label)
 
 
+CLASSES = 5
+"""Classes that a recode of numbers is suggested with."""
+
 MATCH = "0.5"
 MIXING, INVERSE_FREQUENCY = "mixing", "inverse-frequency"
 _MOST_KEYS = 6
@@ -161,6 +167,7 @@ def starting_plan(
     telling: Mapping[str, str] | None = None,
     unique: Collection[str] = (),
     others: Collection[str] = (),
+    unit: tuple[str, str] | None = None,
     match: Number = MATCH,
     method: str = MIXING,
 ) -> str:
@@ -184,6 +191,8 @@ def starting_plan(
         Columns that are known to be different for every record; tables of very long columns do not tell.
     others
         Columns that hold neither texts nor numbers nor dates, such as lists. They are not published.
+    unit
+        A column that may name households or other units, and why in words. The plan suggests it in a comment.
     match
         The largest chance of a correct match.
     method
@@ -200,6 +209,7 @@ def starting_plan(
     tables = list_of(CellTable, tables, "tables")
     check_kind(str, path=path, plan=plan)
     check_kind(Mapping | None, telling=telling)
+    check_kind(tuple | None, unit=unit)
     check_option("method", method, tuple(_MIXED))
     unique, others = list_of(str, unique, "unique"), list_of(str, others, "others")
     bound = check_probability(match, "match", open_=True)
@@ -213,13 +223,15 @@ def starting_plan(
         )
     sensitive = [g.name for g in guesses if g.sensitive and g.role == "few" and g.name not in keys]
     lacking = any(table.columns[0] in keys and None in table.levels[0] for table in counted)
-    left_out = telling or {}
+    left_out, original = telling or {}, guesses
     guesses = [replace(g, role="drop") if g.name in left_out and g.role in _PUBLISHED else g for g in guesses]
     release = _release(
         guesses, keys, [name for name in sensitive if name not in left_out], others, bound, missing=lacking
     )
+    release += _unit(*unit) if unit is not None else ""
     parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others), _protect(keys, method)]
     parts += [_example(sensitive[0])] if sensitive else []
+    parts += [*_recodes(counted, original, left_out)]
     return "\n".join(parts)
 
 
@@ -339,6 +351,84 @@ _ADVICE = {
     "numbers": "Numbers; where they could tell who it is, group them into classes first",
     "constant": "The same for every record",
 }
+
+
+def _unit(column: str, why: str) -> str:
+    """A suggestion: whose records belong together is for a person to say."""
+    asked = f"{one_line(why)}: a household? If so, take the sign off; the risk of whole households is told, too:"
+    return "\n".join([*_wrapped(asked), f"# {write_entry('unit', column)}"]) + "\n"
+
+
+def _recodes(tables: Sequence[CellTable], guesses: Sequence[Guess], telling: Collection[str]) -> Iterator[str]:
+    """Recodes to take the signs off: classes of numbers that people know of each other, and weights that tell."""
+    for table, guess in zip(tables, guesses, strict=True):
+        if guess.role == "weights" and guess.name in telling:
+            yield _suggested(_ROUNDED, guess, f"round = {to_decimal(_rounding(min(_numbers(table))))}")
+        known = guess.key and guess.role in ("many", "numbers") and guess.name not in telling
+        if known and (numbers := _numbers(table)) and (cuts := _cuts(numbers)):
+            yield _suggested(_CLASSES, guess, f"cuts = [{', '.join(map(to_decimal, cuts))}]")
+
+
+_ROUNDED = (
+    "Users need weights to speak of the population. Rounded ones tell less: to publish them, take {name} out of drop,"
+    " name it in weights, take the signs off these lines and look at the dry run:"
+)
+_CLASSES = (
+    "People may know {name} of each other, too. To protect it in classes, add it to keys and to variables, and take"
+    " the signs off these lines:"
+)
+
+
+def _suggested(why: str, guess: Guess, entry: str) -> str:
+    lines = f"[recode.{write_key(guess.name)}]", entry
+    told = why.format(name=f'"{shorten(one_line(guess.name), 30)}"')
+    return "\n".join([*_wrapped(told), *(f"# {line}" for line in lines)]) + "\n"
+
+
+def _numbers(table: CellTable) -> dict[float, int]:
+    """How many records have each number; empty where the column holds something else."""
+    counts: dict[float, int] = {}
+    for (label,), n in zip(table.labels(), table.counts.tolist(), strict=True):
+        if label is not None:
+            try:
+                number = _number(label)
+            except ValueError:
+                return {}
+            counts[number] = counts.get(number, 0) + int(n)
+    return counts
+
+
+def _step(numbers: Collection[float]) -> Fraction:
+    """A round number of which some twenty span the numbers: 5 for ages.
+
+    >>> _step([0, 97]), _step([1, 3]), _step([2.5, 41.0])
+    (Fraction(5, 1), Fraction(1, 2), Fraction(5, 1))
+    """
+    spread = max(numbers) - min(numbers)
+    return Fraction(10) ** math.floor(math.log10(spread / 2)) / 2
+
+
+def _rounding(least: float) -> Fraction:
+    """The largest of the numbers 1, 2, 5, 10, 20 and so on by which no weight is rounded to nothing.
+
+    >>> [str(_rounding(least)) for least in (0.748, 1.0, 30.0)]
+    ['1', '2', '50']
+    """
+    power = Fraction(10) ** math.floor(math.log10(2 * least))
+    return max(power * digit for digit in (1, 2, 5) if power * digit <= 2 * least)
+
+
+def _cuts(numbers: Mapping[float, int]) -> list[Fraction]:
+    """Where classes of about equally many records could begin, as round numbers.
+
+    >>> [*map(str, _cuts({float(age): 1 for age in range(1, 96)}))]
+    ['20', '40', '55', '75']
+    """
+    ordered, step = sorted(numbers), _step(numbers)
+    reached = np.cumsum([numbers[x] for x in ordered])
+    places = np.searchsorted(reached, [reached[-1] * part / CLASSES for part in range(1, CLASSES)])
+    cuts = {step * round(Fraction(ordered[place]) / step) for place in places}
+    return sorted(cut for cut in cuts if ordered[0] < cut <= ordered[-1])
 
 
 def _example(sensitive: str) -> str:

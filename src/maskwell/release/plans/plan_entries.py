@@ -270,7 +270,19 @@ def _value_in_words(value: Any) -> str:
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
-_TEXTS = {"title", "weights", "id", "dataset", "clearance", "variable", "counts_from", "file", "matrix", "first"}
+_TEXTS = {
+    "title",
+    "weights",
+    "id",
+    "unit",
+    "dataset",
+    "clearance",
+    "variable",
+    "counts_from",
+    "file",
+    "matrix",
+    "first",
+}
 """Entries that are texts, also where they look like numbers."""
 
 
@@ -302,16 +314,21 @@ def write_entry(key: str, value: Any) -> str:
     >>> write_entry("caps", {"not asked": "1/3"}), write_entry("match", "0.5"), write_entry("title", "2025")
     ('caps = { "not asked" = "1/3" }', 'match = 0.5', 'title = "2025"')
     """
-    return f"{_key(key)} = {_value(value, text=key in _TEXTS)}"
+    return f"{write_key(key)} = {_value(value, text=key in _TEXTS)}"
 
 
-def _key(key: str) -> str:
+def write_key(key: str) -> str:
+    """A name as TOML writes it, in quotes where it must be.
+
+    >>> write_key("age"), write_key("age in years")
+    ('age', '"age in years"')
+    """
     return key if _BARE.fullmatch(key) else in_toml(key)
 
 
 def _value(value: Any, *, text: bool) -> str:
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{_key(str(key))} = {_value(one, text=text)}" for key, one in value.items())
+        inside = ", ".join(f"{write_key(str(key))} = {_value(one, text=text)}" for key, one in value.items())
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list):
         return f"[{', '.join(_value(one, text=True) for one in value)}]"

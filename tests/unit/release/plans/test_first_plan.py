@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -54,6 +55,38 @@ def test_one_line_of_a_first_plan_sets_its_bound(tmp_path: Path) -> None:
         first_plan(path, match=20)
     with pytest.raises(InfeasibleError, match=r"1 of 1 cells have too few records \(80; match = 0.01 needs 100\)"):
         first_plan(path, match="0.01")
+
+
+def test_what_it_suggests_in_comments_works_once_the_signs_are_off(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    sizes = draw.choices((1, 2, 3, 4), k=300)
+    houses = [house for house, size in enumerate(sizes) for _ in range(size)]
+    regions = [draw.choice("abcd") for _ in sizes]
+    people = {
+        "hid": houses,
+        "region": [regions[house] for house in houses],
+        "sex": [draw.choice("fm") for _ in houses],
+        "shoes": [draw.choice("xyz") for _ in houses],
+        "age": [draw.randrange(90) for _ in houses],
+        "weight": [1.1 + 3 * draw.random() for _ in houses],
+    }
+    path = written(people, tmp_path)
+    text = first_plan(path, match="0.2")
+    assert read_plan(text).unit is None
+    assert {*read_plan(text).drop} == {"hid", "weight"}
+    assert "records for each value on average, alike in region" in text
+    for line in ('unit = "hid"', "[recode.age]", "cuts = ", "[recode.weight]", "round = 2"):
+        assert f"\n# {line}" in text
+        text = text.replace(f"\n# {line}", f"\n{line}")
+    text = text.replace('"shoes"]', '"shoes", "age"]').replace('drop = ["hid", "weight"]', 'weights = "weight"')
+    plan = read_plan(text)
+    release = assess_file(path, plan)
+    check_kept(release)
+    assert release.risk is not None
+    assert release.risk.units is not None
+    assert (plan.unit, plan.weights, len(plan.recodes["age"].cuts)) == ("hid", "weight", 4)
+    draw.shuffle(houses)
+    assert "# unit" not in first_plan(written({**people, "hid": houses}, tmp_path))
 
 
 def test_the_method_that_changes_fewer_records_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
