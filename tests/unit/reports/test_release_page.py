@@ -18,6 +18,7 @@ from maskwell.release import Release, ReleasePlan, RiskUtilityPoint
 from maskwell.release.assessment import ReleasedColumn, assess_tables, tables_of
 from maskwell.release.folder.receipt_contents import advice_of, public_receipt
 from maskwell.release.folder.release_metadata import processing
+from maskwell.release.risk.unit_risk import UnitFigures, UnitRisk
 from maskwell.release.stages.stage import expected_table
 from maskwell.reports import release_page
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
@@ -123,9 +124,10 @@ def test_the_page_says_what_a_board_must_know(release: Release, text: str) -> No
         "Internal.",
         "Highest chance that someone who knows region, sex and job finds the right record:",
         "(limit 90 %)",
-        "Assumed known: that the person is in the file, the matrices, and the true counts.",
-        "Keys that are published as they are: region.",
-        "Other columns that are published as they are: diary.",
+        "of a person, and that the person is in the file",
+        "The matrices and the true counts.",
+        "Keys that are not randomized: region.",
+        "Other columns that are not randomized: diary.",
         "Missing values stay missing: income (2 records).",
         "withheld from users",
         "Decision of the board",
@@ -142,8 +144,28 @@ def test_answers_come_first_and_the_worst_case_is_named(release: Release, text: 
     order = ["Found most easily: region = ", "What is released", "Who could find whom", "Users can:", "Users cannot:"]
     places = [words.index(one) for one in (*order, "Decision of the board", "Appendix", "Formulas")]
     assert places == sorted(places)
-    assert "region, sex and job of a person" in words and "income, published unchanged" not in words
+    assert "region, sex and job of a person" in words and "income of whoever is found" not in words
     assert "with intervals that allow for a bias of at most" in words
+
+
+def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(release: Release) -> None:
+    risk, plan = release.risk, planned(drop=["name"], unit="house", recode={"diary": {"top": 3}})
+    assert risk is not None
+    assert risk.after is not None
+    before = UnitFigures(1.0, 1.0, 9.0, 20.0)
+    units = UnitRisk("house", 40, 6, before, replace(before, expected_units=7.4), alone=3, known_together=1.0)
+    found = replace(risk, units=units)
+    words = Outline(release_page(replace(release, plan=plan, risk=found, recoded={"diary": (9, 4)}))).words
+    most = risk.risk.max()
+    nearly = sum(n for n, chance in zip(risk.table.counts.tolist(), risk.risk, strict=True) if chance > 0.99 * most)
+    for said in (
+        "diary: 3 stands for 3 or more (9 values became 4)",
+        "name and house",
+        f"{nearly} record{'s' * (nearly > 1)} with {bound_value('match', float(most))} or nearly that",
+        f"{risk.after.expected_matches:,.0f} of 289 matches are expected to be correct",
+        "in 7 of 40 groups at least one record is expected to be found",
+    ):
+        assert said.replace("\u00a0", " ") in words, said
 
 
 def test_names_are_not_cut() -> None:

@@ -18,23 +18,27 @@ from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.phrases import Printed
 from maskwell.release.assessment import Release
-from maskwell.release.folder.receipt_contents import in_words, public_receipt, rounded_up
+from maskwell.release.folder.receipt_contents import in_words, public_receipt, recoded_in_words, rounded_up
 from maskwell.release.folder.release_metadata import release_day
 from maskwell.release.kept_bounds import achieved, exempted, guessed
 from maskwell.release.risk.repeated_releases import path_parities
+from maskwell.release.risk.risk_report import FileRisk, RiskReport
+from maskwell.release.risk.unit_risk import UnitRisk
 from maskwell.release.stages.stage import Stage, kept_columns, share_step
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.pictures.transition_picture import plot_matrix
 from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variables, plot_associations, plot_inflation
-from maskwell.reports.plain_words import SPACE, counted, label, percent
+from maskwell.reports.plain_words import SPACE, count, counted, label, percent
 from maskwell.reports.report import Facts, environment, page_style
 from maskwell.reports.text.release_words import (
+    ASSUMED,
     assumptions,
     bound_value,
     columns_of,
     easiest,
     headline,
+    is_sure,
     key_rows,
     label_rows,
     made_by,
@@ -53,6 +57,9 @@ from maskwell.reports.text.release_words import (
 
 MOST_MATRICES = 8
 """Matrices that are drawn; the internal receipt has all."""
+
+NEARLY = 0.99
+"""Of the highest chance of a match: records from here on are counted with those that have it."""
 
 SECRETS = (
     "The original file, and everything in the folder internal, this page included.",
@@ -128,19 +135,28 @@ def _released(release: Release) -> list[tuple[str, str]]:
     """What is released, in short."""
     plan = release.plan
     moved = {name for stage in release.stages for name in stage.moved}
-    still = [column.name for column in release.columns if column.name not in moved]
+    coarser = {column.name: how for column in release.columns if (how := _coarser(release, column.name))}
+    still = [column.name for column in release.columns if column.name not in (*moved, *coarser)]
     randomized = [
         f"{columns_of(stage)}; {percent(stage.expected_changed())}{SPACE}% of the records are expected to change"
         for stage in release.stages
     ]
-    left_out = [*plan.drop, *([plan.id] if plan.id else [])]
     columns = counted(len(release.columns), "column", "columns")
-    return [
+    facts = [
         ("The file", f"{counted(release.rows, 'record', 'records')} with {columns}"),
+        ("Made coarser first", "; ".join(f"{name}: {how}" for name, how in coarser.items())),
         ("Randomized", "; ".join(randomized) or "nothing"),
         ("Published as they are", in_words(still) or "no column"),
-        ("Left out", in_words(left_out) or "nothing"),
+        ("Left out", in_words(plan.unpublished) or "nothing"),
     ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _coarser(release: Release, column: str) -> str:
+    """How a column became coarser, with the number of its values before and after; empty where it did not."""
+    how = recoded_in_words(release).get(column, "")
+    old, new = release.recoded.get(column, (0, 0))
+    return f"{how} ({old:,} values became {new:,})" if how and old else how
 
 
 def _finding(release: Release) -> list[tuple[str, str]]:
@@ -151,10 +167,43 @@ def _finding(release: Release) -> list[tuple[str, str]]:
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
     facts = [
         ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
-        ("What they know besides", assumptions(risk, release)),
-        ("What they learn", f"{in_words(open_)}, published unchanged, of whoever is found" if open_ else ""),
+        ("What they know besides", assumptions(risk, release).replace(ASSUMED, "The matrices and the true counts.")),
+        ("Whom they find", _found(risk, risk.after)),
+        ("In the whole file", _found_in_all(risk.before, risk.after)),
+        (f"With the same {plan.unit}", _found_of_units(risk.units)),
+        ("What they learn", f"{in_words(open_)} of whoever is found: not randomized" if open_ else ""),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _found(risk: RiskReport, after: FileRisk) -> str:
+    """The highest chance with the number of records that have it, and who could be found for sure before."""
+    n = counted(risk.count_above(NEARLY * after.max_risk), "record", "records")
+    nobody = f"nobody with a chance above {bound_value('match', risk.worst)}"
+    nearly = f"{n} with {bound_value('match', after.max_risk)} or nearly that"
+    said = f"{n} for sure" if is_sure(after.max_risk) else f"{nobody}; {nearly}"
+    alone = counted(risk.before.uniques or 0, "record", "records")
+    return f"{said}. Before the release, {alone} could be found for sure"
+
+
+def _found_in_all(before: FileRisk, after: FileRisk) -> str:
+    """Correct matches where every record is looked for, and those of somebody who knows less."""
+    said = (
+        f"{Printed(after.expected_matches):,.0f} of {count(after.records)} matches are expected to be correct if every"
+        f" record is looked for, {Printed(before.expected_matches):,.0f} before the release"
+    )
+    if after.expected_reidentifications is None:
+        return said
+    fewer = f"{Printed(after.expected_reidentifications):,.0f}"
+    return f"{said}; {fewer} by someone who does not know who is in the file (estimated with the weights)"
+
+
+def _found_of_units(units: UnitRisk | None) -> str:
+    """What becomes of whole households; the lead has their greatest chance."""
+    if units is None or units.after is None:
+        return ""
+    found = f"{Printed(units.after.expected_units):,.0f} of {units.units:,} groups"
+    return f"in {found} at least one record is expected to be found if all are looked for; the limit is not for groups"
 
 
 def _users_can(release: Release) -> list[str]:
@@ -214,9 +263,9 @@ def _warnings(release: Release) -> list[tuple[str, str]]:
         warnings.append(
             ("A demonstration.", "The draws came from a seed, so anyone can repeat them: nothing is protected.")
         )
-    warnings += [
-        ("Something could undo the protection.", f"{text[:1].upper()}{text[1:]}.") for text in release.warnings
-    ]
+    if release.warnings:
+        told = " ".join(f"{text[:1].upper()}{text[1:]}." for text in release.warnings)
+        warnings.append(("Something could undo the protection.", told))
     warnings += [
         ("A bound is not kept.", f"{one.what}: {one.asked} was asked, {one.achieved} is reached.")
         for one in promises(release)
@@ -253,6 +302,7 @@ def _facts(release: Release) -> list[tuple[str, str]]:
     return [
         ("Keys an intruder may know", in_words(plan.keys) or "none named"),
         ("Sensitive columns", in_words(plan.sensitive) or "none named"),
+        ("Units", plan.unit or "none named"),
         ("Randomized", "; ".join(protected)),
         ("Rules", " ".join(map(rule_in_words, plan.rules)) or "none"),
         ("Missing values", missing),
@@ -328,17 +378,16 @@ def _untouched(release: Release) -> list[str]:
     plan, sentences = release.plan, []
     kept = [key for key in plan.keys if key not in plan.randomized]
     if kept:
-        sentences.append(f"Keys that are published as they are: {in_words(kept)}.")
+        sentences.append(f"Keys that are not randomized: {in_words(kept)}.")
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
     if open_:
         sentences.append(
-            f"Sensitive columns that are published as they are: {in_words(open_)}. Whoever finds the right "
-            "record learns them."
+            f"Sensitive columns that are not randomized: {in_words(open_)}. Whoever finds the right record learns them."
         )
     others = [c.name for c in release.columns if c.name not in {*plan.randomized, *plan.keys, *plan.sensitive}]
     if others:
         sentences.append(
-            f"Other columns that are published as they are: {in_words(others)}. The risk above does not count "
+            f"Other columns that are not randomized: {in_words(others)}. The risk above does not count "
             "on anybody knowing them."
         )
     sentences += [sentence for stage in release.stages for sentence in _never_changed(stage)]

@@ -500,12 +500,15 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
         yield f"{bound_value('match', counts)} for someone who also compares all released counts with the true ones"
 
 
+ASSUMED = "Assumed known: that the person is in the file, the matrices, and the true counts."
+
+
 def assumptions(risk: RiskReport, release: Release | None = None) -> str:
     """What an intruder is taken to know besides the keys, and what is not counted; empty without a release."""
     after = risk.after
     if after is None:
         return ""
-    assumed = "Assumed known: that the person is in the file, the matrices, and the true counts."
+    assumed = ASSUMED
     if left := [] if release is None else _not_counted(release):
         assumed += f" Not counted: {'; '.join(left)}."
     if after.max_risk_released_counts is not None:
