@@ -62,7 +62,7 @@ def test_the_text_fits_a_terminal_and_ends_with_what_comes_next(csv: Path) -> No
     assert lines[0].startswith(
         "Released 400 records to out/. Highest chance that someone who knows sex, region and age"
     )
-    assert lines[-1].startswith("Next: maskwell estimate out/public/data.csv --receipt")
+    assert lines[-1] == "Next: maskwell verify out"
     assert max(map(len, lines)) <= 100
 
 

@@ -323,7 +323,7 @@ def test_the_terminal_answers_first_and_fits(release: Release) -> None:
     done = release_report(release, "out")
     dry = dry_run_report(release, [point, never], source="people.csv", plan="my plan.toml")
     assert "people" not in done[0] and done[0].startswith(f"Released {FILE.n:,} records to out/. Highest chance that")
-    assert done[-1] == "Next: maskwell estimate out/public/data.csv --receipt out/public/receipt.json"
+    assert done[-1] == "Next: maskwell verify out"
     assert dry[0].startswith("Nothing is written yet.") and "match 0.1: too much" in "\n".join(dry)
     assert dry[-1] == "Next: maskwell release people.csv --plan 'my plan.toml' -o released"
     assert max(map(len, [*done, *dry])) <= WIDTH

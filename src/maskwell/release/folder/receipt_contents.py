@@ -538,7 +538,7 @@ def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, 
     in_r: list[str] = []
     in_stata: list[str] = []
     for column, factor in kept[:1]:
-        in_r += _kept_in_r(column, factor)
+        in_r += _kept_in_r(column, factor, next(_jointly(groups, column), ""))
         in_stata += _kept_in_stata(column, factor, data)
     for column, table in fixed[:1]:
         in_r += _solved_in_r(column, table)
@@ -561,11 +561,21 @@ def _is_plain(group: PublicGroup) -> bool:
     return alone and bool(IN_R.fullmatch(group["variables"][0])) and len(group["states"]) == len(group["outputs"])
 
 
-def _kept_in_r(column: str, factor: float) -> list[str]:
+def _jointly(groups: Sequence[PublicGroup], column: str) -> Iterator[str]:
+    """Columns that were randomized together with one, all of them kept, and within no other."""
+    for group, kept in zip(groups, kept_of(groups), strict=True):
+        if column in group["variables"] and not group["within"]:
+            yield from (name for name in group["variables"] if name != column and name in kept)
+
+
+def _kept_in_r(column: str, factor: float, beside: str) -> list[str]:
+    """The lines for one column; ``beside`` is a column that is kept together with it."""
+    several = f'    # with {beside}: N <- table(interaction(d[c("{column}", "{beside}")], drop = TRUE)), and f <- 2'
     return [
         f'    N <- table(d[["{column}"]]); n <- sum(N); p <- N / n',
         f"    f <- {Printed(min(factor, 2.0)):g}  # its inflation, vif in receipt.json",
         "    print(cbind(share = p, error = sqrt(p * (1 - p) * (n / (n - 1)^2 + (f - 1) / (n - 1)))))",
+        *([several] if IN_R.fullmatch(beside) else []),
     ]
 
 

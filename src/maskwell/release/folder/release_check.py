@@ -118,13 +118,15 @@ def _changes(folder: Path, earlier: Path) -> Iterator[Check]:
     now, then = (_read(one, INTERNAL, RECEIPT) for one in (folder, earlier))
     sources = [_manifest(one / INTERNAL / MANIFEST)["source"] for one in (folder, earlier)]
     same = [digest for _, digest in sources[0]] == [digest for _, digest in sources[1]]
-    yield Check("since then: source", True, "the same file" if same else "another file, or it was changed")
+    told = "the same file, by its SHA-256 hash" if same else "another file, or it was changed: its SHA-256 hash differs"
+    yield Check("since then: source", True, told)
     yield Check("… records", True, _both(f"{now['rows']:,}", f"{then['rows']:,}"))
     columns = [[one["name"] for one in _read(each, PUBLIC, CODEBOOK)["columns"]] for each in (folder, earlier)]
     yield Check("… columns", True, _columns_changed(*columns))
     yield Check("… plan", True, _plan_changed(now["plan"], then["plan"]))
     stages = [stages_of(receipt_from_dict(one, "the internal receipt")) for one in (now, then)]
     yield Check("… matrices", True, _matrices_changed(*stages))
+    yield Check("… draws", True, _draws_changed(now, then, *stages))
     yield Check("… highest chance", True, _both(*(_highest(one["risk"]) for one in (now, then))))
 
 
@@ -149,7 +151,7 @@ def _both(now: str, then: str) -> str:
 def _columns_changed(now: Sequence[str], then: Sequence[str]) -> str:
     new, gone = ([name for name in one if name not in other] for one, other in ((now, then), (then, now)))
     said = [f"{_named(names)} {verb}" for names, verb in ((new, "added"), (gone, "left out")) if names]
-    return "; ".join(said) or "the same"
+    return "; ".join(said) or f"the same {len(now):,} names"
 
 
 def _plan_changed(now: Any, then: Any) -> str:
@@ -157,7 +159,7 @@ def _plan_changed(now: Any, then: Any) -> str:
     entries, before = (dict(_entries(plan)) for plan in (now, then))
     differ = [name for name in {**before, **entries} if entries.get(name) != before.get(name)]
     words = [f"{name} {entries.get(name, 'left out')} (before {before.get(name, 'none')})" for name in differ]
-    return "; ".join(shorten(one, 90) for one in words) or "the same"
+    return "; ".join(shorten(one, 90) for one in words) or f"the same in all {len(entries):,} entries"
 
 
 def _entries(content: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -173,20 +175,29 @@ def _entries(content: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _matrices_changed(now: Sequence[Stage], then: Sequence[Stage]) -> str:
-    """Which columns have the matrix of then: with the same key their draws are kept."""
+    """Which columns have the matrix of then, by the fingerprints of all labels and chances."""
     before = {stage.variables: stage.fingerprint for stage in then}
     pairs = [(stage, before.get(stage.variables)) for stage in now]
-    return "; ".join(f"{shorten(', '.join(one.variables), 40)} {_as_then(one.fingerprint, old)}" for one, old in pairs)
+    return "; ".join(f"{shorten(', '.join(one.variables), 40)}: {_as_then(one.fingerprint, old)}" for one, old in pairs)
 
 
 def _as_then(matrix: str, before: str | None) -> str:
-    return (
-        "was not randomized so"
-        if before is None
-        else "as before"
-        if matrix == before
-        else "has another one, so its draws are new"
-    )
+    if before is None:
+        return "not randomized so before"
+    return "the same, by fingerprint" if matrix == before else "another one: its fingerprint differs"
+
+
+def _draws_changed(now: Mapping[str, Any], then: Mapping[str, Any], *stages: Sequence[Stage]) -> str:
+    """Whether a record whose true values stayed has the report of then; rows are in random order and tell nothing."""
+    keys = [one.get("randomness", {}).get("commitment") for one in (now, then)]
+    if None in keys or keys[0] != keys[1]:
+        return "new: not both with the same key and data set"
+    of_then = {stage.fingerprint for stage in stages[1]}
+    kept = [stage.fingerprint in of_then for stage in stages[0]]
+    if not any(kept):
+        return "new: the same key and data set, but no matrix is the same"
+    which = "kept" if all(kept) else "kept where the matrix is"
+    return f"{which}, unless the plan asks for fresh ones: the same key and data set"
 
 
 def _highest(risk: Any) -> str:

@@ -65,17 +65,11 @@ def release_report(release: Release, folder: str | None) -> Report:
     headline = [sentence(first), *_assumptions(release)]
     if folder is None:
         return Report(headline, body)
-    where = f"For the board: {folder}/internal/report.html; for users: the folder {folder}/public, and no other."
-    apart = any(stage.unit is None for stage in release.stages)
-    data = shlex.quote(f"{folder}/public/data{release.ending}")
-    receipt = shlex.quote(f"{folder}/public/receipt.json")
-    return Report(
-        headline,
-        [*body, Paragraph(where)],
-        next_step=f"maskwell estimate {data} --receipt {receipt}"
-        if apart
-        else f"maskwell verify {shlex.quote(folder)}",
+    where = (
+        f"For the board: {folder}/internal/report.html; for users: the folder {folder}/public, and no other; its"
+        " README.md says how to estimate."
     )
+    return Report(headline, [*body, Paragraph(where)], next_step=f"maskwell verify {shlex.quote(folder)}")
 
 
 NOT_SIGNED = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -311,12 +312,17 @@ def test_what_changed_since_an_earlier_release_is_told(place: Path) -> None:
     assert told.ok
     words = {check.name: check.words for check in told.checks}
     assert words["earlier release"] == "one is as it was released"
-    assert words["since then: source"] == "the same file"
+    assert words["since then: source"] == "the same file, by its SHA-256 hash"
     assert words["… records"] == "150, as before"
-    assert words["… columns"] == "the same"
+    assert words["… columns"] == "the same 2 names"
     assert words["… plan"] == "release.match 0.3 (before 0.4)"
-    assert words["… matrices"] == "region, sex has another one, so its draws are new"
+    assert words["… matrices"] == "region, sex: another one: its fingerprint differs"
+    assert words["… draws"] == "new: the same key and data set, but no matrix is the same"
     assert words["… highest chance"] == "30 %, before 40 %"
+    again = {check.name: check.words for check in verify_release("one", against="one").checks}
+    assert again["… matrices"] == "region, sex: the same, by fingerprint"
+    assert again["… draws"].startswith("kept, unless")
+    assert re.fullmatch(r"the same in all \d+ entries", again["… plan"])
     Path("one/public/data.csv").write_text("", encoding="utf-8")
     assert [check.name for check in verify_release("two", against="one").failed] == ["earlier release"]
     with pytest.raises(MaskwellError, match="public part"):

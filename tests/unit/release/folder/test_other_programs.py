@@ -64,6 +64,15 @@ def test_the_lines_give_the_numbers_of_the_command(made: Written) -> None:
     assert "tabulate roof, matcell(N)" in stata and f"({f:g} - 1)" in stata[3]
 
 
+def test_the_line_for_two_columns_gives_the_errors_of_their_table(tmp_path: Path) -> None:
+    made = written(tmp_path / "r", [stage_within(ROWS, COLUMNS, ["roof", "sex"], [], "0.2")])
+    lines = lines_of((made.public / "README.md").read_text(), "R")
+    assert lines[4] == '# with sex: N <- table(interaction(d[c("roof", "sex")], drop = TRUE)), and f <- 2'
+    both = estimate_released(made.data, load_receipt(made.public / "receipt.json"), ["roof", "sex"]).estimate
+    p, n = both.pi_hat, len(made.rows)
+    assert np.sqrt(p * (1 - p) * (n / (n - 1) ** 2 + 1 / (n - 1))) == pytest.approx(both.standard_error)
+
+
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 def test_r(made: Written) -> None:
     lines = lines_of((made.public / "README.md").read_text(), "R")
