@@ -42,6 +42,7 @@ from maskwell.engines.input_file import (
     InputFile,
     TextForm,
     encoding_of,
+    named_separator,
     say_form,
     separator_of,
 )
@@ -569,12 +570,13 @@ class RecordReader:
         if self.encoding != UTF8:
             self._decoder = codecs.getincrementaldecoder(self.encoding)()
             self._held = self._in_utf8(self._held) + (self._in_utf8(b"") if self._ended else b"")
+        named, self._held = named_separator(self._held.removeprefix(_BOM), self._path)
         if self._form.separator is None and self._usual == ",":
-            self.separator = separator_of(self._held.removeprefix(_BOM), self._path)
+            self.separator = named or separator_of(self._held, self._path)
         self._separator = self.separator.encode()
         say_form(
             self._path,
-            None if self._form.separator or self.separator == self._usual else self.separator,
+            None if self._form.separator or self.separator in (self._usual, named) else self.separator,
             None if self._form.encoding or self.encoding == UTF8 else self.encoding,
         )
 

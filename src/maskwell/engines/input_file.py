@@ -150,6 +150,7 @@ _HIGH = re.compile(rb"[\x80-\xff]")
 WIDE_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 LOOKED_AT = 1 << 16
 RECORDS_LOOKED_AT = 20
+_GUESSED = ("cp1252", "iso8859-1")
 CALLED = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-16": "UTF-16"}
 
 
@@ -196,6 +197,23 @@ def separator_of(start: bytes, path: str = "the file") -> str:
             path=path,
         )
     return fitting[0] if fitting else ","
+
+
+_NAMED = re.compile(rb"sep=([,;|:\t ])\r?\n", re.IGNORECASE)
+
+
+def named_separator(start: bytes, path: str) -> tuple[str | None, bytes]:
+    r"""The separator in a first line that Excel writes for itself, and the text without that line.
+
+    >>> named_separator(b"sep=;\nsex;income\nf;1,5\n", "people.csv")
+    (';', b'sex;income\nf;1,5\n')
+    """
+    line = _NAMED.match(start)
+    if line is None:
+        return None, start
+    sign = line.group(1).decode()
+    _say(path, f"begins with a line for Excel that names {SEPARATORS[sign]} as the separator; it is left out")
+    return sign, start[line.end() :]
 
 
 def _fits(start: bytes, sign: str) -> bool:
@@ -295,8 +313,9 @@ def say_form(path: str, separator: str | None, encoding: str | None) -> None:
         *([] if separator is None else [f"with {SEPARATORS[separator]} between fields"]),
         *([] if encoding is None else [f"as {CALLED.get(encoding, encoding)}"]),
     ]
+    guess = " (a guess, since it is not UTF-8; --encoding names another)" if encoding in _GUESSED else ""
     if told:
-        _say(path, f"is read {', '.join(told)}")
+        _say(path, f"is read {', '.join(told)}{guess}")
 
 
 def _say(path: str, what: str) -> None:

@@ -193,6 +193,22 @@ def test_bytes_further_down_that_are_no_utf8_are_named(tmp_path: Path, monkeypat
     assert read(csv_file(str(tmp_path / "a.csv"), encoding="latin-1"))[0][-1] == ["2", "ü"]
 
 
+@together(
+    ["start", "separator"],
+    [("sep=;\n", None), ("\ufeffsep=;\r\n", None), ("sep=;\n", ";"), ("SEP=;\n", None), ("", None)],
+)
+def test_a_first_line_for_excel_is_no_header(
+    tmp_path: Path, start: str, separator: str | None, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(input_file, "_SAID", {})
+    caplog.clear()
+    (tmp_path / "a.csv").write_text(f"{start}a;b\n1;x\n2;y\n", encoding="utf-8", newline="")
+    with open_source(csv_file(str(tmp_path / "a.csv"), separator=separator)) as source:
+        assert pa.Table.from_batches(source.batches()).to_pydict() == {"a": ["1", "2"], "b": ["x", "y"]}
+        assert source.style.separator == ";"
+    assert ("names a semicolon as the separator; it is left out" in caplog.text) == bool(start)
+
+
 def test_it_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(input_file, "_SAID", {})
     (tmp_path / "a.csv").write_bytes(text().encode("cp1252"))
@@ -201,7 +217,8 @@ def test_it_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture, monke
             read(str(tmp_path / "a.csv"))
         read(csv_file(str(tmp_path / "a.csv"), separator=";", encoding="cp1252", decimal=","))
     first, second = caplog.messages
-    assert first.endswith("is read with a semicolon between fields, as Windows-1252")
+    guess = "(a guess, since it is not UTF-8; --encoding names another)"
+    assert first.endswith(f"is read with a semicolon between fields, as Windows-1252 {guess}")
     assert second.endswith("has decimal commas")
 
 
