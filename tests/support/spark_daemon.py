@@ -9,8 +9,8 @@ import sys
 sys.path[:] = [path for path in sys.path if not path.endswith(".zip")]
 sys.path_importer_cache.clear()
 
-import pandas  # noqa: E402, F401
-import pyarrow  # noqa: E402, F401
+import pandas as pd  # noqa: E402, F401
+import pyarrow as pa  # noqa: E402, F401
 import pyspark.worker  # noqa: E402, F401
 from pyspark.daemon import manager  # noqa: E402
 

@@ -19,6 +19,7 @@ from maskwell.engines.formula_references import References
 from maskwell.engines.model_frame import assignments_of, read_model_frame
 from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.named_quantities import Asked, QuantityTerms, asked_of
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
@@ -27,7 +28,6 @@ from maskwell.release.analysis.table_routes import check_drawn_apart, check_unmo
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
 from maskwell.release.stages.stage import acting, is_kept
 from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, rows_of
-from maskwell.verbs.quantity_terms import Asked, QuantityTerms, asked_of
 from maskwell.verbs.release_estimate import receipt_of
 from maskwell.verbs.row_designs import When, designs_by_group
 

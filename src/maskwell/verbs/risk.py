@@ -262,15 +262,14 @@ def risk(
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
     )
     report = _with_units(report, stages, unit, rows, released, drawn)
-    attributes = [_attributes(counted[1:], names, secret) for counted in (known, drawn_tables)]
+    before, after = (_attributes(counted[1:], names, secret) for counted in (known, drawn_tables))
     special = _special(table, names) if suda else None
     if special is not None:
         place = cells_in(report.table, special.table)
         scores = {"suda": special.scores[place], "dis_suda": special.dis_scores[place]}
         report = replace(report, per_cell={**report.per_cell, **scores})
-    return RiskResult(
-        report, rows, table, tuple(stages), drawn, (_path(released), _path(receipt)), *attributes, special
-    )
+    files = (_path(released), _path(receipt))
+    return RiskResult(report, rows, table, tuple(stages), drawn, files, before, after, special)
 
 
 def _special(table: CellTable, keys: Sequence[str]) -> SpecialUniques:

@@ -13,7 +13,7 @@ from maskwell.designs.design import Design
 from maskwell.errors import LabelError
 from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.estimation.named_quantities import Quantity, combined
+from maskwell.estimation.named_quantities import Asked, Quantity, QuantityTerms, combined
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Combination, Estimate
 from maskwell.reports.pages.paper_tables import document
@@ -28,7 +28,6 @@ from maskwell.reports.text.estimate_report import (
     quantity_csv,
     quantity_table,
 )
-from maskwell.verbs.quantity_terms import Asked, QuantityTerms
 
 if TYPE_CHECKING:
     from maskwell.reports.pages import paper_tables

@@ -32,8 +32,7 @@ from maskwell.core.groups import distinct_rows
 from maskwell.engines.unit_rows import UnitMembers
 from maskwell.release.risk.file_risk import assess_risk, beyond, cells_in, risks_as_released
 from maskwell.release.risk.risk_report import RiskReport, count_above, percentile, risk_against
-from maskwell.release.stages.stage import Stage, acting, needed_columns
-from maskwell.release.stages.table_flow import TableFlow
+from maskwell.release.stages.stage import Stage, TableFlow, acting, needed_columns
 
 TOGETHER = (
     "all records of a unit have one draw: chances of a match are bounds, which hold for somebody who sees which of the"
