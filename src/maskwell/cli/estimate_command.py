@@ -150,72 +150,65 @@ def estimate(
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
     check_plot(plot, force=force, inputs=[file, receipt or "-"])
-    if receipt is not None and plot is not None and columns is None:
-        raise ParameterError("--plot draws one table", hint="name its columns: --columns roof,region")
-    if receipt is not None and designs:
-        raise ParameterError(
-            "--receipt and --design", hint="a receipt says how every column was randomized: leave the other out"
-        )
+    if receipt is not None:
+        _check_with_receipt(designs, plot, columns)
     assignments, paths = read_assignments(designs, file)
-    how = missing if _is_given("missing") or receipt is None else None
+    asked: dict[str, Any] = {"columns": columns, "by": by, "target": target, "interval": interval, "level": confidence}
+    asked["missing"] = missing if _is_typed("missing") or receipt is None else None
     with Progress() as progress:
         result = estimate_shares(
             file,
             assignments or None,
             direct=direct,
             receipt=receipt,
-            columns=columns,
-            target=target,
-            by=by,
             method=method,
-            interval=interval,
-            level=confidence,
             counts=counts,
             combine=combine or None,
             contrast=contrast or None,
             ratio=ratio or None,
             where=where,
             given=given,
-            missing=how,
             missing_codes=missing_codes or None,
             progress=progress,
+            **asked,
             **sampling,
         )
     drawn = write_plot(plot_content(plot, result.plot), force=force)
     if as_json:
         print_json({**result.to_dict(), **drawn})
-    elif not isinstance(result, EstimateResult):
-        typed = {
-            "columns": columns,
-            "by": by,
-            "target": target,
-            "missing": how,
-            "interval": interval,
-            "level": confidence,
-        }
-        options = _typed(typed, sampling["weights"])
-        report = with_plot(result.to_report(file, str(receipt), options), drawn)
-        print_lines(report if style == "text" else result.lines(style))
-    elif style == "text":
+    elif style != "text":
+        print_lines(result.lines(style))
+    elif isinstance(result, EstimateResult):
         print_lines(with_plot(result.to_report(paths), drawn))
     else:
-        print_lines(result.lines(style))
+        options = _as_options(asked, sampling["weights"])
+        print_lines(with_plot(result.to_report(file, str(receipt), options), drawn))
 
 
-def _is_given(name: str) -> bool:
+def _check_with_receipt(designs: tuple[str, ...], plot: str | None, columns: str | None) -> None:
+    """Raise for options that do not go with --receipt."""
+    if plot is not None and columns is None:
+        raise ParameterError("--plot draws one table", hint="name its columns: --columns roof,region")
+    if designs:
+        raise ParameterError(
+            "--receipt and --design", hint="a receipt says how every column was randomized: leave the other out"
+        )
+
+
+def _is_typed(name: str) -> bool:
     """Whether an option stands on the command line."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not click.core.ParameterSource.DEFAULT
 
 
-def _typed(options: dict[str, Any], weights: str | None) -> dict[str, str | None]:
+def _as_options(asked: dict[str, Any], weights: str | None) -> dict[str, str | None]:
     """What was asked of a released file, as options of the command; None for what was not."""
     return {
-        "--columns": options["columns"],
-        "--by": options["by"],
+        "--columns": asked["columns"],
+        "--by": asked["by"],
         "--weights": weights,
-        "--target": None if options["target"] == "population" else options["target"],
-        "--missing": options["missing"],
-        "--interval": options["interval"],
-        "--level": None if options["level"] == LEVEL else f"{Printed(options['level']):g}",
+        "--target": None if asked["target"] == "population" else asked["target"],
+        "--missing": asked["missing"],
+        "--interval": asked["interval"],
+        "--level": None if asked["level"] == LEVEL else f"{Printed(asked['level']):g}",
     }

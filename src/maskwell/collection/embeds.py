@@ -214,15 +214,8 @@ def _limesurvey(question: Question, program: str) -> str:
     scripts begin at the page's load or at ``pjax:scriptcomplete``; the platform hears of a change by ``keyup`` and
     ``change``. A mandatory question keeps the respondent on the page until there is a report.
     """
-    head = _head(
-        question,
-        "LimeSurvey",
-        f"1. A question of the type short free text, code {limesurvey_code(question.name)}, mandatory.",
-        "2. Its text, in the source view of the editor, is this file, and nothing else.",
-        "3. Scripts must be allowed for who edits the survey (global settings, security).",
-    )
     return f"""<!--
-{head}
+{_limesurvey_head(question)}
 -->
 <div id="maskwell{{QID}}"></div>
 <script>
@@ -256,6 +249,16 @@ def _limesurvey(question: Question, program: str) -> str:
 }} )();
 </script>
 """
+
+
+def _limesurvey_head(question: Question) -> str:
+    return _head(
+        question,
+        "LimeSurvey",
+        f"1. A question of the type short free text, code {limesurvey_code(question.name)}, mandatory.",
+        "2. Its text, in the source view of the editor, is this file, and nothing else.",
+        "3. Scripts must be allowed for who edits the survey (global settings, security).",
+    )
 
 
 def limesurvey_code(name: str) -> str:

@@ -189,13 +189,11 @@ def randomize_file(
     files = input_files(path)
     folder, kind = _is_folder(path, output), _kind_of_output(path, output, to)
     engine = engine_of(kind)
-    texts_only, coded_texts = sets == "texts" or not engine.holds_bytes, engine.takes_dictionaries
     if not folder:
         check_output(output, force=force, inputs=[path, *files, *inputs])
     check_outside(output, path)
-    same_kind = ending_of(path) == ending_of(kind)
-    expected = expected_categories(assignments, reports=False)
-    with open_source(path, coded=expected, exact=same_kind, copied=coded_texts) as source:
+    expected, same_kind = expected_categories(assignments, reports=False), ending_of(path) == ending_of(kind)
+    with open_source(path, coded=expected, exact=same_kind, copied=engine.takes_dictionaries) as source:
         batches = BatchRandomizer(
             assignments,
             source.schema,
@@ -203,8 +201,8 @@ def randomize_file(
             random,
             person,
             missing=missing,
-            texts_only=texts_only,
-            coded_texts=coded_texts,
+            texts_only=sets == "texts" or not engine.holds_bytes,
+            coded_texts=engine.takes_dictionaries,
         )
         schema, at_once = batches.schema, batches.rows_at_once
         rows, written = RowPass(source, path, rows_at_once=at_once, progress=progress), 0
@@ -212,9 +210,7 @@ def randomize_file(
         parts = None
         if folder:
             assert isinstance(source, PartRows)
-            parts = source
-            _check_not_in_names(parts.keys, assignments)
-            schema = require().schema([*schema][: len(schema) - len(parts.keys)], metadata=schema.metadata)
+            parts, schema = source, _schema_of_files(source, schema, assignments)
 
         def one_file(place: str) -> AbstractContextManager[EvenRows | BackgroundSink]:
             return _one_file(place, kind=kind, schema=schema, style=source.style, at_once=at_once, **protected)
@@ -228,6 +224,12 @@ def randomize_file(
             raise_first(batches.problems, rows.rows)
         lost = lost_in(source.style, kind)
     return Randomized(written, rows.rows - written, batches.summary(), output, _parity_joint(assignments), lost)
+
+
+def _schema_of_files(parts: PartRows, schema: Any, assignments: Sequence[Assignment]) -> Any:
+    """The schema without the columns that stand in names of folders, of which none can be randomized."""
+    _check_not_in_names(parts.keys, assignments)
+    return require().schema([*schema][: len(schema) - len(parts.keys)], metadata=schema.metadata)
 
 
 @contextmanager

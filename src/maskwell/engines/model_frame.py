@@ -287,9 +287,7 @@ def read_model_frame(
     ``reference`` chooses categories that the others of their column are compared with, ``combine`` those of the outcome
     that count as one, by its labels.
     """
-    check_kind(str, missing=missing)
-    if missing not in ("error", "drop"):
-        raise ParameterError(f"missing = {missing!r}", hint="missing is error or drop", missing=missing)
+    _check_missing(missing)
     parsed, plan = read_formula(formula, random=True), plan or PlanColumns()
     assigned = variables_of(assignments) if assignments or randomized_columns else []
     variables = {name: v for v in assigned for name in [_one_column(v)]}
@@ -329,6 +327,12 @@ def read_model_frame(
         places = {}
     hidden = [_Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
     return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, plan)
+
+
+def _check_missing(missing: str) -> None:
+    check_kind(str, missing=missing)
+    if missing not in ("error", "drop"):
+        raise ParameterError(f"missing = {missing!r}", hint="missing is error or drop", missing=missing)
 
 
 def _categories_of(name: str, column: Any, uses: Mapping[str, set[str]]) -> Sequence[Any]:

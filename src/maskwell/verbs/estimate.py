@@ -158,24 +158,17 @@ def estimate(
         lonely=lonely,
     )
     domains = names_of(by, "by")
-    asked = _asked({"combine": combine, "contrast": contrast, "ratio": ratio})
+    quantities = {"combine": combine, "contrast": contrast, "ratio": ratio}
+    asked = _asked(quantities)
     conditions = None if where is None else RowConditions.of(where)
-    _check_sources(
-        receipt,
-        columns,
-        {"design": designs, "direct": direct, "counts": counts, "missing_codes": missing_codes is not None},
-    )
-    reading: dict[str, Any] = {
-        "missing": missing,
-        "counts": counts,
-        "method": method,
-        "by": domains,
-        "progress": progress,
-    }
-    shown: dict[str, Any] = {"level": confidence, "interval": interval}
+    sources = {"design": designs, "direct": direct, "counts": counts, "missing_codes": missing_codes is not None}
+    _check_sources(receipt, columns, sources)
+    reading: dict[str, Any] = {"missing": missing, "counts": counts, "method": method, "by": domains}
+    reading["progress"] = progress
+    intervals: dict[str, Any] = {"level": confidence, "interval": interval}
     if receipt is not None:
-        _check_no_quantities({"combine": combine, "contrast": contrast, "ratio": ratio, "where": where, "given": given})
-        return _from_receipt(rows_of(data), receipt, columns_of(columns), target, plan, reading, shown)
+        _check_no_quantities({**quantities, "where": where, "given": given})
+        return _from_receipt(rows_of(data), receipt, columns_of(columns), target, plan, reading, intervals)
     counts_given = counted_reports(data, designs)
     if counts_given is None:
         reading |= {"asked": asked, "conditions": conditions}
@@ -184,7 +177,7 @@ def estimate(
         unread = {"direct": direct, "counts": counts, "missing": missing, "by": domains, "where": where}
         _check_counted({**unread, "missing_codes": missing_codes is not None, **plan.named})
         result = _from_counts(*counts_given, method, asked)
-    return _with_quantities(_with_given(_finished(result, **shown), given), asked)
+    return _with_quantities(_with_given(_finished(result, **intervals), given), asked)
 
 
 def _asked(quantities: Mapping[str, Any]) -> tuple[Asked, ...]:
@@ -251,7 +244,7 @@ def _from_receipt(
     target: str,
     plan: SurveyPlan,
     reading: Mapping[str, Any],
-    shown: Mapping[str, Any],
+    intervals: Mapping[str, Any],
 ) -> EstimateResult | ReleaseEstimate:
     """As a survey where the receipt holds the designs, else as the receipt allows."""
     from maskwell.release.analysis.table_routes import survey_of_release
@@ -262,12 +255,12 @@ def _from_receipt(
     survey = survey_of_release(rows, told, columns, sampling=sampling, method=method, **asked) if columns else None
     if survey is None:
         _check_moments(method)
-        options = {**asked, **shown, "progress": reading["progress"]}
+        options = {**asked, **intervals, "progress": reading["progress"]}
         return estimate_with_receipt(rows, told, columns, sampling=sampling, **options)
     weighted = replace(plan, weights=survey.weights)
     how = {**reading, "missing": survey.missing}
     result = _from_rows(rows, survey.assignments, survey.direct or None, weighted, how)
-    return _finished(result.with_remarks(survey.remarks), **shown)
+    return _finished(result.with_remarks(survey.remarks), **intervals)
 
 
 def _check_counted(others: Mapping[str, Any]) -> None:

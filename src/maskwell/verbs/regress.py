@@ -16,12 +16,14 @@ from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.formula import read_formula, read_right_side
 from maskwell.engines.formula_references import References
-from maskwell.engines.model_frame import assignments_of, read_model_frame
+from maskwell.engines.model_frame import ModelFrame, assignments_of, read_model_frame
 from maskwell.engines.row_sources import MemoryTable
+from maskwell.engines.survey_columns import PlanColumns
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.named_quantities import Asked, QuantityTerms, asked_of
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 from maskwell.release.analysis.release_estimates import OTHER_ROWS
 from maskwell.release.analysis.table_routes import check_drawn_apart, check_unmoved
@@ -132,26 +134,15 @@ def regress(
     }
     check_kind(str, formula=formula)
     check_kind(str | None, latent=latent, variance=variance, model=model)
-    if (designs is None) == (receipt is None):
-        design, other = option("design"), option("receipt")
-        both = f"neither {design} nor {other}" if designs is None else f"both {design} and {other}"
-        raise ParameterError(both, hint="give one of them: it says how columns were randomized")
-    if receipt is not None and model is not None:
-        raise ParameterError(
-            f"{option('model')} with {option('receipt')}",
-            hint="give the designs of the columns, or leave the model out",
-        )
+    _check_sources(designs, receipt, model)
     told = {**sampling, "replicates": replicates, "plan": plan}
     released = None if receipt is None else _released(data, formula, receipt_of(receipt), told, latent)
     named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
     survey = SurveyPlan(**named, replicates=replicates, replicate_method=replicate_method, fay=fay)
     survey.check()
     columns = survey.columns()
-    if replicates is not None and (plan is not None or clusters is not None or population is not None):
-        raise ParameterError(
-            "replicate weights with clusters, a population or a plan", hint="replicates hold all that: leave these out"
-        )
-    values = {name: value for name, value in sampling.items() if not isinstance(value, str | None)}
+    if replicates is not None:
+        _check_with_replicates(told)
     rows = rows_of(data)
     assigned = _assigned(designs, rows) if released is None else released.assignments
     table = read_model_frame(
@@ -164,6 +155,44 @@ def regress(
         reference=References.of(reference),
         combine=None if combine is None else partial(_groups, asked_of("combine", combine)),
     )
+    values = _sampling_values(sampling, table, columns, plan)
+    rule = None if replicates is None else _rule_of_rows(survey, table.plan)
+    how: dict[str, Any] = {"lonely": lonely, "plan": plan, "variance": variance, "replicates": rule, "model": model}
+    fitted = fit_model_table(table, **how, **values)
+    fitted = fitted if released is None else released.applied_to(fitted, len(table.versions[0]) + table.dropped)
+    return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
+
+
+def _check_sources(designs: Designs | None, receipt: Any, model: str | None) -> None:
+    """Raise unless designs or a receipt say how columns were randomized, and not both."""
+    if (designs is None) == (receipt is None):
+        design, other = option("design"), option("receipt")
+        both = f"neither {design} nor {other}" if designs is None else f"both {design} and {other}"
+        raise ParameterError(both, hint="give one of them: it says how columns were randomized")
+    if receipt is not None and model is not None:
+        raise ParameterError(
+            f"{option('model')} with {option('receipt')}",
+            hint="give the designs of the columns, or leave the model out",
+        )
+
+
+def _check_with_replicates(sampling: Mapping[str, Any]) -> None:
+    """Raise for what replicate weights hold already."""
+    if any(sampling[name] is not None for name in ("plan", "clusters", "population")):
+        raise ParameterError(
+            "replicate weights with clusters, a population or a plan", hint="replicates hold all that: leave these out"
+        )
+
+
+def _rule_of_rows(survey: SurveyPlan, by_row: Mapping[str, Any]) -> ReplicateRule:
+    return survey.rule_of_rows(by_row.get("weight"), by_row["replicates"], by_row.get("stratum"))
+
+
+def _sampling_values(
+    sampling: Mapping[str, Any], table: ModelFrame, columns: PlanColumns, plan: SamplingPlan | None
+) -> dict[str, Any]:
+    """What is told of the sampling by values instead of names of columns, with weights in place of chances."""
+    values = {name: value for name, value in sampling.items() if not isinstance(value, str | None)}
     if table.dropped and (plan is not None or any(np.ndim(value) for value in values.values())):
         raise InputError(
             f"{table.dropped:,} rows are left out, and arrays of the sampling cannot follow",
@@ -173,14 +202,7 @@ def regress(
         if "weights" in values or columns.weights is not None:
             raise ParameterError("both weights and inclusion chances are given", hint="a weight is one over the chance")
         values["weights"] = 1 / check_inclusion(values.pop("inclusion"), len(table.versions[0]))
-    rule = None
-    if replicates is not None:
-        told = table.plan
-        rule = survey.rule_of_rows(told.get("weight"), told["replicates"], told.get("stratum"))
-    how: dict[str, Any] = {"lonely": lonely, "plan": plan, "variance": variance, "replicates": rule, "model": model}
-    fitted = fit_model_table(table, **how, **values)
-    fitted = fitted if released is None else released.applied_to(fitted, len(table.versions[0]) + table.dropped)
-    return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
+    return values
 
 
 def _groups(asked: Sequence[Asked], labels: Sequence[Hashable]) -> list[tuple[str, list[int]]]:

@@ -11,7 +11,7 @@ Source: standard; derivatives derived.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, pairwise
 
@@ -166,10 +166,10 @@ def regress_ordinal(
     labels = tuple(evidence.categories.labels)
     thresholds = tuple(f"{low}|{high}" for low, high in pairwise(labels))
     fitted = fit(likelihood, _starts, sampled, [*names, *thresholds[1:]], variance=variance)
-    return _told(fitted, matrix, evidence, sampled, thresholds, designs)
+    return _regression_of(fitted, matrix, evidence, sampled, thresholds, designs)
 
 
-def _told(
+def _regression_of(
     fitted: Fitted,
     matrix: ModelMatrix,
     evidence: Evidence,
@@ -177,19 +177,13 @@ def _told(
     thresholds: tuple[str, ...],
     designs: Design | Sequence[Design] | None,
 ) -> Regression:
+    """The fit in coefficients and thresholds, in place of an intercept and the logarithms of gaps."""
     labels, constant, p = tuple(evidence.categories.labels), matrix.constant, matrix.p
     assert constant is not None
     kept = np.delete(np.arange(p), constant)
     log_gaps = fitted.estimates[p:]
     J = _jacobian(kept, constant, p, np.exp(log_gaps))
-    closed = np.isnan(np.diag(fitted.covariance))[p:]
-    covariance = fitted.covariance.copy()
-    covariance[p:][closed], covariance[:, p:][:, closed] = 0.0, 0.0
-    only_gaps = bool(closed.any()) and not np.isnan(covariance).any()
-    empty = [str(label) for label, none in zip(labels[1:-1], closed, strict=True) if none]
-    flags = [flag for flag in fitted.flags if not (only_gaps and flag.startswith("no finite estimate"))]
-    if only_gaps:
-        flags.append(f"nobody is estimated to be in {listed(empty, len(empty), 40)}: its two thresholds are the same")
+    fitted, closed = _with_closed_gaps(fitted, p, labels)
     alpha = -fitted.estimates[constant] + np.concatenate([[0.0], np.cumsum(np.exp(log_gaps))])
     reason = why_incomparable(sampled)
     mix = np.eye(len(labels), len(thresholds)) - np.eye(len(labels), len(thresholds), -1)
@@ -197,7 +191,7 @@ def _told(
     return Regression(
         (*(matrix.names[j] for j in kept), *thresholds),
         np.concatenate([fitted.estimates[kept], alpha]),
-        J @ covariance @ J.T,
+        J @ fitted.covariance @ J.T,
         sampled.degrees_of_freedom,
         family="ordinal",
         categories=labels,
@@ -205,9 +199,9 @@ def _told(
         log_likelihood=fitted.log_likelihood,
         null_log_likelihood=null_log_likelihood(evidence, sampled.weights),
         iterations=fitted.iterations,
-        converged=fitted.converged or only_gaps,
+        converged=fitted.converged,
         variance=fitted.variance,
-        flags=(*evidence.flags(), *flags, *filter(None, [reason])),
+        flags=(*evidence.flags(), *fitted.flags, *filter(None, [reason])),
         incomparable=reason,
         fingerprints=fingerprints(designs),
         checks=_proportional_odds(fitted, matrix, evidence) if sampled.is_simple and not closed.any() else (),
@@ -218,6 +212,19 @@ def _told(
             labels,
         ),
     )
+
+
+def _with_closed_gaps(fitted: Fitted, p: int, labels: Sequence[Hashable]) -> tuple[Fitted, Array]:
+    """The fit where thresholds that fall together are no fault, and which gaps, of those after p coefficients, are."""
+    closed = np.isnan(np.diag(fitted.covariance))[p:]
+    covariance = fitted.covariance.copy()
+    covariance[p:][closed], covariance[:, p:][:, closed] = 0.0, 0.0
+    if not closed.any() or np.isnan(covariance).any():
+        return replace(fitted, covariance=covariance), closed
+    empty = [str(label) for label, none in zip(labels[1:-1], closed, strict=True) if none]
+    same = f"nobody is estimated to be in {listed(empty, len(empty), 40)}: its two thresholds are the same"
+    others = (flag for flag in fitted.flags if not flag.startswith("no finite estimate"))
+    return replace(fitted, covariance=covariance, converged=True, flags=(*others, same)), closed
 
 
 def _jacobian(kept: Array, constant: int, p: int, gaps: Real) -> Real:

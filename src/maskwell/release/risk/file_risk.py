@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -116,37 +116,30 @@ def assess_risk(
     check_kind(Flag, weights=weights)
     seen = None if seen is None else list_of(str, seen, "seen")
     check_kind(CellTable, table=table)
-    keys = list_of(str, keys, "keys")
     stages = list_of(Stage, stages, "stages")
     check_kind(CellTable | None, released=released)
     check_kind(str, intruder=intruder)
     check_level(level)
-    keys = _checked_keys(keys)
+    keys = _checked_keys(list_of(str, keys, "keys"))
     known = (*keys, *(unchanged_columns(stages, keys) if seen is None else seen))
     finer = table.project(needed_columns(stages, known))
     table = table.project(needed_columns(stages, keys))
-    own = table.project(keys)
-    if not len(own):
-        raise CountsError("the table has no records", hint="give a file with at least one record")
+    own = _cells_of_keys(table, keys)
     place = cells_in(table, own)
     per_cell = {"before": 1 / own.counts[place]}
-    if weights:
-        per_cell["population"] = _population(own)[place]
+    per_cell |= {"population": _population(own)[place]} if weights else {}
     before, after = _before(own, per_cell, table, threshold), None
     if stages:
         drawn = None if released is None else released.project(keys)
         whole = _Measured.of(stages, table, keys, level, drawn)
-        risks = whole.risks
-        measured = {name: getattr(risks, name) for name in _KEPT}
-        if whole.realised is not None:
-            measured["released_counts"] = whole.realised
+        measured = whole.by_name(_KEPT)
         if len(known) > len(keys):
             inside = _counted_inside(finer, known, stages, level, released)
             measured = _larger(measured, inside, _shares(finer, keys, known), cells_in(finer, table))
         per_cell |= {"after": risk_against(intruder, measured)} | measured
-        after = _after(own, drawn, risks, whole.right / own.n, whole.uniques, threshold, per_cell)
+        after = _after(own, drawn, whole, threshold, per_cell)
         if weights:
-            after = _of_sample(after, risks, per_cell, before.max_risk_sampled, threshold)
+            after = _of_sample(after, whole.risks, per_cell, before.max_risk_sampled, threshold)
     return RiskReport(
         keys=keys,
         before=before,
@@ -164,6 +157,13 @@ def _checked_keys(keys: Sequence[str]) -> tuple[str, ...]:
     if not keys:
         raise ParameterError("no keys are given", hint="name the columns that an intruder may know")
     return tuple(dict.fromkeys(keys))
+
+
+def _cells_of_keys(table: CellTable, keys: Sequence[str]) -> CellTable:
+    own = table.project(keys)
+    if not len(own):
+        raise CountsError("the table has no records", hint="give a file with at least one record")
+    return own
 
 
 def cells_in(table: CellTable, coarser: CellTable) -> Array:
@@ -249,6 +249,11 @@ class _Measured:
         every = joined(known) if len(known) == len(parts) else None
         return cls(risks, sum(part.uniques for part in parts), sum(part.right for part in parts), every)
 
+    def by_name(self, names: Sequence[str]) -> dict[str, Real]:
+        """These risks of all cells, and that of the file as it came out where it is known."""
+        risks = {name: getattr(self.risks, name) for name in names}
+        return risks if self.realised is None else risks | {"released_counts": self.realised}
+
 
 _KEPT = ("unconditional", "in_range", "strict", "any_release", "kept")
 
@@ -301,9 +306,7 @@ def _counted_inside(
 ) -> dict[str, Real]:
     """Risks of the cells of a table for somebody who knows the key and the columns that are seen."""
     drawn = released.project(known) if released is not None and {*known} <= {*released.columns} else None
-    measured = _Measured.of(stages, finer, known, level, drawn)
-    inside = {name: getattr(measured.risks, name) for name in _INSIDE}
-    return inside if measured.realised is None else inside | {"released_counts": measured.realised}
+    return _Measured.of(stages, finer, known, level, drawn).by_name(_INSIDE)
 
 
 def _shares(finer: CellTable, keys: Sequence[str], known: Sequence[str]) -> Real:
@@ -327,13 +330,12 @@ def _larger(measured: Mapping[str, Real], inside: Mapping[str, Real], shares: Re
 def _after(
     own: CellTable,
     drawn: CellTable | None,
-    risks: CellRisks,
-    guess: float,
-    uniques: float,
+    whole: _Measured,
     threshold: float | None,
     per_cell: Mapping[str, Real],
 ) -> FileRisk:
     """The released file: as it came out where it is drawn, and as it may come out."""
+    risks = whole.risks
     return FileRisk(
         records=own.n,
         cells=len(own) if drawn is None else len(drawn),
@@ -341,8 +343,8 @@ def _after(
         violations=None if drawn is None else violations(drawn),
         uniques=None if drawn is None else int((drawn.counts == 1).sum()),
         expected_matches=float((risks.unconditional * risks.counts).sum()),
-        guess_probability=guess,
-        expected_uniques=uniques,
+        guess_probability=whole.right / own.n,
+        expected_uniques=whole.uniques,
         expected_true_uniques=float(risks.true_unique.sum()),
         max_risk=float(per_cell["after"].max()),
         max_risk_in_range=float(per_cell["in_range"].max()),

@@ -138,16 +138,7 @@ def plot_canonical(demand: Demand) -> Picture:
         if same
         else "A rise of one belief is a fall of its opposite, so more is forbidden than stated."
     )
-    notes = [
-        *_heading(demand),
-        *_breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
-        *([] if same else [Note("breach that follows from it", area_mark(**sample_of(breach(HATCHES[1]))))]),
-        *([] if same else [Note("limits that follow from it", line_mark(**breach_line(DASHES[1])))]),
-        Note(f"really asked: {asked(demand).split(' (')[0]}", line_mark(**at_parity())),
-        *end_notes(stated),
-        diagonal_note(),
-        Note(remark, space=8),
-    ]
+    notes = [*_canonical_notes(demand, stated, same=same), Note(remark, space=8)]
 
     def draw(canvas: Canvas) -> None:
         axes = square(canvas)
@@ -176,6 +167,19 @@ def plot_canonical(demand: Demand) -> Picture:
         heights=square_heights(notes),
         draw=draw,
     )
+
+
+def _canonical_notes(demand: Demand, stated: Region, *, same: bool) -> list[Note]:
+    """What the areas and lines mean; ``same`` where nothing follows that is not stated."""
+    return [
+        *_heading(demand),
+        *_breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
+        *([] if same else [Note("breach that follows from it", area_mark(**sample_of(breach(HATCHES[1]))))]),
+        *([] if same else [Note("limits that follow from it", line_mark(**breach_line(DASHES[1])))]),
+        Note(f"really asked: {asked(demand).split(' (')[0]}", line_mark(**at_parity())),
+        *end_notes(stated),
+        diagonal_note(),
+    ]
 
 
 def _region_arrays(region: Region) -> Mapping[str, Array]:
