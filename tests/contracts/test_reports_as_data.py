@@ -22,14 +22,12 @@ import pyarrow.feather as pa_feather  # noqa: E402
 import pyarrow.parquet as pa_parquet  # noqa: E402
 from tests.support.together import together  # noqa: E402
 
+from maskwell import estimate, randomize, tally  # noqa: E402
 from maskwell.core import Categories, Counts, SeededRandom  # noqa: E402
 from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform  # noqa: E402
 from maskwell.engines import counts_from_arrow, counts_to_arrow, pandas_columns, polars_columns  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, ReportError, WrongTypeError  # noqa: E402
 from maskwell.estimation import estimate_by_moments  # noqa: E402
-from maskwell.verbs.estimate import estimate  # noqa: E402
-from maskwell.verbs.randomize import randomize  # noqa: E402
-from maskwell.verbs.tally import tally  # noqa: E402
 
 LABELS = [f"item {i}" for i in range(11)]
 CATEGORIES = Categories.of(LABELS)

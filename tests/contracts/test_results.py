@@ -22,7 +22,7 @@ from maskwell.core.display import Result
 from maskwell.core.documents import json_form
 from maskwell.errors import WrongTypeError
 from maskwell.estimation.regression import estimate_with_anchor
-from maskwell.reports.pictures.canvas import Picture
+from maskwell.plots import Picture
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")

@@ -27,8 +27,8 @@ from maskwell.collection.desk import Desk
 from maskwell.collection.embeds import embed_text
 from maskwell.collection.offline import offline_page
 from maskwell.collection.survey import Survey
-from maskwell.core.categories import Categories
-from maskwell.designs.dense import Dense
+from maskwell.core import Categories
+from maskwell.designs import Dense
 from maskwell.designs.wire import dumps
 
 TRUTHS, REPORTS = ["alpha truth", "beta truth", "gamma truth"], ["red", "green", "blue"]

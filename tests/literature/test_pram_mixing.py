@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.release import ReleasePlan
-from maskwell.release.assessment import assess_file
+from maskwell.release import ReleasePlan, assess_file
 from maskwell.release.kept_bounds import check_kept
-from maskwell.release.matrices.mixing import GRID, mixed_risk, mixing_matrix, mixing_rate
+from maskwell.release.matrices import mixing_matrix, mixing_rate
+from maskwell.release.matrices.mixing import GRID, mixed_risk
 
 
 def test_worked_out_matrices(mixing_vectors: list[dict[str, Any]]) -> None:

@@ -13,7 +13,7 @@ from maskwell.release.kept_bounds import check_match
 from maskwell.release.plans.release_plan import read_plan
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.stage_building import build_stages
-from maskwell.verbs.publish import first_plan
+from maskwell.verbs import first_plan
 
 FILES = {
     "sdc_testdata": ["expend", "savings", "ori_hid"],

@@ -207,6 +207,25 @@ def test_a_module_name_stands_once(root: Path) -> None:
     assert {name for name in names if names.count(name) > 1} <= ONE_IDEA
 
 
+MOST_DEEP_IMPORTS = 622
+"""Imports of tests that name a file within a room: what is not public has no other door. Do not raise it."""
+DEEP_IMPORT = re.compile(r"^ *from (maskwell\.\w+\.[\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
+
+
+def test_tests_enter_by_the_door(root: Path) -> None:
+    """A file that moves breaks no test that takes public names from the door or from the face of their room."""
+    offered, deep, by_the_window = faces(), 0, []
+    for path in sorted((root / "tests").rglob("*.py")):
+        for module, names in DEEP_IMPORT.findall(path.read_text(encoding="utf-8")):
+            if module not in offered:
+                deep += 1
+                above = [face for face in offered if face != "maskwell" and module.startswith(f"{face}.")]
+                public = {name for face in above for name in offered[face]} & {*re.findall(r"\w+", names)}
+                by_the_window += [f"{path.name}: {module}.{name}" for name in public]
+    assert by_the_window == [], "take them from the face of their room"
+    assert deep <= MOST_DEEP_IMPORTS, deep
+
+
 def test_the_version_is_that_of_the_package(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert maskwell.__version__ == project["version"]

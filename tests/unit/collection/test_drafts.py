@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.support.collecting import SURVEY, opened, submission
 
+from maskwell import make_design
 from maskwell.collection.drafts import consequences, form_of, survey_text, unit_variance
 from maskwell.collection.results import (
     NO_INTERVAL,
@@ -26,12 +27,11 @@ from maskwell.collection.results import (
 )
 from maskwell.collection.store import Store
 from maskwell.collection.survey import Survey
-from maskwell.core.report_data import Counts
+from maskwell.core import Counts
 from maskwell.errors import PlanError
-from maskwell.estimation.moments import estimate_by_moments
+from maskwell.estimation import estimate_by_moments
 from maskwell.estimation.share_estimate import Flag
-from maskwell.planning.sample_size import plan_sample
-from maskwell.verbs.make_design import make_design
+from maskwell.planning import plan_sample
 
 FORM: dict[str, Any] = {
     "title": "Work",

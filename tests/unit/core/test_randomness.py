@@ -250,7 +250,8 @@ def run(script: str) -> list[str]:
 
 FORKED = """
     import os, sys
-    from maskwell.core.randomness import SECURE, SecureRandom, SeededRandom
+    from maskwell.core import SecureRandom, SeededRandom
+    from maskwell.core.randomness import SECURE
 
     def show(words):
         sys.stdout.write(words.tobytes().hex() + "\\n")

@@ -14,20 +14,9 @@ import pytest
 
 BEGIN = '''
 import numpy as np
-from maskwell.core.categories import Categories
-from maskwell.core.randomness import SeededRandom
-from maskwell.core.report_data import Reports
-from maskwell.designs.dense import Dense
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.patterns import Patterns
-from maskwell.designs.sparse import Sparse
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
-from maskwell.designs.subset import LocalDiversity
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.composed import Composed
+from maskwell.core import Categories, Reports, SeededRandom
+from maskwell.designs import Blocks, Composed, Dense, Kronecker, LocalDiversity, Mixture, Patterns, Sparse, Subset
+from maskwell.designs import Unary, Uniform
 from maskwell.errors import MaskwellError
 
 ABC = Categories.of(["a", "b", "c"])

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from maskwell import Categories, SeededRandom
-from maskwell.core.keyed import KeyedRandom
+from maskwell.core import KeyedRandom
 from maskwell.designs import Subset, Uniform
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_randomizer import Persons, randomize_file

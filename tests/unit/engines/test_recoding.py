@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.together import together
 
-from maskwell.engines.cell_counts import count_tables
+from maskwell.engines import count_tables
 from maskwell.engines.column_tables import open_table
 from maskwell.engines.recoding import Recode, Recoding, recoded, recoding_of
 from maskwell.engines.row_sources import MemoryTable, open_source

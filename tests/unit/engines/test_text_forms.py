@@ -13,9 +13,9 @@ import pytest
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.engines import input_file
+from maskwell.engines import csv_file, input_file
 from maskwell.engines.delimited import DelimitedSource, RecordReader
-from maskwell.engines.input_file import TextForm, csv_file, encoding_of, separator_of
+from maskwell.engines.input_file import TextForm, encoding_of, separator_of
 from maskwell.engines.row_sources import open_sink, open_source
 from maskwell.errors import DataFileError, ParameterError
 

@@ -18,7 +18,7 @@ from maskwell.errors import PlanError
 from maskwell.release import ReleasePlan, assess_file, load_plan, release_table
 from maskwell.release.publication import open_release
 from maskwell.reports.text.release_report import recode_table
-from maskwell.verbs.publish import dry_run
+from maskwell.verbs import dry_run
 
 pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")

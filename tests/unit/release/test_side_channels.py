@@ -17,7 +17,8 @@ from maskwell.release.folder.receipt_contents import internal_receipt, public_re
 from maskwell.release.folder.release_folder import check_rows
 from maskwell.release.plans.release_plan import read_plan
 from maskwell.release.side_channels import SideChannel, check_side_channels
-from maskwell.verbs.publish import first_plan, release_file
+from maskwell.verbs import first_plan
+from maskwell.verbs.publish import release_file
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(8)

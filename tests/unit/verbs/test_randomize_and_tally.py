@@ -13,6 +13,7 @@ pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
 import maskwell as mw  # noqa: E402
+from maskwell import randomize, tally  # noqa: E402
 from maskwell.core import (  # noqa: E402
     Categories,
     SeededRandom,
@@ -30,8 +31,6 @@ from maskwell.errors import (  # noqa: E402
     UnknownCategoryError,
     WrongTypeError,
 )
-from maskwell.verbs.randomize import randomize  # noqa: E402
-from maskwell.verbs.tally import tally  # noqa: E402
 
 DRUGS = Uniform.from_gamma(3, Categories.of(["never", "once", "often"]))
 SEX = Uniform.from_gamma(5, Categories.of(["1", "2"]))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from maskwell import risk
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release import ReleasePlan, release_table
-from maskwell.verbs.risk import risk
 
 PEOPLE: dict[str, list[Any]] = {
     "town": ["A", "A", "A", "B", "B", "B", None, "B"],

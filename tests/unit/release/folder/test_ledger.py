@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from maskwell.core import KeyedRandom
 from maskwell.core.atomic import name_folder
-from maskwell.core.keyed import KeyedRandom
 from maskwell.errors import DataFileError, MaskwellError, PublishError
 from maskwell.release import Release, ReleasePlan, publication
 from maskwell.release.folder import ledger as ledgers

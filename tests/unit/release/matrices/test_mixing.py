@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.release.matrices.matrix_checks import is_invariant
-from maskwell.release.matrices.mixing import GRID, BlockRates, mixed_risk, mixing_matrix, mixing_rate, rates_for_match
+from maskwell.release.matrices import BlockRates, is_invariant, mixing_matrix, mixing_rate, rates_for_match
+from maskwell.release.matrices.mixing import GRID, mixed_risk
 from maskwell.release.risk import cell_risks
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.released_counts import realised_risks

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
-from maskwell.release.assessment import assess_file
+from maskwell.release import ReleasePlan, assess_file
 from maskwell.release.kept_bounds import check_kept
-from maskwell.release.plans.release_plan import ReleasePlan, read_plan
+from maskwell.release.plans.release_plan import read_plan
+from maskwell.verbs import first_plan
 from maskwell.verbs import publish as publish_module
-from maskwell.verbs.publish import first_plan
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

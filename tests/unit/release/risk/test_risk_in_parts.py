@@ -11,9 +11,8 @@ import pytest
 from maskwell.core import CellTable
 from maskwell.release import ReleasePlan
 from maskwell.release.assessment import assess_tables, tables_of
+from maskwell.release.risk import FileRisk, RiskReport, assess_risk, identity_disclosure
 from maskwell.release.risk import arrivals as arrivals_module
-from maskwell.release.risk import assess_risk, identity_disclosure
-from maskwell.release.risk.risk_report import FileRisk, RiskReport
 from maskwell.release.stages.stage import Stage
 
 KEYS = ["region", "job", "age"]

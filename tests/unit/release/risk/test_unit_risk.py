@@ -14,8 +14,8 @@ import pytest
 from scipy.stats import binom
 from tests.support.together import together
 
-from maskwell.core import CellTable, SeededRandom
-from maskwell.core.keyed import KeyedRandom
+from maskwell import risk
+from maskwell.core import CellTable, KeyedRandom, SeededRandom
 from maskwell.engines.row_sources import MemoryTable
 from maskwell.engines.unit_rows import read_units
 from maskwell.errors import MaskwellError, MissingValueError, PlanError
@@ -29,7 +29,6 @@ from maskwell.release.risk import assess_risk, cell_risks, unit_risks
 from maskwell.release.risk.unit_risk import same_units
 from maskwell.release.utility.utility_measures import inflation_of
 from maskwell.reports.text.release_report import dry_run_report
-from maskwell.verbs.risk import risk
 
 FALSE_ALARM = 1e-6
 
