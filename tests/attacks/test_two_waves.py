@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from pathlib import Path
 
@@ -92,6 +93,7 @@ def kept(folder: None) -> Waves:
     return Waves(true, np.array([released(codes, f"kept{i}") for i, codes in enumerate(true)]))
 
 
+@cache
 def law_of_kept(path: Codes) -> dict[Codes, Fraction]:
     """One draw for each truth, however often it comes back."""
     law = {}
@@ -105,6 +107,7 @@ def law_of_kept(path: Codes) -> dict[Codes, Fraction]:
 def law_of_fresh(*matrices: Sequence[Sequence[Fraction]]) -> LawOf:
     """A new draw in every wave."""
 
+    @cache
     def law(path: Codes) -> dict[Codes, Fraction]:
         return {
             reports: _times(M[z][x] for M, z, x in zip(matrices, reports, path, strict=True))
@@ -118,6 +121,7 @@ def law_of_again(share: Fraction) -> LawOf:
     """A kept report that each wave randomizes once more, by ``share P + (1 - share) I``."""
     C = [[share * P[i][j] + (1 - share) * (i == j) for j in range(K)] for i in range(K)]
 
+    @cache
     def law(path: Codes) -> dict[Codes, Fraction]:
         hidden = law_of_kept(path)
         return {
@@ -270,10 +274,10 @@ def test_two_variables_of_a_person_are_drawn_apart(kept: Waves) -> None:
 def test_fresh_draws_hide_changes(kept: Waves) -> None:
     """Every two paths have a finite parity; the price is that each wave tells more."""
     fresh = np.array([released(codes, f"fresh{i}", draws='"fresh"') for i, codes in enumerate(kept.true[:2])])
-    waves = Waves(kept.true[:2], fresh)
-    assert wrong_laws(waves, law_of_fresh(P, P)) == []
-    assert caught_between(waves, law_of_fresh(P, P)) == []
-    worst = max(parity(law_of_fresh(P, P)(a), law_of_fresh(P, P)(b)) for a in _paths() for b in _paths())
+    waves, law = Waves(kept.true[:2], fresh), law_of_fresh(P, P)
+    assert wrong_laws(waves, law) == []
+    assert caught_between(waves, law) == []
+    worst = max(parity(law(a), law(b)) for a in _paths() for b in _paths())
     assert worst == GAMMA**2
 
 

@@ -39,7 +39,7 @@ def test_the_default_interval_covers_at_its_level(name: str) -> None:
     assert coverage.is_nominal(LEVEL), coverage.shares
 
 
-@pytest.mark.parametrize(("method", "runs"), [("profile", 200), ("wald", RUNS)])  # a profile needs forty maximisations
+@pytest.mark.parametrize(("method", "runs"), [("profile", 100), ("wald", RUNS)])  # a profile needs forty maximisations
 def test_the_other_intervals_cover_at_their_level(method: str, runs: int) -> None:
     coverage = coverage_of(estimates("k-ary")[:runs], PROCEDURES["k-ary"][1], level=0.9, method=method)
     assert coverage.is_nominal(0.9), coverage.shares

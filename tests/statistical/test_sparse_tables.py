@@ -1,7 +1,7 @@
 """Right reports of many items are never said not to fit the design: the table has far more cells than reports.
 
-The rule flags at one in thirty thousand, and calls p below 0.05 evidence. Here 60 tables of 16 items, 4 of 20 and 1 of
-22 are drawn with fixed seeds from the design itself; not one may be flagged. With the bound that is used for sparse
+The rule flags at one in thirty thousand, and calls p below 0.05 evidence. Here 60 tables of 16 items and 4 of 20
+are drawn with fixed seeds from the design itself; not one may be flagged. With the bound that is used for sparse
 tables, which holds for any shares, the chance that a right table is flagged is below one in a million each.
 """
 
@@ -49,10 +49,6 @@ def test_sixteen_items(n: int, keep: float, share: float) -> None:
 @pytest.mark.parametrize(("n", "keep"), [(100, 0.8), (1000, 0.8), (1000, 0.6), (5000, 0.9)])
 def test_twenty_items(n: int, keep: float) -> None:
     assert not flags(20, keep, 0.3, n, np.random.default_rng([20, n]))
-
-
-def test_twenty_two_items() -> None:
-    assert not flags(22, 0.8, 0.3, 500, np.random.default_rng(22))
 
 
 @pytest.mark.parametrize(("items", "keep", "n"), [(1, 0.95, 30), (8, 0.8, 5000), (9, 0.8, 2000)])

@@ -123,12 +123,10 @@ def leaves(form: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
 
 
 def replaced(form: Any, place: Place, value: Any) -> Any:
-    """A copy with another value there."""
-    changed = json.loads(json.dumps(form))
-    at = changed
-    for key in place[:-1]:
-        at = at[key]
-    at[place[-1]] = value
+    """The same with another value there; what is not on the way to it is shared."""
+    first, *rest = place
+    changed = form.copy()
+    changed[first] = replaced(form[first], tuple(rest), value) if rest else value
     return changed
 
 

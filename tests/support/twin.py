@@ -68,7 +68,7 @@ class Twin:
 
     def total_variation(self) -> float:
         P = self.P
-        return max(np.abs(P[:, i] - P[:, j]).sum() for i in range(self.k) for j in range(self.k))
+        return max(float(np.abs(P - P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
 
     def parity(self) -> Fraction | float:
         return self._parity

@@ -53,10 +53,7 @@ def test_no_corner_is_better(pi, gamma, utility):
     k, shares = len(pi), np.array([float(Fraction(p)) for p in pi])
     worth = utility_named(utility)
     best = max(
-        sum(
-            float(theta) * float(worth(np.array([row], dtype=float), shares)[0])
-            for row, theta in zip(rows, thetas, strict=True)
-        )
+        float(worth(np.array(rows, dtype=float), shares) @ np.array(thetas, dtype=float))
         for rows, thetas in corners(k, Fraction(gamma))
     )
     found = extremal_design(pi, gamma, utility=utility)

@@ -65,7 +65,7 @@ def test_a_lower_curve_asks_what_its_mirror_asks_of_rises(steps: Steps) -> None:
     assert mirrored(steps).bound(upper=False) == steps.bound(upper=True)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(upper_steps())
 def test_halving_cells_never_exceeds_the_exact_bound_of_steps(steps: Steps) -> None:
     def curve(p: float) -> float:
