@@ -26,7 +26,7 @@ SMALL = {
     and design.words_per_row <= 4
     and max(p.denominator for row in design.exact_matrix() for p in row) < 10**6
 }
-"""One of each structure: that all reports have exactly the law of the matrix is in test_exact_sampling."""
+"""One of each structure: test_exact_sampling shows that the reports of all have exactly the law of their matrices."""
 
 
 def laws_by_definition(design: Design) -> list[tuple[Drawn, Fraction]]:

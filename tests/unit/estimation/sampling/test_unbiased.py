@@ -66,31 +66,21 @@ def test_forgetting_the_correction_is_found() -> None:
 
 
 def test_stratified_samples() -> None:
-    strata = [[0, 1, 2], [3, 4]]
-
-    def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
-        labels = ["a" if i < 3 else "b" for i in sample]
-        return estimate_survey(list(reports), DESIGN, SamplingPlan(strata=labels, population={"a": 3, "b": 2}))
-
-    check(stratified(strata, [2, 2]), estimate)
+    check(stratified([[0, 1, 2], [3, 4]], [2, 2]), planned(strata=["a", "a", "b", "b"], population={"a": 3, "b": 2}))
 
 
 def test_a_certain_stratum_with_one_unit_is_fine() -> None:
-    def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
-        labels = ["a" if i < 4 else "b" for i in sample]
-        return estimate_survey(list(reports), DESIGN, SamplingPlan(strata=labels, population={"a": 4, "b": 1}))
-
-    check(stratified([[0, 1, 2, 3], [4]], [2, 1]), estimate)
+    check(stratified([[0, 1, 2, 3], [4]], [2, 1]), planned(strata=["a", "a", "b"], population={"a": 4, "b": 1}))
 
 
 def test_poisson_samples() -> None:
-    chances = [0.3, 0.9, 0.5, 0.7, 1.0]
+    chances = [0.3, 0.9, 0.5, 1.0]
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
         plan = SamplingPlan(inclusion=[chances[i] for i in sample], poisson=True)
         return estimate_survey(list(reports), DESIGN, plan)
 
-    check(poisson(chances), estimate)
+    check(poisson(chances), estimate, COLUMNS[:4], np.bincount(TRUTH[:4], minlength=3))
 
 
 @pytest.mark.parametrize("form", ["syg", "ht"])
