@@ -93,13 +93,13 @@ def stages_of(protections: list[dict[str, Any]], file: Table, columns: tuple[str
 def check_verdicts(protections: list[dict[str, Any]], file: Table, columns: tuple[str, ...]) -> None:
     stages = stages_of(protections, file, columns)
     released = carried_out(stages, file, columns)
+    table = CellTable.of(columns, {cell: int(n) for cell, n in file.items()})
     subsets = chain.from_iterable(combinations(columns, size) for size in range(1, len(columns) + 1))
     for names in subsets:
         true, expected = margin(file, columns, names), margin(released, columns, names)
         kept = is_kept(stages, names)
         if kept or "e" not in names:  # what e follows from in detail, a receipt does not tell
             assert kept == is_same(true, expected), (protections, names)
-        table = CellTable.of(columns, {cell: int(n) for cell, n in file.items()})
         told = expected_table(stages, table.project(needed_columns(stages, names)), names)
         assert is_same(dict(zip(told.labels(), told.counts.tolist(), strict=True)), expected)
     for stage, said in zip(stages, _said(stages), strict=True):
@@ -128,7 +128,7 @@ def _said(stages: list[Stage]) -> list[list[str]]:
     )
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_the_verdict_about_every_table_is_that_of_the_expected_table(seed: int) -> None:
     random = np.random.default_rng([3, seed])
     protections, file = plan_of(random), file_of(random)

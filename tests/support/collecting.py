@@ -71,9 +71,15 @@ def submission(stored: StoredSurvey, reports: Mapping[str, Any] = REPORTS, **wor
     return Submission(stored.id, content=content_of(stored.survey, reports), **words)
 
 
-def opened(store: Store, text: str = SURVEY) -> StoredSurvey:
+@cache
+def survey_of(text: str) -> Survey:
+    """Read once: its designs are made and audited."""
+    return Survey.from_toml(text)
+
+
+def opened(store: Store, text: str = SURVEY, owner: int | None = None) -> StoredSurvey:
     """A survey that takes reports."""
-    return store.open(store.add_survey(Survey.from_toml(text), text))
+    return store.open(store.add_survey(survey_of(text), text, owner=owner))
 
 
 @cache

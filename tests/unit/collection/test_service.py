@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY
+from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened
 
 from maskwell.collection.accounts import TRIES, Accounts
 from maskwell.collection.application import LARGEST_BODY, create_app
@@ -39,7 +39,7 @@ class Place:
         self.client = TestClient(self.app, follow_redirects=False)
 
     def opened(self, text: str, owner: int) -> StoredSurvey:
-        return self.store.open(self.store.add_survey(Survey.from_toml(text), text, owner=owner))
+        return opened(self.store, text, owner)
 
     def body(self, **changes: Any) -> dict[str, Any]:
         content = {"id": secrets.token_hex(16), "survey": self.survey.survey.fingerprint, "reports": dict(REPORTS)}

@@ -20,7 +20,7 @@ from maskwell.designs.column_arrays import ColumnTable, ThresholdTable
 
 pytestmark = pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")
 
-FEW = 6000
+FEW = 3000
 REFUSALS = (ValueError, TypeError, OverflowError, BufferError, MemoryError)
 N, K = 37, 5
 TOLD = 2

@@ -61,7 +61,7 @@ def open_at_end(data: bytes) -> bool:
 @pytest.mark.parametrize("tail", [1, 3, 9, 1 << 9])
 def test_records_end_where_no_quote_is_open(tail: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "_TAIL", tail)
-    for number in numbers(1000):
+    for number in numbers(400):
         data = made(number)
         ends = [i + 1 for i, sign in enumerate(data) if sign == ord("\n") and not open_at_end(data[:i])]
         assert first_end(data, b",") == (ends[0] if ends else 0), data
@@ -94,7 +94,7 @@ def test_the_size_of_blocks_changes_nothing(
     monkeypatch.setattr(delimited, "BLOCK_BYTES", size)
     monkeypatch.setattr(delimited, "_TAIL", tail)
     path = tmp_path / "a.csv"
-    for number in numbers(60):
+    for number in numbers(30):
         draw = random.Random(number)
         fields = [draw.choice(PROPER if number % 2 else FIELDS) for _ in range(40)]
         body = "".join(f"{a},{b}\n" for a, b in zip(fields[::2], fields[1::2], strict=True)).encode()
@@ -113,7 +113,7 @@ def test_stray_quotes_are_read_as_in_one_block(
     monkeypatch.setattr(delimited, "BLOCK_BYTES", size)
     monkeypatch.setattr(delimited, "_TAIL", tail)
     path = tmp_path / "a.csv"
-    for number in numbers(250):
+    for number in numbers(120):
         body = made(number, b'a"""\n\n\r')
         path.write_bytes(b"first\n" + body)
         if not open_at_end(body):
