@@ -58,9 +58,11 @@ from maskwell.release.folder.ledger import (
     Ledger,
     begin,
     check_again,
+    check_not_cut,
     drawn_again,
     read_ledger,
     settle,
+    state_of,
 )
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict, stages_of
@@ -146,6 +148,7 @@ def open_release(
             check_ids(path, plan.id)
         assessed = replace(assessed, keyed=key.commitment())
     if book is not None:
+        check_not_cut(book, assessed, folder)
         assessed = with_earlier(assessed, book, path)
         check_again(assessed.drawn_again, allowed=draw_anew)
     with written_down(book, folder) as entry, release_folder(folder) as partial:
@@ -171,7 +174,8 @@ def open_release(
         if records:
             files.append(_write_records(release, path, partial / INTERNAL))
         check_public(partial / PUBLIC, release)
-        files.append(write_manifest(release, partial, open_folder.source))
+        before = None if book is None else state_of(book, release)
+        files.append(write_manifest(release, partial, open_folder.source, before))
         if book is not None:
             entry.append(begin(book, release, partial, folder, open_folder.source))
 

@@ -62,6 +62,9 @@ OTHER_BASIS = {
 MOST_ENTRIES = 4_000_000
 """Pairs of reports that are looked at for what releases tell together."""
 
+MOST_FOLDERS = 1000
+"""Folders beside those of releases that are looked into for releases that a ledger lacks."""
+
 LEDGER_HINT = "give the ledger as it was written, or start a new one under another name"
 
 
@@ -236,6 +239,66 @@ def begin(ledger: Ledger, release: Release, partial: Path, folder: str, source: 
     }
     _append(ledger, content)
     return number
+
+
+def state_of(ledger: Ledger, release: Release) -> dict[str, Any]:
+    """What a manifest tells of the ledger as it was before its release: how long it was, and the hash of its end.
+
+    The hash of the manifest goes into the next line. So each vouches for the other, and who signed a manifest signed
+    all lines before it.
+    """
+    return {**_name_of(ledger, release), "lines": len(ledger.lines), "head": ledger.last}
+
+
+def _name_of(ledger: Ledger, release: Release) -> dict[str, Any]:
+    return {"file": ledger.path.name, "dataset": release.plan.dataset, "commitment": release.keyed}
+
+
+def check_not_cut(ledger: Ledger, release: Release, folder: str) -> None:
+    """Raise where a folder is found of a release that was written down in this ledger and is not in it any more.
+
+    Its end was cut off then, or an older copy was brought back. Looked at are folders beside the one that is to be
+    written, and beside those that the ledger names. What was moved away from there, or deleted, is not missed.
+    """
+    known = {one.manifest for one in ledger.releases}
+    places = dict.fromkeys([Path(folder).absolute().parent, *(Path(one.folder).parent for one in ledger.releases)])
+    for manifest in (path for place in places for path in _manifests(place)):
+        state = ledger_state(manifest)
+        if state is None or any(state.get(name) != value for name, value in _name_of(ledger, release).items()):
+            continue
+        if sha256_of(manifest) not in known:
+            name, lacking = shorten(str(ledger.path), 24), shorten(manifest.parts[-3], 24)
+            raise PublishError(
+                f"{name} lacks the release {lacking!r}: its end was cut off",
+                hint="bring the whole ledger back, or start a new one under another name with --ledger",
+                path=str(manifest),
+            )
+
+
+def _manifests(place: Path) -> Iterator[Path]:
+    """The manifests of releases in a folder of folders, the first thousand."""
+    with suppress(OSError):
+        for child in sorted(place.iterdir())[:MOST_FOLDERS]:
+            path = child / INTERNAL / MANIFEST
+            if not child.is_symlink() and not path.is_symlink() and path.is_file():
+                yield path
+
+
+def ledger_state(manifest: Path) -> dict[str, Any] | None:
+    """What a manifest tells of the ledger before its release; ``None`` where it tells nothing, or is none."""
+    try:
+        state = from_json(read_document(manifest, error=DataFileError, hint=LEDGER_HINT)).get("ledger")
+    except (ValueError, AttributeError, OSError, DataFileError):
+        return None
+    return state if isinstance(state, dict) and isinstance(state.get("lines"), int) else None
+
+
+def has_state(ledger: Ledger, state: Mapping[str, Any]) -> bool:
+    """Whether a ledger began with the lines that a manifest tells of."""
+    lines = state["lines"]
+    if not 0 <= lines <= len(ledger.lines):
+        return False
+    return state.get("head") == (_hash(ledger.lines[lines - 1]) if lines else FIRST)
 
 
 def settle(ledger: Ledger, number: int, event: str) -> None:

@@ -16,7 +16,7 @@ from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, round_up, shorten
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.certificate_check import Check, Verified
-from maskwell.release.folder.ledger import RELEASED, read_ledger
+from maskwell.release.folder.ledger import RELEASED, has_state, ledger_state, read_ledger
 from maskwell.release.folder.receipt import receipt_from_dict, stages_of
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.folder.release_folder import CODEBOOK, RECEIPT
@@ -88,15 +88,15 @@ def verify_release(
             )
         checks = _whole_checks(place, source, plan) if whole else _public_checks(place)
         listed = place / INTERNAL / MANIFEST if whole else place / SUMS
-        written_down = [] if ledger is None else _ledger_checks(Path(ledger), sha256_of(listed))
+        written_down = [] if ledger is None else _ledger_checks(Path(ledger), listed)
         changes = [] if against is None else _changes(place, Path(against))
         return Verified((*checks, *written_down, *changes, _signed(listed, sha256)))
     except OSError as error:
         raise DataFileError(f"cannot read {folder}: {error.strerror or error}", hint=FOLDER_HINT) from error
 
 
-def _ledger_checks(path: Path, manifest: str) -> Iterator[Check]:
-    """That every line of a ledger follows the one before it, and that the release is in it."""
+def _ledger_checks(path: Path, manifest: Path) -> Iterator[Check]:
+    """That every line of a ledger follows the one before it, that it began as it was then, and has the release."""
     if not path.is_file():
         raise DataFileError(f"there is no ledger {path}", hint="check the path; it lies beside the key: KEY.ledger")
     try:
@@ -105,7 +105,11 @@ def _ledger_checks(path: Path, manifest: str) -> Iterator[Check]:
         yield Check("ledger", False, error.message)
         return
     yield Check("ledger", True, f"{len(ledger.releases):,} in it, no line was changed or taken out of its middle")
-    known = next((one for one in ledger.releases if one.manifest == manifest), None)
+    state, digest = ledger_state(manifest), sha256_of(manifest)
+    if state is not None:
+        same, lines = has_state(ledger, state), f"the {state['lines']:,} lines of then"
+        yield Check("ledger, since then", same, f"it begins with {lines}" if same else f"it has not {lines}")
+    known = next((one for one in ledger.releases if one.manifest == digest), None)
     words = "it has no release with this list of files" if known is None else f"{known.title}, {known.time}"
     yield Check("in the ledger", known is not None and known.state == RELEASED, words)
 

@@ -321,10 +321,15 @@ def write_public(release: Release, folder: Path) -> list[Path]:
     return [*files, folder / SUMS]
 
 
-def write_manifest(release: Release, folder: Path, source: Sequence[tuple[str, str]]) -> Path:
-    """Write the list of all files of a release, when they are there, with their hashes and those of the source."""
+def write_manifest(
+    release: Release, folder: Path, source: Sequence[tuple[str, str]], ledger: Mapping[str, Any] | None = None
+) -> Path:
+    """Write the list of all files of a release, when they are there, with their hashes and those of the source.
+
+    ``ledger`` tells what the ledger of the data set was before the release.
+    """
     path = folder / INTERNAL / MANIFEST
-    path.write_text(manifest_text(folder, source, release.plan), encoding="utf-8", newline="\n")
+    path.write_text(manifest_text(folder, source, release.plan, ledger), encoding="utf-8", newline="\n")
     return path
 
 

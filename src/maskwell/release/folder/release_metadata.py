@@ -439,8 +439,10 @@ def signed_hashes(public: Path, source: Sequence[tuple[str, str]], plan: Release
     return [*source, ("the plan", plan_hash(plan)), *((f"{PUBLIC}/{name}", digest) for name, digest in shown)]
 
 
-def manifest_text(folder: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan) -> str:
-    """The manifest of a folder that is complete but for it.
+def manifest_text(
+    folder: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan, ledger: Mapping[str, Any] | None = None
+) -> str:
+    """The manifest of a folder that is complete but for it; ``ledger`` tells what its ledger was before it.
 
     The day is that of ``SOURCE_DATE_EPOCH``, where it is set, so that a release can be made again bit for bit.
     """
@@ -453,6 +455,7 @@ def manifest_text(folder: Path, source: Sequence[tuple[str, str]], plan: Release
         "source": [{"file": name, "sha256": digest} for name, digest in source],
         "plan": plan_hash(plan),
         "files": files,
+        **({} if ledger is None else {"ledger": ledger}),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +304,27 @@ def test_a_release_that_is_not_in_the_ledger_is_told(place: Path) -> None:
     assert failed.words == "it has no release with this list of files"
     with pytest.raises(MaskwellError, match="no ledger"):
         verify_release("two", ledger="other.ledger")
+
+
+def test_an_end_that_was_cut_off_is_missed_by_the_folders_that_are_there(place: Path) -> None:
+    """By the next release beside them, and where a later one is verified; not where the folder is gone."""
+    released("one")
+    first = Path("k.ledger").read_text(encoding="utf-8")
+    released("two")
+    assert verify_release("two", ledger="k.ledger").ok
+    Path("k.ledger").write_text(first, encoding="utf-8")
+    with pytest.raises(PublishError, match="lacks the release 'two'") as error:
+        released("three")
+    assert max(len(error.value.message), len(error.value.hint)) <= 93
+    assert [one.name for one in verify_release("two", ledger="k.ledger").failed] == ["in the ledger"]
+    Path("k.ledger").write_text("", encoding="utf-8")  # a ledger that begins anew
+    failed = {one.name for one in verify_release("two", ledger="k.ledger").failed}
+    assert failed == {"ledger, since then", "in the ledger"}
+    shutil.rmtree("two")
+    with pytest.raises(PublishError, match="lacks the release 'one'"):
+        released("three")
+    shutil.rmtree("one")
+    released("three")
 
 
 def test_what_changed_since_an_earlier_release_is_told(place: Path) -> None:
