@@ -32,6 +32,7 @@ from maskwell.release.analysis.table_routes import (
     OPEN,
     SOLVED,
     Route,
+    check_drawn_apart,
     check_missing,
     measure_of,
     measured,
@@ -51,6 +52,10 @@ TINY = 1e-18
 MOST_INFLATION = 2.0
 MOST_WEIGHTS = 10**5
 OTHER_ROWS = "the receipt is of {:,} records, the file has {:,}: estimates from a part of it may be biased"
+BY_UNIT = (
+    "records of a unit moved together, which the published factor counts with; sampling errors are those of records"
+    " that were sampled one by one"
+)
 PUBLISHED = "the matrix is not known: variances are those of an open file times the published factor"
 
 Domain = tuple[Hashable, ...]
@@ -354,7 +359,8 @@ def _needed_tables(route: Route) -> list[tuple[str, ...]]:
 
 
 def _has_matrices(route: Route) -> bool:
-    return all(group.design is not None for group in route.groups)
+    """Whether all matrices are known, and draws of records independent, as formulas with matrices need."""
+    return all(group.design is not None for group in route.groups) and not route.by_unit
 
 
 def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, target: str, *, ratios: bool) -> Estimate:
@@ -369,6 +375,7 @@ def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, tar
         return _bounded(route, table, most, target, still=counted.complete and table.n == counted.tables[0].n)
     if not ratios or route.kind != KEPT:
         return _counted(route, table, cells, target)
+    check_drawn_apart(route.groups)
     bound = _bound(route, table, target)
     return replace(bound, flags=(*bound.flags, RATIOS))
 
@@ -382,7 +389,8 @@ def _counted(route: Route, table: CellTable, cells: CellTable | None, target: st
     bound = _bound(route, table, target)
     if route.kind in (OPEN, EXACT):
         return replace(bound, flags=(UNMOVED if route.kind == OPEN else SWAPPED, *bound.flags[1:]))
-    return _with_factor(bound, _factor(route), weighted=route.weighted)
+    shares = _with_factor(bound, _factor(route), any_factor=route.weighted or route.by_unit, weighted=route.weighted)
+    return replace(shares, flags=(*shares.flags, BY_UNIT)) if route.by_unit else shares
 
 
 def _bounded(route: Route, table: CellTable, most: Distortion, target: str, *, still: bool) -> Estimate:
@@ -438,14 +446,18 @@ def _factor(route: Route) -> float | None:
     return route.groups[0].inflation.get(route.columns[0])
 
 
-def _with_factor(bound: DirectEstimate, factor: float | None, *, weighted: bool = False) -> DirectEstimate:
+def _with_factor(
+    bound: DirectEstimate, factor: float | None, *, any_factor: bool = False, weighted: bool = False
+) -> DirectEstimate:
     """The bound on randomization by a published factor f: ``C_ii <= (f - 1) p_i (1 - p_i) / n``.
 
-    With weights it is f times the variance of an open file, in which the squared weights of the released records stand
-    for the true ones; f may be above 2. The factor holds for each share, not for sums of them, so covariances are left
-    out. Source: [Adeshiyan2011, section 4.6], as a factor derived.
+    Where records were drawn one by one, f is 2 at most whatever the matrix, and a larger one is not used. Of units of
+    s records that had one draw, ``C_ii = sum_j s^2 u_j q_ij (1 - q_ij) / n^2`` with u_j units, which f is made from;
+    it may be ``1 + s`` (``any_factor``). With weights it is f times the variance of an open file, in which the squared
+    weights of the released records stand for the true ones; f may be above 2. The factor holds for each share, not for
+    sums of them, so covariances are left out. Source: [Adeshiyan2011, section 4.6], as a factor derived.
     """
-    if factor is None or (factor >= MOST_INFLATION and not weighted):
+    if factor is None or (factor >= MOST_INFLATION and not any_factor):
         return bound
     added = bound.sampling_variance if weighted and bound.target == "population" else bound.randomization_variance
     randomization = (factor - 1) * added

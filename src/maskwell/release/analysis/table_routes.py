@@ -71,6 +71,11 @@ class Route:
         return frozenset(name for group in self.groups for name in group.moved)
 
     @property
+    def by_unit(self) -> bool:
+        """Whether all records of a unit, such as a household, had one draw of its columns."""
+        return any(group.each != "record" for group in self.groups)
+
+    @property
     def weighted(self) -> bool:
         """Whether sums of weights are kept, and not counts."""
         return any(group.invariance == "weights" for group in self.groups)
@@ -101,28 +106,41 @@ def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False
     A table whose counts are kept is solved for where it is to be ``weighted`` and all matrices are known.
     """
     groups = acting(receipt.groups, columns)
-    check_drawn_apart(groups)
     linked = {name for group in groups for name in group.linked}
     cells = tuple(name for name in needed_columns(groups, columns) if name not in linked)
     kind = _kind(groups, columns)
     if weighted and kind == KEPT and all(group.design is not None and group.invariance == "counts" for group in groups):
         kind = SOLVED
     route = Route(kind, tuple(columns), groups, cells, moves_of(receipt.groups, columns))
+    if route.by_unit:
+        return _of_one_column(route, weighted=weighted)
     return route if kind != SOLVED or _all_known(groups) else bounded(route)
 
 
+def _of_one_column(route: Route, *, weighted: bool = False) -> Route:
+    """The route of a column that had one draw for whole units: its published inflation counts with that, nothing else.
+
+    Raises where the table is another one, or not of numbers of records.
+    """
+    one = len(route.columns) == len(route.groups) == 1 and route.columns[0] in route.groups[0].inflation
+    if not one or route.kind != KEPT or route.weighted or weighted:
+        check_drawn_apart(route.groups)
+    return route
+
+
 def check_drawn_apart(groups: Sequence[Group]) -> None:
-    """Raise for columns that had one draw for a whole unit: a receipt does not tell how their errors depend."""
+    """Raise for columns that had one draw for a whole unit: a receipt does not tell how errors of tables depend."""
     names = [name for group in groups if group.each != "record" for name in group.variables]
     if names:
         raise ParameterError(
-            f"{shorten(', '.join(names), 40)} had one draw for all records of a unit: the receipt tells no errors",
-            hint="count the file as it is; usual standard errors times the square root of vif are safe",
+            f"{shorten(', '.join(names), 40)} had one draw for all records of a unit: errors of this are not known",
+            hint="ask for the shares of one column, unweighted, without a plan; or count the file as it is",
         )
 
 
 def bounded(route: Route) -> Route:
     """The table as it stands, with a bound of its bias; ParameterError where nobody is told how much was changed."""
+    check_drawn_apart(route.groups)
     unknown = [
         move.group for move in route.moves if move.changed >= 1 and (route.kind != SOLVED or not move.group.design)
     ]
@@ -188,6 +206,8 @@ def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str
         return (BY_WEIGHT.format(used),)
     if route.counts_only:
         said = RECORDS.format(in_words([name for group in route.groups for name in group.variables]))
+        if route.by_unit:
+            return (said,)
         solvable = route_of(receipt, route.columns, weighted=True).kind == SOLVED
         return (f"{said}{(SOLVABLE if solvable else BOUNDABLE).format(receipt.weights)}",)
     return (NO_WEIGHTS.format(receipt.weights),)
@@ -306,6 +326,7 @@ def check_release_sampling(sampling: Mapping[str, Any], receipt: Receipt, route:
     They are known for columns that were not moved; for others with weights, strata, clusters or replicates.
     """
     check_unmoved(sampling, {name for group in receipt.groups for name in group.moved})
+    check_drawn_apart(route.groups)
     more = [name for name, value in sampling.items() if value and name not in BOUNDED_PLANS]
     if more and route.kind != OPEN:
         raise ParameterError(

@@ -122,12 +122,18 @@ def test_the_route_of_each_kind_of_table() -> None:
 
 
 def test_no_table_of_columns_with_one_draw_for_a_unit() -> None:
-    """Neither a survey of a known matrix nor a sampling plan knows that the draws of a unit are one."""
+    """Neither a survey of a known matrix nor a sampling plan knows that the draws of a unit are one.
+
+    The published inflation of a single column does.
+    """
     made = receipt(("roof", "region"), ("sex", ""))
     units = replace(made, groups=tuple(replace(group, each="unit") for group in made.groups))
-    for columns in (["roof"], ["region", "sex"]):
+    assert route_of(units, ["roof"]).by_unit
+    unknown = replace(units, groups=tuple(replace(group, inflation={}) for group in units.groups))
+    refused = [(units, ["region", "sex"], False), (units, ["roof"], True), (unknown, ["roof"], False)]
+    for told, columns, weighted in refused:
         with pytest.raises(ParameterError, match="one draw for all records of a unit"):
-            route_of(units, columns)
+            route_of(told, columns, weighted=weighted)
     assert route_of(units, ["region"]).kind == "open"
 
 

@@ -28,7 +28,8 @@ from maskwell.release.risk import assess_risk
 
 SPITEFUL = "a<b>&\"'\x01\u2028]]>"
 
-# The children of each element of DDI Codebook 2.5 that is written, in the order of its schema (codebook.xsd).
+# What the schema of DDI Codebook 2.5 (codebook.xsd, which is not ours to copy) has of the elements that are written.
+# The children of each, in their order:
 ORDER = {
     "codeBook": ["docDscr", "stdyDscr", "fileDscr", "dataDscr", "otherMat"],
     "stdyDscr": ["citation", "studyAuthorization", "stdyInfo", "studyDevelopment", "method", "dataAccs"],
@@ -38,11 +39,33 @@ ORDER = {
     "method": ["dataColl", "notes", "anlyInfo", "stdyClas", "dataProcessing", "codingInstructions"],
     "anlyInfo": ["respRate", "EstSmpErr", "dataAppr"],
     "fileDscr": ["fileTxt", "locMap", "notes"],
-    "fileTxt": ["fileName", "fileCitation", "dataFingerprint", "fileCont", "fileStrc", "dimensns", "fileType"],
+    "fileTxt": ["fileName", "fileCitation", "fileCont", "fileStrc", "dimensns", "fileType"],
     "dimensns": ["caseQnty", "varQnty", "logRecL", "recPrCas", "recNumTot"],
     "dataDscr": ["varGrp", "nCubeGrp", "var", "nCube", "notes"],
     "var": ["location", "labl", "catgry", "codInstr", "verStmt", "concept", "derivation", "varFormat", "notes"],
     "catgry": ["catValu", "labl", "txt", "catStat", "mrow"],
+}
+# Children that it must have, and those that it may have several times:
+NEEDED = {"codeBook": {"stdyDscr"}, "stdyDscr": {"citation"}, "citation": {"titlStmt"}, "titlStmt": {"titl"}}
+SEVERAL = {
+    "EstSmpErr",
+    "dataProcessing",
+    "fileDscr",
+    "dataDscr",
+    "var",
+    "catgry",
+    "labl",
+    "notes",
+    "software",
+}
+# Attributes, with their values where only some are allowed; "name" of a variable is the only one that must be there:
+ATTRIBUTES: dict[str, dict[str, set[str]]] = {
+    "codeBook": {"version": {"2.5"}},
+    "fileDscr": {"ID": set()},
+    "dataProcessing": {"type": set()},
+    "var": {"ID": set(), "name": set(), "files": set(), "intrvl": {"contin", "discrete"}, "wgt": {"wgt", "not-wgt"}},
+    "varFormat": {"type": {"numeric", "character"}},
+    "notes": {"subject": set()},
 }
 
 
@@ -88,8 +111,15 @@ def test_every_element_of_the_ddi_file_is_where_the_schema_has_it() -> None:
     for element in walk(ddi(labelled())):
         assert element.tag.startswith(f"{{{NAMESPACE}}}")
         names = [child.tag.removeprefix(f"{{{NAMESPACE}}}") for child in element]
-        order = ORDER.get(element.tag.removeprefix(f"{{{NAMESPACE}}}"), [])
-        assert names == sorted(names, key=order.index)
+        name = element.tag.removeprefix(f"{{{NAMESPACE}}}")
+        assert names == sorted(names, key=ORDER.get(name, []).index)
+        assert NEEDED.get(name, set()) <= {*names}
+        assert all(names.count(one) == 1 or one in SEVERAL for one in names)
+        allowed = ATTRIBUTES.get(name, {})
+        assert {*element.attrib} <= {*allowed} and ("name" in element.attrib or name != "var")
+        assert all(not allowed[key] or value in allowed[key] for key, value in element.attrib.items())
+        ids = [one.get("ID") for one in walk(ddi(labelled())) if one.get("ID")] if name == "codeBook" else []
+        assert len(ids) == len({*ids})
 
 
 def test_the_ddi_file_tells_what_was_done() -> None:

@@ -23,6 +23,7 @@ from maskwell.release.risk import assess_risk, unit_draws
 from maskwell.release.risk.file_risk import NOT_COVERED
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
+from maskwell.release.utility.utility_measures import inflation_of
 from maskwell.verbs.risk import risk
 
 HOMES = (("a", "ff"), ("b", "fm"), ("b", "mm"), ("c", "ff"), ("c", "fm"), ("c", "fm"))
@@ -132,6 +133,20 @@ def test_who_uses_all_counts_finds_what_is_stated(keys: tuple[str, ...], publish
     assert release.risk.after is not None
     if published or "hsize" in keys:
         assert found[unchanged] > release.risk.after.max_risk + 0.03
+
+
+def test_the_inflation_of_households_is_that_of_all_releases() -> None:
+    """Exactly: 1 + the variance of a share over all releases, over that of a sample of as many persons."""
+    release = assessed(("roof", "hsize"), ())
+    every, chance = outcomes(release)
+    factor = inflation_of(release.stages[0], "roof")
+    assert factor is not None
+    true = np.array([ROOFS.index(roof) for roof, _ in HOMES])
+    for value in range(3):
+        shares, share = (every == value).mean(axis=1), (true == value).mean()
+        assert chance @ shares == pytest.approx(share)
+        variance = chance @ (shares - share) ** 2
+        assert factor.factors[value] == pytest.approx(1 + 12 * variance / (share * (1 - share)))
 
 
 def test_what_counts_do_not_tell_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -304,8 +304,15 @@ def test_all_members_have_one_draw_which_a_key_keeps() -> None:
     q = stage.keeps[0]
     added = sum(2 * n * x * (1 - x) for n, x in zip([2000] * 4, [q, *[(1 - q) / 3] * 3], strict=True))
     assert factor.factors[0] == pytest.approx(1 + added / (8000 * 0.25 * 0.75))
-    with pytest.raises(MaskwellError, match="one draw for all records"):
-        estimate_released(done.data, done.receipt(), ["roof"])
+    for columns, more in ((["roof", "hsize"], {}), (["roof"], {"weights": "hid"})):
+        with pytest.raises(MaskwellError, match="one draw for all records") as refused:
+            estimate_released(done.data, done.receipt(), columns, **more)
+        assert max(len(refused.value.message), len(refused.value.hint)) <= 93
+    shares = estimate_released(done.data, done.receipt(), ["roof"], target="file").estimate
+    published = done.receipt().groups[0].inflation["roof"]
+    assert factor.factors.max() <= published < 1.1 * factor.factors.max()
+    np.testing.assert_allclose(shares.variance, (published - 1) * shares.pi_hat * (1 - shares.pi_hat) / 7999)
+    assert any("moved together" in flag for flag in shares.flags)
 
 
 def test_a_key_keeps_the_draws_of_households_without_ids_of_persons(
