@@ -359,7 +359,10 @@ def _blocks(make_ups: Sequence[MakeUp]) -> list[list[int]]:
     size = len(make_ups) + len(labels)
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], len(make_ups) + pairs[:, 1])), shape=(size, size))
     label = connected_components(graph, directed=False)[1][: len(make_ups)]
-    return [np.flatnonzero(label == one).tolist() for one in dict.fromkeys(label.tolist())]
+    blocks = defaultdict[int, list[int]](list)
+    for number, one in enumerate(label.tolist()):
+        blocks[one].append(number)
+    return [*blocks.values()]
 
 
 # ---- units whose make-up the counts do not tell

@@ -170,15 +170,10 @@ def _before(per_cell: Mapping[str, Real]) -> tuple[Real, Real, Real | None]:
 
 
 def _after(per_cell: Mapping[str, Real]) -> tuple[Real, Real, Real | None]:
-    """The largest chances, those that are expected, and these where it is not known who is in the sample.
-
-    The largest are those of whoever finds most: of a file that is drawn, somebody who compares all counts may.
-    """
-    expected, most = per_cell["unconditional"], per_cell["after"]
-    if "released_counts" in per_cell:
-        most = np.maximum(most, per_cell["released_counts"])
+    """The largest chances, those that are expected, and these where it is not known who is in the sample."""
+    expected = per_cell["unconditional"]
     sample = None if "population" not in per_cell else expected * per_cell["population"] / per_cell["before"]
-    return most, expected, sample
+    return per_cell["after"], expected, sample
 
 
 def _figures(chances: tuple[Real, Real, Real | None], members: UnitMembers) -> UnitFigures:

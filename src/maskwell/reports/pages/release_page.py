@@ -33,6 +33,7 @@ from maskwell.reports.plain_words import SPACE, count, counted, label, percent
 from maskwell.reports.report import Facts, environment, page_style
 from maskwell.reports.text.release_words import (
     ASSUMED,
+    OF_UNITS,
     assumptions,
     bound_value,
     columns_of,
@@ -167,13 +168,20 @@ def _finding(release: Release) -> list[tuple[str, str]]:
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
     facts = [
         ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
-        ("What they know besides", assumptions(risk, release).replace(ASSUMED, "The matrices and the true counts.")),
+        ("What they know besides", _known_besides(risk, release)),
         ("Whom they find", _found(risk, risk.after)),
         ("In the whole file", _found_in_all(risk.before, risk.after)),
         (f"With the same {plan.unit}", _found_of_units(risk.units)),
         ("What they learn", f"{in_words(open_)} of whoever is found: not randomized" if open_ else ""),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _known_besides(risk: RiskReport, release: Release) -> str:
+    """What is assumed, without what the line before says already."""
+    units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
+    said = assumptions(risk, release).replace(OF_UNITS, units)
+    return said.replace(ASSUMED, "The matrices and the true counts.")
 
 
 def _found(risk: RiskReport, after: FileRisk) -> str:

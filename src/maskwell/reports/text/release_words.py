@@ -32,6 +32,7 @@ from maskwell.release.risk.risk_report import (
     RiskReport,
     level_contributions,
 )
+from maskwell.release.risk.unit_draws import TOGETHER
 from maskwell.release.risk.unit_risk import UnitFigures, UnitRisk
 from maskwell.release.stages.stage import Randomization, Stage, kept_columns
 from maskwell.release.utility.utility_measures import RegressionComparison
@@ -501,6 +502,10 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
 
 
 ASSUMED = "Assumed known: that the person is in the file, the matrices, and the true counts."
+OF_UNITS = (
+    "Assumed known: that the person is in the file, the matrices, the true counts of records and units, and which"
+    " records belong together, where the file shows it."
+)
 
 
 def assumptions(risk: RiskReport, release: Release | None = None) -> str:
@@ -508,7 +513,7 @@ def assumptions(risk: RiskReport, release: Release | None = None) -> str:
     after = risk.after
     if after is None:
         return ""
-    assumed = ASSUMED
+    assumed = OF_UNITS if TOGETHER in risk.flags else ASSUMED
     if left := [] if release is None else _not_counted(release):
         assumed += f" Not counted: {'; '.join(left)}."
     if after.max_risk_released_counts is not None:
