@@ -79,6 +79,9 @@ DRAWN_AGAIN = (
     " draws a little"
 )
 
+TOLD_BY_ORDER = (
+    "the order of the records is kept, and it tells what {column} was before it was made coarser: shuffle the records"
+)
 NOT_MET = "[recode.{column}]: no record has {labels}; a label that is spelled otherwise stays as it is"
 
 
@@ -398,13 +401,14 @@ def prepared(records: RecordsT, plan: ReleasePlan) -> tuple[RecordsT, ReleasePla
     """
     names = [column.name for column in file_columns(_on_disk(records))]
     plan.check(names)
-    rows = recoded(records, Recoding(plan.recodes)) if plan.recodes else records
+    kept = plan.order == "kept"
+    rows = recoded(records, Recoding(plan.recodes, follow_order=kept)) if plan.recodes else records
     with open_rows(rows, []) as source:
         plan = plan.in_codes(source.style)
     if not any(isinstance(rule, Rule) for rule in plan.rules):
         return rows, plan
     plan, further = narrowed(plan, names)
-    return recoded(records, Recoding(plan.recodes, further)), plan
+    return recoded(records, Recoding(plan.recodes, further, follow_order=kept)), plan
 
 
 def _on_disk(records: RecordsT) -> RecordsT:
@@ -459,6 +463,7 @@ def _with_recodes(release: Release, recoding: Recoding) -> Release:
         NOT_MET.format(column=column, labels=listed(map(repr, labels), len(labels), 60))
         for column, labels in recoding.not_met().items()
     ]
+    told += [TOLD_BY_ORDER.format(column=column) for column in recoding.told_by_order()]
     warnings, further = (*release.warnings, *told), tuple(recoding.further)
     return replace(release, recoded=recoding.categories(), further=further, warnings=warnings)
 

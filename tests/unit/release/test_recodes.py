@@ -190,6 +190,27 @@ def test_a_rule_about_new_categories_is_left_out_with_the_recode(tmp_path: Path)
     assert [one.to_dict() for one in table] == [one.to_dict() for one in tried]
 
 
+def test_an_order_that_tells_the_old_values_is_told() -> None:
+    """Sorted by age or by job, also within the new categories; not where the order tells no more than these do."""
+    plan = {**PLAN, "release": {**PLAN["release"], "order": "kept"}, "protect": [{"variables": ["sex"]}]}
+    plan["release"]["keys"] = ["sex"]
+    plan["protect"][0] |= {"method": "mixing"}
+    frame = pandas.DataFrame({**people(), "sex": ["f", "m"] * 200})
+    frame["class"], frame["job"] = by_hand(people())["age"], random.Random(8).choices(JOBS, k=400)
+
+    def told(table: Any, **more: Any) -> list[str]:
+        tables = {**plan, "release": {**plan["release"], "drop": ["class"], **more}}
+        warnings = dry_run(table, ReleasePlan.from_dict(tables)).release.warnings
+        return [one.split("it tells what ")[1].split()[0] for one in warnings if "it tells what" in one]
+
+    assert told(frame) == []
+    assert told(frame.sort_values("age")) == ["age"]
+    assert told(frame.sort_values(["class", "age"], ascending=False)) == ["age"]
+    assert told(frame.sort_values("class", kind="stable")) == []
+    assert told(frame.sort_values("job")) == ["job"]
+    assert told(frame.sort_values("age"), order="shuffled") == []
+
+
 def test_labels_that_do_not_occur_are_told(tmp_path: Path) -> None:
     recode = {**RECODE, "job": {"group": {"rare craft": ["astronomer", "falconr"]}}}
     release = assess_file(written(tmp_path, people()), ReleasePlan.from_dict({**PLAN, "recode": recode}))
