@@ -6,6 +6,7 @@ randomizes or writes them never sees what the columns held before. Each differen
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -420,8 +421,8 @@ class FineOrder:
         """Whether old values rise or fall from row to row, or stand together, far beyond chance."""
         differ, drift = self._up + self._down, abs(self._up - self._down)
         expected, variance = self._differ_by_chance()
-        rises = drift > self.SHARE * differ and drift > self.DEVIATIONS * differ**0.5
-        return rises or expected - differ > max(self.SHARE * expected, self.DEVIATIONS * variance**0.5)
+        rises = drift > self.SHARE * differ and drift > self.DEVIATIONS * math.sqrt(differ)
+        return rises or expected - differ > max(self.SHARE * expected, self.DEVIATIONS * math.sqrt(variance))
 
     def _differ_by_chance(self) -> tuple[float, float]:
         """How many rows would have another old value than the row before in random order, and the variance of that."""
