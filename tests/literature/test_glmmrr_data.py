@@ -13,6 +13,9 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from tests.support.command_line import design_file, run
+from tests.support.regression import gradient_of, hessian_of, mixed_log_likelihood
+
+import maskwell as mw
 
 NAMED = ["--reports", "1,0"]
 
@@ -190,3 +193,29 @@ def test_standard_error_of_partial_plagiarism(shared: Path, here: Path) -> None:
     likely, unbiased = rows["ml"]["estimates"][0], rows["moments"]["estimates"][0]
     assert [round(likely["estimate"], 4), round(likely["standard_error"], 4)] == [0.2226, 0.0546]
     assert unbiased["standard_error"] == pytest.approx(likely["standard_error"] * (310 / 309) ** 0.5)
+
+
+def test_the_random_intercept_of_the_manual_by_a_plain_sum(shared: Path) -> None:
+    """The example of RRglmer, of which the manual prints no figures: the top of a sum over many nodes."""
+    pytest.importorskip("formulaic")
+    file, formula = shared / "data" / "glmmrr_plagiarism.csv", "response ~ Gender + RR + pp + (1 | age)"
+    devices = {"DQ": "warner(p=1, reports=[1, 0])", "Crosswise": "crosswise(q=RRp1, reports=[1, 0])"}
+    designs = {"response": [({"RRmodel": name}, text) for name, text in devices.items()]}
+    model = mw.regress(str(file), formula, designs, missing="drop", missing_codes="NA")
+    assert (model.n, model.dropped, model.random.groups) == (802, 10, 20)
+    with file.open(encoding="utf-8", newline="") as opened:
+        rows = [row for row in csv.DictReader(opened) if all(row[name] for name in ("Gender", "pp", "age"))]
+    X = np.array([[1, *(float(row[name]) for name in ("Gender", "RR", "pp"))] for row in rows])
+    told = np.array([float(row["RRp1"]) if row["RRmodel"] == "Crosswise" else 1.0 for row in rows])
+    a = np.where([row["response"] == "1" for row in rows], told, 1 - told)
+    groups = np.unique([row["age"] for row in rows], return_inverse=True)[1]
+
+    def likelihood(theta: Any) -> float:
+        return mixed_log_likelihood(theta, X, a, 1 - a, groups, nodes=201)
+
+    theta = np.append(model.estimates, model.random.deviation)
+    assert model.log_likelihood == pytest.approx(likelihood(theta), abs=1e-6)
+    assert np.abs(gradient_of(likelihood, theta, 1e-4)).max() < 1e-3
+    errors = np.sqrt(np.diag(np.linalg.inv(-hessian_of(likelihood, theta))))
+    assert np.sqrt(np.diag(model.random.covariance)) == pytest.approx(errors, rel=2e-3)
+    assert model.estimates.round(3).tolist() == [-4.977, 0.107, 1.323, 2.164]
