@@ -314,7 +314,7 @@ def test_draws_that_nothing_keeps_would_be_made_anew(cluster) -> None:
 
 def test_neither_kept_nor_written_is_refused(cluster, tmp_path: Path) -> None:
     data, one = ENGINES["Spark"].place(TABLE, tmp_path), {"drugs": DESIGNS["drugs"]}
-    with pytest.raises(ParameterError, match="a second draw tells more") as told:
+    with pytest.raises(ParameterError, match="a second draw reveals more") as told:
         mw.randomize(data, one)
     assert "key" in told.value.hint and "output" in told.value.hint
     with pytest.raises(ParameterError, match="rows of a table of Spark have no number"):

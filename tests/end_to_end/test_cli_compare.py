@@ -27,7 +27,7 @@ def test_json(designs: tuple[str, str]) -> None:
 
 def test_text(designs: tuple[str, str]) -> None:
     shown = run("compare", *designs).out
-    assert shown.startswith("At equal protection (parity 4) w.json tells all that s.json does, and more.")
+    assert shown.startswith("At equal protection (parity 4) w.json is more informative than s.json.")
     assert "their variances say nothing" in shown and max(map(len, shown.splitlines())) <= 100
     assert shown.splitlines()[-1].startswith("Next: maskwell improve s.json")
 
@@ -83,7 +83,7 @@ def test_another_measure(designs: tuple[str, str]) -> None:
 
 def test_beliefs_are_shown_and_fit(designs: tuple[str, str]) -> None:
     shown = run("compare", *designs, "--measure", "ratio", "--pi", "0.05,0.95").out
-    assert shown.startswith("At equal protection (ratio R of yes 4) w.json tells all that s.json does, and more.")
+    assert shown.startswith("At equal protection (ratio R of yes 4) w.json is more informative than s.json.")
     assert "Beliefs after each report, at equal protection, from yes 0.05, no 0.95:" in shown
     assert "w.json: yes     0.2300  0.1739  0.8261" in shown and max(map(len, shown.splitlines())) <= 100
 

@@ -59,7 +59,7 @@ def test_text_says_what_is_gained(chow: str) -> None:
 def test_nothing_to_gain(chow: str) -> None:
     run("improve", chow, "-o", "better.json")
     shown = run("improve", "better.json", "-o", "again.json").out
-    assert shown.startswith("better.json cannot be improved: no design of parity 2.5 tells all that it does and more.")
+    assert shown.startswith("better.json cannot be improved: no design of parity 2.5 is more informative.")
     assert load_design("again.json") == load_design("better.json")
     found = run("improve", "better.json", "--json").json()
     assert found["improved"] is False
@@ -199,7 +199,9 @@ def test_the_truth_where_it_is_allowed() -> None:
     found = run("improve", "l.json", "--allow-revealing", "--json").json()
     assert design_from_dict(found["design"]).matrix().tolist() == np.eye(4).tolist()
     assert (found["gamma"], found["gamma_exact"]) == ("inf", "inf")
-    assert run("improve", "l.json", "--allow-revealing").out.startswith("The truth itself tells all that l.json does")
+    assert run("improve", "l.json", "--allow-revealing").out.startswith(
+        "The truth itself is more informative than l.json"
+    )
 
 
 def test_what_was_written_is_said(chow: str) -> None:

@@ -109,7 +109,7 @@ def test_samples() -> None:
     assert [part["n"] for part in found["samples"]] == [731, 269]
     assert found["best_variance"] * 1000 == pytest.approx(0.7885508432848432, rel=1e-9)
     other = run("plan", "w.json", "v.json", "--n", "100", "--pi", "0.1,0.9").out
-    assert "1: w.json is not needed: the others tell more" in other
+    assert "1: w.json is not needed: the others are more informative" in other
 
 
 def test_a_margin_among_samples() -> None:

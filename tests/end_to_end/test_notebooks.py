@@ -99,7 +99,7 @@ def check_model(model: Any, reports: Any, reported_any: Any) -> None:
     theta = np.append(model.params.to_numpy(), model.random.deviation)
 
     def likelihood(x: Any) -> float:
-        return mixed_log_likelihood(x, X, a, b, reports["firm"].to_numpy(), nodes=101, reach=6.0)
+        return mixed_log_likelihood(x, X, a, b, reports["firm"].to_numpy(), nodes=61, reach=6.0)
 
     assert model.log_likelihood == pytest.approx(likelihood(theta), abs=1e-5)
     assert np.abs(gradient_of(likelihood, theta, 1e-4)).max() < 1e-3

@@ -211,7 +211,7 @@ def test_the_random_intercept_of_the_manual_by_a_plain_sum(shared: Path) -> None
     groups = np.unique([row["age"] for row in rows], return_inverse=True)[1]
 
     def likelihood(theta: Any) -> float:
-        return mixed_log_likelihood(theta, X, a, 1 - a, groups, nodes=201)
+        return mixed_log_likelihood(theta, X, a, 1 - a, groups, nodes=61, reach=6.0)
 
     theta = np.append(model.estimates, model.random.deviation)
     assert model.log_likelihood == pytest.approx(likelihood(theta), abs=1e-6)

@@ -342,7 +342,7 @@ def _check_no_second_draw(random: RandomSource | KeyedRandom | None, output: str
         )
     if output is None:
         raise ParameterError(
-            "Spark may compute rows twice, and a second draw tells more of a person",
+            "Spark may compute rows twice, and a second draw reveals more of a person",
             hint=f"keep draws: {option('key')}, {option('person', 'id')}; or write once: {option('output', 'FOLDER')}",
         )
 

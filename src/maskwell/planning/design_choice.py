@@ -241,7 +241,7 @@ def recommend(options: Iterable[Option], sampling: float) -> tuple[Option, str]:
     diagonal, subset = by_name["k-ary"], by_name.get("subset")
     least = "adds the least variance in the worst case of all designs of this parity"
     if subset is None:
-        two = "; of two categories, no design of this parity tells more" if diagonal.design.k == 2 else ""
+        two = "; of two categories, no design of this parity is more informative" if diagonal.design.k == 2 else ""
         return diagonal, f"the gamma-diagonal design {least}, and a report is one category{two}"
     assert diagonal.added_variance is not None and subset.added_variance is not None
     more = (diagonal.added_variance + sampling) / (subset.added_variance + sampling) - 1

@@ -452,7 +452,7 @@ def at_level(design: Design, measure: Measure, value: Fraction) -> Equalised:
     if value < now:
         return diluted(design, value, measure)
     raise ParameterError(
-        f"this {design.kind} design cannot be made to tell more: its {measure.name} is {to_float(now):.6g}",
+        f"this {design.kind} design cannot be made more informative: its {measure.name} is {to_float(now):.6g}",
         hint=f"values from {to_float(measure.blank):.6g} to {to_float(now):.6g} can be reached",
         attainable=(measure.blank, now),
     )

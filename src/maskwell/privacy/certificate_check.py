@@ -320,7 +320,7 @@ def _admissible(design: Design, claims: Mapping[str, Any]) -> str:
         return f"nothing is claimed {'without a bound on parity' if level == math.inf else 'of products'}"
     reason = why_not(design)
     if reason is None:
-        return f"no design of parity {_exact_or_about(level)} tells more: every report has its witness"
+        return f"no design of parity {_exact_or_about(level)} is more informative: every report has its witness"
     return f"not admissible: {reason}"
 
 

@@ -63,7 +63,10 @@ def test_the_recommendation_follows_its_rule(k, demand):
 
 
 def test_the_three_cases_of_the_rule():
-    assert "is one category" in choose(2, 3).reason and "no design of this parity tells more" in choose(2, 3).reason
+    assert (
+        "is one category" in choose(2, 3).reason
+        and "no design of this parity is more informative" in choose(2, 3).reason
+    )
     simple = choose(5, "2.3")
     assert (simple.recommended.name, simple.ranked[0].name) == ("k-ary", "subset")
     assert "3.1 % more" in simple.reason

@@ -145,4 +145,4 @@ def test_parities_that_no_float_holds() -> None:
     found = compare(one, two)
     assert found.changed == "first"
     shown = compare_report(found, "one.json", "two.json")
-    assert shown[0].startswith("At equal protection (parity 1e+399) one.json and two.json tell exactly the same")
+    assert shown[0].startswith("At equal protection (parity 1e+399) one.json and two.json are equally informative")

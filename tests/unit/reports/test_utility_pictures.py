@@ -53,7 +53,7 @@ def pictures() -> list[Picture]:
     return [
         plot_associations(utility()),
         plot_associations(early),
-        plot_associations(many()),
+        plot_associations(many(), most=16),
         plot_inflation(utility()),
         plot_inflation(early),
     ]
@@ -80,7 +80,10 @@ def test_associations_are_those_of_the_files() -> None:
 def test_those_that_lose_most_come_first_and_the_rest_is_told() -> None:
     pairs = (Association(("a", "b"), 0.5, 0.49), Association(("a", "c"), 0.3, 0.1))
     assert plot_associations(UtilityReport({}, pairs)).rows[0][0] == "a × c"
-    assert "24 more pairs lose less and are not drawn" in plot_associations(many()).text
+    picture = plot_associations(many())
+    assert "24 more pairs lose less; they are on further pages" in picture.text
+    assert len(picture.pages) == 3 and len(picture.rows) == 40  # 16, 16 and 8 lines
+    assert "not all of them are drawn" in plot_associations(many(), most=16).text
 
 
 def test_inflation_is_drawn_from_one() -> None:

@@ -68,6 +68,9 @@ SECRETS = (
     "The key of the draws, or the state of the random generator.",
 )
 
+MOST_PAIRS = 16
+"""Pairs of columns whose association a report draws."""
+
 
 def release_page(release: Release, *, signed: Sequence[tuple[str, str]] = ()) -> str:
     """The whole page as text.
@@ -338,7 +341,7 @@ def _figures(release: Release) -> dict[str, Picture | None]:
     measured = release.risk is not None and release.risk.after is not None
     return {
         "risk": plot_release_risk(release) if measured else None,
-        "associations": plot_associations(utility) if utility and drawn_pairs(utility) else None,
+        "associations": plot_associations(utility, most=MOST_PAIRS) if utility and drawn_pairs(utility) else None,
         "inflation": plot_inflation(utility) if utility and drawn_variables(utility) else None,
     }
 

@@ -178,7 +178,8 @@ def _in_words(curves: Frontier, scene: Scene, demand: Demand | None) -> str:
         f"Error of one share from {scene.n:,} reports about {curves.k:,} categories, in percentage points, against "
         f"privacy: the more privacy, the larger the error. At {asked(demand or Demand.from_epsilon(1))}: {said}.",
         f"For the demand {in_symbols(demand)}, {scene.reason}." if demand else "",
-        f"Dominated, because designs of the same parity tell more: {'; '.join(entry.label for entry in beaten)}; "
+        "Not admissible, because designs of the same parity are more informative: "
+        f"{'; '.join(entry.label for entry in beaten)}; "
         f"{beaten[0].beaten_by} adds less variance, whatever the shares.",
         *scene.remarks,
     ]

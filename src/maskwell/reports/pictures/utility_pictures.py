@@ -8,27 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.arguments import as_count, check_kind
+from maskwell.core.phrases import Printed
 from maskwell.errors import InputError
 from maskwell.release.utility.utility_measures import Association, Inflation
 from maskwell.release.utility.utility_report import UtilityReport, VariableUtility
 from maskwell.reports.pictures.canvas import (
+    LINE,
     NARROW,
     SMALL,
     WIDE,
     Canvas,
     Mark,
     Note,
+    Page,
     Picture,
     area_mark,
     bar_mark,
     colour,
+    label_lines,
     notes_height,
     point_mark,
     scale_number,
@@ -41,17 +44,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN = 16
+"""Lines of a page."""
 LARGEST = 100.0
 """Inflation beyond which a scale would show nothing else."""
 
 
-def plot_associations(utility: UtilityReport) -> Picture:
+def plot_associations(utility: UtilityReport, *, most: int | None = None) -> Picture:
     """Cramér's V of pairs of columns before and after a release, those first that lose most.
 
     Parameters
     ----------
     utility
         Of a release; where there is no released file yet, what is expected of it is drawn.
+    most
+        How many pairs are drawn at most; all of them by default, on as many pages as they need.
     """
     check_kind(UtilityReport, utility=utility)
     known = drawn_pairs(utility)
@@ -61,34 +67,47 @@ def plot_associations(utility: UtilityReport) -> Picture:
             hint="name two columns with at least two categories each as keys or sensitive columns",
         )
     ranked = sorted(known, key=lambda pair: -_loss(pair))
-    lines = [_pair_line(pair) for pair in ranked[:SHOWN]]
-    most = max(max(line.before, line.after if math.isfinite(line.after) else 0) for line in lines)
+    drawn = ranked if most is None else ranked[: as_count(most, "most")]
+    lines = [_pair_line(pair) for pair in drawn]
+    largest = max(max(line.before, line.after if math.isfinite(line.after) else 0) for line in lines)
     scale = PairScale(
-        title=f"Pairs of columns, by what they lose{_first_of(len(ranked))}",
+        title="Pairs of columns, by what they lose",
         unit="Cramér's V, from 0 (none) to 1 (complete)",
         low=0.0,
-        high=min(1.0, max(0.1, 1.08 * most)),
+        high=min(1.0, max(0.1, 1.08 * largest)),
         names=("original file", "released file", "expected after the release"),
     )
     return Picture(
         name="associations",
         title="What goes with what, before and after",
-        text=_associations_in_words(ranked),
+        text=_associations_in_words(ranked, len(drawn)),
         data={name: np.array([_value(getattr(p, name)) for p in ranked]) for name in ("before", "expected", "after")},
         columns=["columns", "before", "expected", "after"],
-        rows=[[_names(p), *(_v(x) for x in (p.before, p.expected, p.after))] for p in ranked[:SHOWN]],
-        heights=pair_heights(lines, scale),
-        draw=lambda canvas: draw_pairs(canvas, lines, scale),
+        rows=[[_names(p), *(_v(x) for x in (p.before, p.expected, p.after))] for p in drawn],
+        **_in_pages(lines, scale, len(ranked)),
     )
 
 
-def _first_of(lines: int) -> str:
-    """That more lines were there, where not all are drawn.
+def _in_pages(lines: Sequence[PairLine], scale: PairScale, total: int) -> dict[str, Any]:
+    """Lines on as many pages as they need; each page says which of all lines it has."""
+    starts = range(0, len(lines), SHOWN)
+    first, *others = [
+        _page(
+            lines[start : start + SHOWN],
+            replace(scale, title=_title(scale, start, min(start + SHOWN, len(lines)), total)),
+        )
+        for start in starts
+    ]
+    return {"heights": first.heights, "draw": first.draw, "further": tuple(others)}
 
-    >>> _first_of(40), _first_of(3)
-    (': the first 16 of 40', '')
-    """
-    return f": the first {SHOWN} of {count(lines)}" if lines > SHOWN else ""
+
+def _page(lines: Sequence[PairLine], scale: PairScale) -> Page:
+    return Page(pair_heights(lines, scale), lambda canvas: draw_pairs(canvas, lines, scale))
+
+
+def _title(scale: PairScale, start: int, end: int, total: int) -> str:
+    """What stands above the names: which lines of how many, where they are not all on one page."""
+    return scale.title if end - start == total else f"{scale.title}: {start + 1} to {end} of {count(total)}"
 
 
 def drawn_pairs(utility: UtilityReport) -> list[Association]:
@@ -115,17 +134,18 @@ def _v(v: float | None) -> str:
 
 def _pair_line(pair: Association) -> PairLine:
     now = pair.expected if pair.after is None else pair.after
-    names = " × ".join(shorten(name, 12) for name in pair.columns)
+    names = _names(pair)
     words = f"{_v(pair.before)} → {_v(now)}"
     return PairLine(names, _value(pair.before), _value(pair.after), _value(pair.expected), words)
 
 
-def _associations_in_words(ranked: Sequence[Association]) -> str:
+def _associations_in_words(ranked: Sequence[Association], drawn: int) -> str:
     pairs = "; ".join(
         f"{_names(p)} {_v(p.before)} before, {_v(p.expected)} expected, {_v(p.after)} after" for p in ranked[:SHOWN]
     )
     left = len(ranked) - SHOWN
-    more = f" {count(left)} more pairs lose less and are not drawn." if left > 0 else ""
+    where = "they are on further pages" if drawn == len(ranked) else "not all of them are drawn"
+    more = f" {count(left)} more pairs lose less; {where}." if left > 0 else ""
     return f"Strength of association (Cramér's V) of pairs of columns: {pairs}.{more}"
 
 
@@ -143,11 +163,11 @@ def plot_inflation(utility: UtilityReport) -> Picture:
         raise InputError(
             "no inflation is known of any variable", hint="randomize a variable, with a matrix of full rank"
         )
-    ranked = sorted(known, key=lambda one: -_factors(one)[1])[:SHOWN]
+    ranked = sorted(known, key=lambda one: -_factors(one)[1])
     lines = [_inflation_line(one) for one in ranked]
     most = max(line.after for line in lines)
     scale = PairScale(
-        title=f"Randomized columns{_first_of(len(known))}",
+        title="Randomized columns",
         unit="Factor by which variances grow; 1: nothing is lost",
         low=1.0,
         high=min(LARGEST, max(1.1, 1 + 1.08 * (most - 1))),
@@ -165,8 +185,7 @@ def plot_inflation(utility: UtilityReport) -> Picture:
         },
         columns=["column", "least", "most", "category that loses most", "worth so many records"],
         rows=[_inflation_row(one) for one in ranked],
-        heights=pair_heights(lines, scale),
-        draw=lambda canvas: draw_pairs(canvas, lines, scale),
+        **_in_pages(lines, scale, len(lines)),
     )
 
 
@@ -216,6 +235,8 @@ def _inflation_in_words(ranked: Sequence[VariableUtility]) -> str:
 
 HEAD, ROW, NARROW_ROW, FOOT = 34, 30, 46, 48
 LEFT, RIGHT = 216, 104
+LETTER = 7.2
+"""Pixels of a letter of a name."""
 
 
 @dataclass(frozen=True)
@@ -275,21 +296,34 @@ class PairScale:
 def pair_heights(lines: Sequence[PairLine], scale: PairScale) -> tuple[int, int]:
     """Pixels for the whole, wide and narrow."""
     notes = _notes(lines, scale)
-    wide = HEAD + ROW * len(lines) + FOOT + notes_height(notes, x=4, width=WIDE)
-    return wide, HEAD + NARROW_ROW * len(lines) + FOOT + notes_height(notes, x=4, width=NARROW)
+    wide, narrow = (sum(_step(line, narrow=narrow) for line in lines) for narrow in (False, True))
+    return (
+        HEAD + wide + FOOT + notes_height(notes, x=4, width=WIDE),
+        HEAD + narrow + FOOT + notes_height(notes, x=4, width=NARROW),
+    )
+
+
+def _label(line: PairLine, *, narrow: bool) -> list[str]:
+    """The name of a line, wrapped: beside the scale, or above it and before the numbers."""
+    return label_lines(line.label, (NARROW - 130 if narrow else LEFT - 18), letter=LETTER)
+
+
+def _step(line: PairLine, *, narrow: bool) -> int:
+    """Pixels of a line, more where its name is wrapped."""
+    return (NARROW_ROW if narrow else ROW) + LINE * (len(_label(line, narrow=narrow)) - 1)
 
 
 def draw_pairs(canvas: Canvas, lines: Sequence[PairLine], scale: PairScale) -> None:
     """Names on the left, marks on a common scale, numbers on the right."""
-    step = NARROW_ROW if canvas.narrow else ROW
+    steps = [_step(line, narrow=canvas.narrow) for line in lines]
     left, right = (10, canvas.width - 12) if canvas.narrow else (LEFT, canvas.width - RIGHT)
-    axes = canvas.axes(left=left, top=HEAD, width=right - left, height=step * len(lines))
-    axes.set(xlim=(scale.low, scale.high), ylim=(step * len(lines), 0), yticks=[], zorder=-1)  # names above the grid
+    axes = canvas.axes(left=left, top=HEAD, width=right - left, height=sum(steps))
+    axes.set(xlim=(scale.low, scale.high), ylim=(sum(steps), 0), yticks=[], zorder=-1)  # names above the grid
     _scale(axes, scale)
-    for i, line in enumerate(lines):
-        (_bar if scale.bars else _pair)(axes, line, step * i + (34 if canvas.narrow else step / 2 + 3))
-        _words(canvas, line, HEAD + step * i + (10 if canvas.narrow else step / 2))
-    bottom = HEAD + step * len(lines)
+    for line, step, end in zip(lines, steps, np.cumsum(steps).tolist(), strict=True):
+        (_bar if scale.bars else _pair)(axes, line, end - (NARROW_ROW - 34 if canvas.narrow else step / 2 - 3))
+        _words(canvas, line, HEAD + end - step + (10 if canvas.narrow else step / 2))
+    bottom = HEAD + sum(steps)
     canvas.text(4, 14, scale.title, tone="muted", fontsize=SMALL)
     canvas.text(right, bottom + 34, scale.unit, tone="muted", align="right", fontsize=SMALL)
     write_notes(canvas, _notes(lines, scale), x=4, top=bottom + FOOT)
@@ -332,10 +366,13 @@ def _bar(axes: Axes, line: PairLine, y: float) -> None:
 
 
 def _words(canvas: Canvas, line: PairLine, y: float) -> None:
-    if canvas.narrow:
-        canvas.text(12, y, shorten(line.label, 26), fontsize=SMALL)
-    else:
-        canvas.text(LEFT - 14, y, shorten(line.label, 27), align="right", fontsize=SMALL)
+    words = _label(line, narrow=canvas.narrow)
+    first = y if canvas.narrow else y - LINE * (len(words) - 1) / 2
+    for i, said in enumerate(words):
+        if canvas.narrow:
+            canvas.text(12, first + LINE * i, said, fontsize=SMALL)
+        else:
+            canvas.text(LEFT - 14, first + LINE * i, said, align="right", fontsize=SMALL)
     canvas.text(canvas.width - 4, y, line.words, align="right", fontsize=SMALL)
 
 

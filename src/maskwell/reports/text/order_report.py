@@ -1,4 +1,4 @@
-"""Which of two designs tells more, and what was gained by improving one, in words."""
+"""Which of two designs is more informative, and what was gained by improving one, in words."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def _compared_answer(comparison: FairComparison, names: tuple[str, str]) -> str:
 def _verdict_in_words(compared: Comparison, names: tuple[str, str]) -> str:
     one, two = names
     return {
-        "first": f"{one} tells all that {two} does, and more",
-        "second": f"{two} tells all that {one} does, and more",
-        "equivalent": f"{one} and {two} tell {'exactly the same' if compared.order.exact else 'the same within 1e-8'}",
-        "incomparable": f"neither of {one} and {two} tells all that the other does",
-        "undecided": f"which of {one} and {two} tells more is undecided",
+        "first": f"{one} is more informative than {two}",
+        "second": f"{two} is more informative than {one}",
+        "equivalent": f"{one} and {two} are {'' if compared.order.exact else 'within 1e-8 '}equally informative",
+        "incomparable": f"neither of {one} and {two} is more informative than the other",
+        "undecided": f"which of {one} and {two} is more informative is undecided",
     }[compared.order.verdict]
 
 
@@ -270,10 +270,12 @@ def improved_report(gain: Improvement, path: str, output: str | None) -> Report:
     """What was gained, and how the old reports come back; ``output`` is where the design was written."""
     parity = parity_text(stands_for(gain.design))
     if not gain.improved:
-        first = f"{path} cannot be improved: no design of parity {parity} tells all that it does and more."
+        first = f"{path} cannot be improved: no design of parity {parity} is more informative."
         return _improvement(gain, first, [*_improved_remarks(gain), *_written(gain, output)], path, output)
     if gain.gamma == math.inf:
-        first = f"The truth itself tells all that {path} does: without a bound on parity nothing else is admissible."
+        first = (
+            f"The truth itself is more informative than {path}: without a bound on parity nothing else is admissible."
+        )
         return _improvement(gain, first, _proof_of_gain(gain, output), path, output)
     before, after = gain.added_variances()
     same = gain.original.parity_exact() == gain.design.parity_exact()

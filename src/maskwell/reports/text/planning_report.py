@@ -277,7 +277,7 @@ def allocation_report(allocation: Allocation) -> Report:
         )
     ]
     unused = [name for name, n in zip(allocation.names, allocation.counts, strict=True) if not n]
-    not_needed = [f"{shorten(name, 40)} is not needed: the others tell more" for name in unused]
+    not_needed = [f"{shorten(name, 40)} is not needed: the others are more informative" for name in unused]
     table = Grid([parts, "n", "best share", *_stratum_columns(allocation)], rows)
     return Report(
         answer,

@@ -92,7 +92,7 @@ def _after_audit(audit: Mapping[str, Any], design: Design, path: str, demand: st
             "a bound on parity" if isinstance(parity, float) else "reports that tell something", design, columns
         )
     if audit["admissible"] is False and design.has_entries_up_to(EXACT_LIMIT):
-        return f"a design that tells more at no cost in privacy: maskwell improve {shlex.quote(path)}"
+        return f"a more informative design at no cost in privacy: maskwell improve {shlex.quote(path)}"
     if audit["identifiable"] is False:
         return _planned("reports that shares can be estimated from", design, columns)
     basket = columns > 1 and find_item_bits(design) is not None
@@ -192,7 +192,7 @@ def _admissible(audit: Mapping[str, Any]) -> str:
         return f"not worked out: {audit['inadmissible_because']}"
     if audit["admissible"]:
         return "yes" if audit["admissible_exactly"] else "yes, within 1e-8"
-    return f"no, another design of this parity tells more: {audit['inadmissible_because']}"
+    return f"no, another design of this parity is more informative: {audit['inadmissible_because']}"
 
 
 def _hazard(audit: Mapping[str, Any]) -> str:
