@@ -27,6 +27,7 @@ from maskwell.errors import InputError, MissingValueError, ParameterError, Wrong
 STEP = 1e-5
 """Of differences that stand for a slope, in standard deviations of a column."""
 
+DROPPED = "leave such rows out: --missing drop, or missing='drop'"
 MOST_CATEGORIES = 64
 """Categories of all randomized predictors together; each costs a copy of the model matrix."""
 
@@ -476,7 +477,10 @@ class _Reader:
         samples = Samples(tuple(variables))
         reader = SampleReader(samples, self._policy)
         kept, sample, codes = reader.read(dict(self._columns), self._rows, 1)
-        raise_first(reader.problems, self._rows)
+        try:
+            raise_first(reader.problems, self._rows)
+        except MissingValueError as error:  # a regression has no category for them
+            raise MissingValueError(error.message, hint=DROPPED, **error.objects) from None
         samples.check_used(np.unique(sample).tolist())
         all_codes, all_samples = np.zeros(self._rows, dtype=np.intp), np.zeros(self._rows, dtype=np.intp)
         all_codes[kept], all_samples[kept] = codes, sample
@@ -498,7 +502,7 @@ class _Reader:
             more = f" (and {len(self._lost) - 1} more columns)" if len(self._lost) > 1 else ""
             raise MissingValueError(
                 f"column {shorten(name, 24)!r}: {count:,} of {self._rows:,} values are missing{more}",
-                hint="leave such rows out: --missing drop, or missing='drop'",
+                hint=DROPPED,
                 columns=dict(self._lost),
             )
         if not self._kept.any():

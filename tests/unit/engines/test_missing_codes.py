@@ -60,8 +60,11 @@ def test_randomizing_leaves_other_columns_as_they_are(tmp_path: Path) -> None:
 
 
 def test_without_a_word_what_to_do_codes_are_refused_as_empty_values_are() -> None:
-    with pytest.raises(MissingValueError):
+    with pytest.raises(MissingValueError, match="category"):
         mw.estimate(CODED, {"y": DESIGN}, missing_codes=["NA", 99])
+    with pytest.raises(MissingValueError) as caught:
+        mw.regress(CODED, "y ~ 1", {"y": DESIGN}, missing_codes=["NA", 99])
+    assert "category" not in str(caught.value) and "drop" in str(caught.value)  # a regression has none for them
 
 
 @together(
