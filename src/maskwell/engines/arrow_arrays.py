@@ -481,13 +481,44 @@ _OUTSIDE = re.compile(
 
 
 def validated(batch: Any, path: str) -> Any:
-    """The batch, after a look at every offset, index, length and text of every column, nested ones too."""
+    """The batch, after a look at every offset, index, length and text of every column, nested ones too.
+
+    Labels that a dictionary holds twice are one there afterwards.
+    """
     arrow = require()
     try:
         batch.validate(full=True)
     except arrow.ArrowException as error:
         raise _damaged(batch, path, error) from None
-    return batch
+    columns, changed = _changed(labels_once, batch.columns)
+    return arrow.RecordBatch.from_arrays(columns, schema=batch.schema) if changed else batch
+
+
+def _changed(change: Callable[[Any], Any], arrays: list[Any]) -> tuple[list[Any], bool]:
+    """What becomes of some arrays, and whether any is another one then."""
+    new = [*map(change, arrays)]
+    return new, any(one is not old for one, old in zip(new, arrays, strict=True))
+
+
+def labels_once(array: Any) -> Any:
+    """The same values, with each label once in the dictionary; Arrow lets a dictionary repeat them.
+
+    >>> import pyarrow as pa
+    >>> array = pa.DictionaryArray.from_arrays(pa.array([2, 1, None, 0]), pa.array(["no", "yes", "no"]))
+    >>> labels_once(array).dictionary.to_pylist(), labels_once(array).to_pylist()
+    (['no', 'yes'], ['no', 'yes', None, 'no'])
+    """
+    arrow, compute = require(), require("pyarrow.compute")
+    if not arrow.types.is_dictionary(array.type):
+        return array
+    try:
+        labels = array.dictionary.unique()
+    except arrow.ArrowNotImplementedError:  # lists and the like, which are no labels
+        return array
+    if len(labels) == len(array.dictionary):
+        return array
+    indices = compute.index_in(array.dictionary, value_set=labels).take(array.indices).cast(array.type.index_type)
+    return arrow.DictionaryArray.from_arrays(indices, labels, ordered=array.type.ordered)
 
 
 def _damaged(batch: Any, path: str, error: Exception) -> DataFileError:
@@ -511,20 +542,30 @@ def _damage_text(field: Any, path: str, error: Exception) -> tuple[str, str]:
 
 
 def validated_values(values: Any) -> Any:
-    """An Arrow array, or a table, that a caller made or read: one made from buffers may point anywhere too."""
+    """An Arrow array, or a table, that a caller made or read: one made from buffers may point anywhere too.
+
+    Labels that a dictionary holds twice are one there afterwards.
+    """
     arrow = require()
-    columns = values.columns if isinstance(values, arrow.Table) else [values]
     try:
-        for column in columns:
-            for array in column.chunks if isinstance(column, arrow.ChunkedArray) else [column]:
-                _validate(array)
+        if not isinstance(values, arrow.Table):
+            return _validated_column(values)
+        columns, changed = _changed(_validated_column, values.columns)
     except arrow.ArrowException as error:
         raise WrongTypeError(
             "an Arrow column points outside its own data, or holds what its type forbids",
             hint="make the column again; its validate(full=True) says what is wrong",
             values=fault_of(error, 200),
         ) from None
-    return values
+    return arrow.Table.from_arrays(columns, schema=values.schema) if changed else values
+
+
+def _validated_column(values: Any) -> Any:
+    if isinstance(values, require().ChunkedArray):
+        chunks, changed = _changed(_validated_column, values.chunks)
+        return require().chunked_array(chunks, values.type) if changed else values
+    _validate(values)
+    return labels_once(values)
 
 
 def _validate(array: Any) -> None:

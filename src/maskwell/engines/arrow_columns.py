@@ -26,7 +26,7 @@ def split(values: Any) -> Column:
     """See an Arrow array as a ``Column``."""
     if not isinstance(values, pa.Array | pa.ChunkedArray):
         raise not_a_column(values)
-    validated_values(values)
+    values = validated_values(values)
     if _is_number(values.type):
         nulls = _numpy(values.is_null()) if values.null_count else None
         return split_array(_numpy(values.fill_null(0) if values.null_count else values), nulls)

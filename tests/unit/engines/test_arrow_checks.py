@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs import Uniform
 from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
@@ -248,3 +249,23 @@ def test_good_columns_pass() -> None:
     empty = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int8()), pa.array([], pa.string()))
     table = pa.table({"y": ["yes", "no"], "d": empty})
     assert MemoryRows(table).schema == table.schema
+
+
+def test_labels_that_a_dictionary_repeats_are_one(tmp_path: Path) -> None:
+    """Reports and groups from memory, in chunks and from a file, and a predictor, against the same texts."""
+    places = pa.array([0, 1, 2, 1, 0, 2, 0] * 20, pa.int8())
+    repeated = pa.DictionaryArray.from_arrays(places, pa.array(["no", "yes", "no"]))
+    plain = pa.table({"x": repeated.cast(pa.string()), "y": repeated.cast(pa.string())})
+    whole = pa.table({"x": repeated, "y": repeated})
+    chunked = pa.concat_tables([whole.slice(0, 50), whole.slice(50)])
+    with pa.ipc.new_file(tmp_path / "a.arrow", whole.schema) as file:
+        file.write_table(whole)
+    design = mw.make_design("warner", p="0.8")
+
+    def groups(table: Any) -> Any:
+        return mw.estimate(table, {"x": design}, by="y").to_dict()
+
+    for table in (whole, chunked, str(tmp_path / "a.arrow")):
+        assert groups(table) == groups(plain), table
+    fits = [mw.regress("x ~ y", table, {"x": design}).params for table in (whole, plain)]
+    assert fits[0].equals(fits[1])
