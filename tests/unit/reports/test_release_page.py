@@ -18,7 +18,8 @@ from maskwell.release import Release, ReleasePlan, RiskUtilityPoint
 from maskwell.release.assessment import ReleasedColumn, assess_tables, tables_of
 from maskwell.release.folder.receipt_contents import advice_of, public_receipt
 from maskwell.release.folder.release_metadata import processing
-from maskwell.release.risk.unit_risk import UnitFigures, UnitRisk
+from maskwell.release.risk import UnitRisk
+from maskwell.release.risk.unit_risk import UnitFigures
 from maskwell.release.stages.stage import expected_table
 from maskwell.reports import release_page
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead

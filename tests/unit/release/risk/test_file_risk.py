@@ -17,7 +17,7 @@ from maskwell.release.risk import (
     record_risks,
     variable_contributions,
 )
-from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL
+from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, SAMPLED, UNTOUCHED, UNUSUAL
 from maskwell.release.risk.risk_report import percentile
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.text.release_words import headline
@@ -141,7 +141,7 @@ def test_weights_estimate_the_population() -> None:
     assert report.after is not None
     assert 0 < report.after.expected_reidentifications < report.before.expected_reidentifications  # type: ignore[operator]
     light = CellTable(TOWNS.columns, TOWNS.levels, TOWNS.codes, TOWNS.counts, np.array([17.0, 110, 84.5, 1]))
-    assert assess_risk(light, ["town", "job"], weights=True).flags == (LIGHT.format(cells=1),)
+    assert assess_risk(light, ["town", "job"], weights=True).flags == (SAMPLED, LIGHT.format(cells=1))
 
 
 @pytest.mark.parametrize(("f", "p"), [(1, 0.01), (1, 0.9999), (2, 0.01), (2, 0.95), (2, 0.5), (3, 0.9)])

@@ -19,9 +19,8 @@ from maskwell.engines.unit_rows import read_units
 from maskwell.errors import ParameterError
 from maskwell.release import Release, ReleasePlan, release_table
 from maskwell.release.assessment import assess
-from maskwell.release.risk import assess_risk, unit_draws
+from maskwell.release.risk import RiskReport, assess_risk, unit_draws
 from maskwell.release.risk.file_risk import NOT_COVERED
-from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.release.utility.utility_measures import inflation_of
 from maskwell.verbs.risk import risk
