@@ -80,8 +80,9 @@ def regress(
         file, or a procedure whose parameters stand in columns: ``{"y": "warner(p=chance)"}``.
     receipt
         In place of designs: the receipt of a released file, or its path. Where the release keeps the table of all
-        columns of the formula, released values are taken as true ones and variances doubled, which is the most that
-        randomization adds; where the matrix of a column is known, it is that column's design; else it is refused.
+        columns of the formula, released values are taken as true ones and variances doubled, which to first order is
+        the most that randomization adds; where the matrix of a column is known, it is that column's design; else it is
+        refused.
     weights, strata, clusters, population
         Names of columns, or one value for each row; the population may be one number. ``"A,B"`` names the clusters or
         populations of two stages. See :func:`fit_logistic`.
@@ -254,7 +255,8 @@ class _Released:
 
 
 KEPT_MODEL = (
-    "the release keeps the table of these columns on average: standard errors are upper bounds, 1.42 times the usual"
+    "the release keeps the table of these columns on average: standard errors are 1.42 times the usual ones, an upper "
+    "bound in large files"
 )
 KEPT_LIKELIHOOD = "released values stand for true ones"
 KNOWN_MODEL = "matrices of the receipt are the designs of {}"

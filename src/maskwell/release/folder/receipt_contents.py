@@ -493,8 +493,16 @@ READ_IN_R = {
 IN_R = re.compile(r"\w[\w .-]{0,59}")
 """Names that stand in a line of R as they are, and that no reader of Markdown takes for markup."""
 
-IN_STATA = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
-READ_IN_STATA = '    import delimited using "{}", varnames(1) stringcols(_all) case(preserve) clear'
+IN_STATA = re.compile(
+    r"(?!(?:byte|double|float|if|in|int|long|reported|str\d*|strL|using|with)$)[A-Za-z][A-Za-z0-9_]{0,31}"
+)
+"""Names that Stata keeps as they are, but for one that the lines need."""
+
+READ_IN_STATA = (
+    '    import delimited using "{}", varnames(1) stringcols({}) case(preserve) encoding("UTF-8") asdouble clear'
+)
+MISSING_LABEL = "missing"
+"""What a missing value that is a category is called in the table of a matrix."""
 
 
 def matrix_tables(groups: Sequence[PublicGroup]) -> dict[str, str]:
@@ -520,7 +528,7 @@ def _written(groups: Sequence[PublicGroup]) -> dict[str, PublicGroup]:
 def _matrix_table(group: PublicGroup) -> str:
     width = len(group["within"]) + len(group["variables"])
     truths, reports = (
-        [".".join("missing" if one is None else rules.texts(one)[-1] for one in state) for state in states]
+        [".".join(MISSING_LABEL if one is None else rules.texts(one)[-1] for one in state) for state in states]
         for states in (labels_from(group["states"], width), labels_from(group["outputs"], width))
     )
     text = io.StringIO()
@@ -533,32 +541,36 @@ def _matrix_table(group: PublicGroup) -> str:
 
 def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, list[str]]:
     """Lines of R and of Stata that estimate a column with its errors, as ``maskwell estimate`` does, by program."""
-    fixed = [(group["variables"][0], name) for name, group in _written(groups).items() if _is_plain(group)]
+    fixed = [(group, name) for name, group in _written(groups).items() if _is_plain(group)]
     kept = [one for group, columns in zip(groups, kept_of(groups), strict=True) for one in _inflated(group, columns)]
     in_r: list[str] = []
     in_stata: list[str] = []
-    for column, factor in kept[:1]:
-        in_r += _kept_in_r(column, factor, next(_jointly(groups, column), ""))
-        in_stata += _kept_in_stata(column, factor, data)
-    for column, table in fixed[:1]:
-        in_r += _solved_in_r(column, table)
-        in_stata += _solved_in_stata(column, table, data)
+    for column, factor, missing in kept[:1]:
+        in_r += _kept_in_r(column, factor, next(_jointly(groups, column), ""), missing=missing)
+        in_stata += _kept_in_stata(column, factor, data, missing=missing)
+    for group, table in fixed[:1]:
+        column, missing = group["variables"][0], _has_missing(group)
+        in_r += _solved_in_r(column, table, missing=missing)
+        in_stata += _solved_in_stata(column, table, data, missing=missing)
     read = READ_IN_R.get(ending)
     whole = [f"    d <- {read.format(data)}", *in_r] if in_r and read is not None else []
     return {"R": whole, "Stata": in_stata if ending == ".csv" else []}
 
 
-def _inflated(group: PublicGroup, kept: Sequence[str]) -> list[tuple[str, float]]:
-    """Columns whose counts are kept by a matrix that is withheld, with their inflation."""
+def _inflated(group: PublicGroup, kept: Sequence[str]) -> list[tuple[str, float, bool]]:
+    """Columns whose counts are kept by a matrix that is withheld, their inflation, and whether missing values count."""
     if group["invariance"] != "counts" or group["matrix"] != WITHHELD or group["method"] == "swap":
         return []
-    return [(name, group["vif"][name]) for name in kept if name in group["vif"] and IN_R.fullmatch(name)]
+    named = [name for name in kept if name in group["vif"] and IN_R.fullmatch(name)]
+    return [(name, group["vif"][name], group["missing"] == "category") for name in named]
 
 
 def _is_plain(group: PublicGroup) -> bool:
     """Whether a matrix is that of one column, of as many reports as truths, and keeps nothing."""
     alone = len(group["variables"]) == 1 and not group["within"] and group["invariance"] == "none"
-    return alone and bool(IN_R.fullmatch(group["variables"][0])) and len(group["states"]) == len(group["outputs"])
+    square = len(group["states"]) == len(group["outputs"])
+    ambiguous = _has_missing(group) and any(MISSING_LABEL in state for state in group["states"])
+    return alone and square and not ambiguous and bool(IN_R.fullmatch(group["variables"][0]))
 
 
 def _jointly(groups: Sequence[PublicGroup], column: str) -> Iterator[str]:
@@ -568,52 +580,63 @@ def _jointly(groups: Sequence[PublicGroup], column: str) -> Iterator[str]:
             yield from (name for name in group["variables"] if name != column and name in kept)
 
 
-def _kept_in_r(column: str, factor: float, beside: str) -> list[str]:
+def _has_missing(group: PublicGroup) -> bool:
+    """Whether missing values are a category of a matrix of one column."""
+    return [None] in group["states"]
+
+
+def _kept_in_r(column: str, factor: float, beside: str, *, missing: bool) -> list[str]:
     """The lines for one column; ``beside`` is a column that is kept together with it."""
+    too = ', useNA = "ifany"' if missing else ""
     several = f'    # with {beside}: N <- table(interaction(d[c("{column}", "{beside}")], drop = TRUE)), and f <- 2'
     return [
-        f'    N <- table(d[["{column}"]]); n <- sum(N); p <- N / n',
+        f'    N <- table(d[["{column}"]]{too}); n <- sum(N); p <- N / n',
         f"    f <- {Printed(min(factor, 2.0)):g}  # its inflation, vif in receipt.json",
         "    print(cbind(share = p, error = sqrt(p * (1 - p) * (n / (n - 1)^2 + (f - 1) / (n - 1)))))",
         *([several] if IN_R.fullmatch(beside) else []),
     ]
 
 
-def _kept_in_stata(column: str, factor: float, data: str) -> list[str]:
+def _kept_in_stata(column: str, factor: float, data: str, *, missing: bool) -> list[str]:
     if not IN_STATA.fullmatch(column):
         return []
     return [
-        READ_IN_STATA.format(data),
-        f"    tabulate {column}, matcell(N)",
+        READ_IN_STATA.format(data, "_all"),
+        f"    tabulate {column}, {'missing ' if missing else ''}matcell(N)",
         '    mata: N = st_matrix("N"); n = sum(N); p = N / n',
         f"    mata: p, sqrt(p :* (1 :- p) * (n / (n - 1)^2 + ({Printed(min(factor, 2.0)):g} - 1) / (n - 1)))",
     ]
 
 
-def _solved_in_r(column: str, table: str) -> list[str]:
+def _solved_in_r(column: str, table: str, *, missing: bool) -> list[str]:
+    labels = 'colClasses = c(reported = "character"), na.strings = ""'  # "01" and "NA" stay what they are
     return [
-        f'    P <- as.matrix(read.csv("{table}", row.names = 1, check.names = FALSE))',
-        f'    N <- table(factor(d[["{column}"]], levels = rownames(P)))',
+        f'    y <- as.character(d[["{column}"]])',
+        *([f'    y[is.na(y)] <- "{MISSING_LABEL}"'] if missing else []),
+        f'    P <- as.matrix(read.csv("{table}", row.names = 1, check.names = FALSE, {labels}))',
+        "    N <- table(factor(y, levels = rownames(P)))",
         "    n <- sum(N); G <- solve(P); s <- as.vector(G %*% (N / n))",
         "    V <- (G %*% diag(as.vector(N / n)) %*% t(G) - s %*% t(s)) / (n - 1)",
         "    print(data.frame(share = s, error = sqrt(diag(V)), row.names = colnames(P)))",
     ]
 
 
-def _solved_in_stata(column: str, table: str, data: str) -> list[str]:
+def _solved_in_stata(column: str, table: str, data: str, *, missing: bool) -> list[str]:
     if not IN_STATA.fullmatch(column):
         return []
     return [
-        READ_IN_STATA.format(data),
-        f"    contract {column}, freq(N) nomiss",
+        READ_IN_STATA.format(data, "_all"),
+        *([f'    replace {column} = "{MISSING_LABEL}" if {column} == ""'] if missing else []),
+        f"    contract {column}, freq(_reports) nomiss",
         f"    rename {column} reported",
         "    tempfile counts",
-        "    save `counts'",
-        f'    import delimited using "{table}", varnames(1) stringcols(1) clear',
-        "    generate row = _n",
-        "    merge 1:1 reported using `counts', nogenerate keep(master match)",
-        "    sort row",
-        "    replace N = 0 if missing(N)",
-        '    mata: P = st_data(., 2..(st_nvar() - 2)); N = st_data(., "N"); n = sum(N); G = luinv(P); s = G * N / n',
+        '    save "`counts\'"',
+        READ_IN_STATA.format(table, "1"),
+        "    generate _order = _n",
+        '    merge 1:1 reported using "`counts\'", nogenerate keep(master match)',
+        "    sort _order",
+        "    replace _reports = 0 if missing(_reports)",
+        '    mata: P = st_data(., 2..(st_nvar() - 2)); N = st_data(., "_reports"); n = sum(N)',
+        "    mata: G = luinv(P); s = G * N / n",
         "    mata: s, sqrt(diagonal(G * diag(N / n) * G' - s * s') / (n - 1))",
     ]

@@ -17,7 +17,7 @@ from maskwell.designs import Uniform
 from maskwell.errors import PublishError
 from maskwell.release import load_receipt
 from maskwell.release.analysis import estimate_released
-from maskwell.release.folder.receipt_contents import matrix_tables
+from maskwell.release.folder.receipt_contents import matrix_tables, recipes
 from maskwell.release.folder.release_folder import check_public
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
@@ -99,6 +99,45 @@ def test_tables_of_matrices_tell_what_the_receipt_tells(made: Written) -> None:
     path.write_text(path.read_text().replace("0.75", "0.7500001"))
     with pytest.raises(PublishError, match="differs from the matrix in the receipt"):
         check_public(made.public, made.release)
+
+
+def fixed_group(name: str, *labels: str | None) -> dict[str, object]:
+    """One column with a published matrix, missing values among its categories where a label is None."""
+    design = {**Uniform.from_gamma(3, Categories.numbered(len(labels))).to_dict(), "provenance": {}}
+    how = {"method": "pram", "invariance": "none", "matrix": "included", "missing": "category", "design": design}
+    states = [[label] for label in labels]
+    return {**how, "variables": [name], "within": [], "linked": [], "vif": {}, "states": states, "outputs": states}
+
+
+def test_labels_that_other_programs_would_read_as_something_else_are_read_as_texts() -> None:
+    """R makes 1 of "01", TRUE of "T" and nothing of "NA"; Stata reads UTF-8 and doubles where it is told to."""
+    made = recipes([fixed_group("job", "01", "NA", "T")], "data.csv", ".csv")
+    read = [line for line in made["R"] if "read.csv" in line]
+    assert len(read) == 2 and all('"character"' in line and 'na.strings = ""' in line for line in read)
+    imports = [line for line in made["Stata"] if "import delimited" in line]
+    assert len(imports) == 2 and all('encoding("UTF-8") asdouble' in line for line in imports)
+    assert '"`counts\'"' in "".join(made["Stata"])  # folders of temporary files may have blanks in their names
+
+
+def test_missing_values_that_are_a_category_are_counted_by_other_programs_too() -> None:
+    made = recipes([fixed_group("job", "a", "b", None)], "data.csv", ".csv")
+    assert '    y[is.na(y)] <- "missing"' in made["R"]
+    assert '    replace job = "missing" if job == ""' in made["Stata"]
+    assert not any("missing" in line for line in recipes([fixed_group("job", "a", "b")], "data.csv", ".csv")["R"])
+    assert recipes([fixed_group("job", "missing", None)], "data.csv", ".csv") == {"R": [], "Stata": []}
+    kept = {**fixed_group("job", "a", "b"), "invariance": "counts", "matrix": "withheld", "vif": {"job": 1.5}}
+    hidden = {name: value for name, value in kept.items() if name not in ("design", "states", "outputs")}
+    withheld = recipes([hidden], "data.csv", ".csv")
+    assert 'table(d[["job"]], useNA = "ifany")' in withheld["R"][1]
+    assert "    tabulate job, missing matcell(N)" in withheld["Stata"]
+
+
+def test_names_that_stata_does_not_keep_have_no_lines() -> None:
+    names = ("int", "if", "str8", "reported", "_job", "job", "string")
+    assert [bool(recipes([fixed_group(name, "a", "b")], "d.csv", ".csv")["Stata"]) for name in names] == [
+        *[False] * 5,
+        *[True] * 2,
+    ]
 
 
 def test_names_of_files() -> None:
