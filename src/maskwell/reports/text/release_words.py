@@ -527,6 +527,12 @@ def _not_counted(release: Release) -> list[str]:
     """What else a released file shows that may help to find a record."""
     others = [name for name in release.randomized if name not in release.plan.keys]
     columns = [f"what {keys_in_words(others)}, randomized too, may tell of the keys"] if others else []
+    within = (name for stage in release.stages for name in stage.within)
+    counted_with = {*release.plan.keys, *release.plan.randomized, *release.seen, *within}
+    if still := [column.name for column in release.columns if column.name not in counted_with]:
+        columns.append(
+            f"how well {keys_in_words(still)} {'go' if len(still) > 1 else 'goes'} with the keys of a record"
+        )
     return columns + (["what the order of the records tells, which is kept"] if not release.shuffled else [])
 
 
