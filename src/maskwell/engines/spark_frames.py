@@ -321,6 +321,8 @@ def randomize_spark(
     check_option("sets", sets, SETS)
     _check_no_second_draw(random, output)
     keys = random.derived(_drawn_variables(assignments)) if isinstance(random, KeyedRandom) else None
+    if output is None and person is not None:
+        _check_steady(table.frame, [person, *(name for one in assignments for name in one.columns)])
     work = _Randomizing(tuple(assignments), keys, person, missing, texts_only=sets == "texts", where=str(table))
     made = table.frame.mapInArrow(work.reports, work.spark_schema(table))
     if output is None:
@@ -344,6 +346,16 @@ def _check_no_second_draw(random: RandomSource | KeyedRandom | None, output: str
         raise ParameterError(
             "Spark may compute rows twice, and a second draw reveals more of a person",
             hint=f"keep draws: {option('key')}, {option('person', 'id')}; or write once: {option('output', 'FOLDER')}",
+        )
+
+
+def _check_steady(frame: Any, columns: Sequence[str]) -> None:
+    """Raise where Spark may make other persons or values when it computes the rows again: they would be drawn anew."""
+    plans = getattr(frame.select([_quoted(name) for name in columns]), "_jdf", None)  # none through Spark Connect
+    if plans is not None and not plans.queryExecution().optimizedPlan().deterministic():
+        raise ParameterError(
+            f"Spark may make other values of {shorten(' or '.join(columns), 40)} when it computes rows again",
+            hint=f"write the table to files first and read them, or write once: {option('output', 'FOLDER')}",
         )
 
 
@@ -463,7 +475,7 @@ def _written_once(frame: Any, output: str, inputs: Sequence[str], *, force: bool
         except BaseException:
             folder.clear(quietly=True)
             raise
-        folder.finish()
+        folder.finish(force=force)
         return session.read.schema(frame.schema).parquet(output)  # known, so that no job looks for it
 
 
@@ -487,9 +499,7 @@ class _Folder:
     def check(self, inputs: Sequence[str], *, force: bool) -> None:
         """Raise where the name is taken, or belongs to what is being read."""
         if not force and self._files.exists(self._place):
-            raise ParameterError(
-                f"{self.output} exists", hint=f"give another name, or replace it: {option('force', 'True')}"
-            )
+            raise self._taken()
         place = f"{self._files.makeQualified(self._place).toUri().getPath()}/"
         if any(f"{self._java.java.net.URI(one).getPath()}/".startswith(place) for one in inputs):
             raise ParameterError(f"{self.output} is being read, and is not replaced", hint="give another name")
@@ -502,14 +512,21 @@ class _Folder:
                 text = f"a run that was killed had left {self.unfinished}; it was deleted"
                 warnings.warn(text, LeftoverWarning, stacklevel=4)
 
-    def finish(self) -> None:
-        """Give the folder its name."""
+    def finish(self, *, force: bool) -> None:
+        """Give the folder its name; what somebody else has put there meanwhile is replaced by ``force`` only."""
         if self._files.exists(self._place):
+            if not force:
+                self.clear(quietly=True)
+                raise self._taken()
             self._files.delete(self._place, True)
         if not self._files.rename(self._beside, self._place):
             raise DataFileError(
                 f"{self.output} could not be given its name", hint="see whether the folder above exists"
             )
+
+    def _taken(self) -> ParameterError:
+        hint = f"give another name, or replace it: {option('force', 'True')}"
+        return ParameterError(f"{self.output} exists", hint=hint)
 
 
 # ---- a session

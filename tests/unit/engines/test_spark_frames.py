@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 import maskwell as mw
-from maskwell.engines import spark_session
+from maskwell.engines import spark_frames, spark_session
 from maskwell.engines.column_tables import TableInFile
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.engines.spark_frames import PartitionRows
@@ -87,3 +87,46 @@ def test_the_rows_of_a_partition_have_one_schema() -> None:
     with pytest.raises(DataFileError, match="some rows have columns of other types"):
         [*PartitionRows(iter(pieces), expected).batches()]
     assert PartitionRows(iter([]), expected).empty
+
+
+class Files:
+    """A file system of Hadoop, as far as a folder that is written once asks it."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = {*names}
+
+    def exists(self, place: str) -> bool:
+        return place in self.names
+
+    def delete(self, place: str, _: bool) -> None:
+        self.names.discard(place)
+
+    def rename(self, place: str, other: str) -> bool:
+        self.names = {*self.names - {place}, other}
+        return True
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_got_the_name_while_spark_was_writing_is_replaced_by_force_only(force: bool) -> None:
+    folder = object.__new__(spark_frames._Folder)
+    folder._files = files = Files("new", "beside")
+    folder._place, folder._beside, folder.output, folder.unfinished = "new", "beside", "new", "beside"
+    if force:
+        folder.finish(force=True)
+    else:
+        with pytest.raises(ParameterError, match="new exists"):
+            folder.finish(force=False)
+    assert files.names == {"new"}  # in any case no draws are left beside it
+
+
+@pytest.mark.parametrize("steady", [False, True])
+def test_persons_that_spark_may_number_anew_are_refused(steady: bool) -> None:
+    """Draws that are kept by a key are kept for a person: a row number of Spark is none."""
+    plan = SimpleNamespace(deterministic=lambda: steady)
+    queries = SimpleNamespace(queryExecution=lambda: SimpleNamespace(optimizedPlan=lambda: plan))
+    frame = SimpleNamespace(select=lambda _: SimpleNamespace(_jdf=queries))
+    if steady:
+        spark_frames._check_steady(frame, ["id", "answer"])
+        return
+    with pytest.raises(ParameterError, match="other values of id or answer"):
+        spark_frames._check_steady(frame, ["id", "answer"])
