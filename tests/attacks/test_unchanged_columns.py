@@ -31,7 +31,9 @@ from tests.support.intruders import (
     laws_of,
     printed_figure,
     rows_of,
+    seen_through,
 )
+from tests.support.together import together
 
 from maskwell.errors import MaskwellError
 from maskwell.release import ReleasePlan
@@ -100,6 +102,34 @@ def test_the_column_within_which_is_randomized_is_seen(cells: dict[Record, int],
     release = assessed(rows, ("sex", "income"), plan)
     one, _ = best_attacks(laws_of(rows, ("sex", "income"), release.stages), [row[:1] for row in rows])
     assert one.chance <= headline(release) + SLACK, one
+
+
+NARROW = [
+    {("c", "no"): 2, ("y", "no"): 1, ("o", "no"): 1, ("y", "ba"): 1, ("o", "ba"): 1, ("o", "ma"): 1, ("y", "ma"): 1},
+    {("c", "no"): 1, ("y", "no"): 1, ("o", "no"): 2, ("y", "ba"): 2, ("o", "ba"): 1, ("z", "ma"): 1},
+]
+"""Ages and degrees; no child has one of the two degrees that the rule names."""
+
+
+@together(("cells", "keys"), [(cells, keys) for cells in NARROW for keys in (["age"], ["age", "degree"])])
+def test_who_knows_a_rule_and_the_part_of_a_record_that_it_names_does_not_beat_the_headline(
+    cells: dict[Record, int], keys: list[str]
+) -> None:
+    """Ages are mixed among records with a degree that the rule names, and among the others: the parts are seen."""
+    columns, rows = ("age", "degree"), rows_of(cells)
+    protect = {"variables": ["age"], "method": "method1", "theta": "0.7"}
+    rule = {"forbid": {"age": ["c"], "degree": ["ba", "ma"]}}
+    told = {"keys": keys, "order": "kept", "demonstration": True}
+    release = assessed(rows, columns, ReleasePlan.from_dict({"release": told, "protect": [protect], "rule": [rule]}))
+    (part,) = release.stages[0].within
+    assert part not in columns
+    within = [(*row, "no" if row[1] == "no" else "yes") for row in rows]
+    laws = laws_of(within, (*columns, part), release.stages)
+    places = [columns.index(name) for name in keys]
+    targets = [tuple(row[i] for i in places) for row in rows]
+    for seen in ([*places], [*places, 2]):
+        one, _ = best_attacks(seen_through(laws, lambda row: tuple(row[i] for i in seen)), targets)  # noqa: B023
+        assert one.chance <= headline(release) + SLACK, one
 
 
 # ---- files of some hundred records, by the command line

@@ -48,7 +48,7 @@ from maskwell.reports.pictures.revelation import plot_revealed
 from maskwell.reports.pictures.risk_curves import plot_release_risk, plot_risk_report
 from maskwell.reports.pictures.utility_pictures import plot_associations
 from maskwell.reports.plain_words import label
-from maskwell.reports.report import Facts, Grid, Notes, Paragraph, Report
+from maskwell.reports.report import Facts, Grid, Notes, Paragraph, Report, in_notebook
 from maskwell.reports.text.crosstab_report import conditional_table, crosstab_report, crosstab_table
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table, quantity_table
 from maskwell.reports.text.order_report import compare_report, improved_report, one_sided_report
@@ -227,7 +227,7 @@ def written(tables: Sequence[Table], *, style: str, caption: str | None, label: 
 def notebook_page(result: Result) -> str:
     """What a notebook shows: the answer, the tables and the remarks of the report."""
     report = replace(result.to_report(), next_step="")
-    return "\n".join(line for block in report.blocks for line in _page_lines(block))
+    return in_notebook("\n".join(line for block in report.blocks for line in _page_lines(block)))
 
 
 def _page_lines(block: Any) -> list[str]:

@@ -75,6 +75,11 @@ class Paragraph:
         return [f"<p>{in_html(self.text.strip())}</p>"]
 
 
+def in_notebook(page: str) -> str:
+    """A piece of a page in which MathJax, which notebooks run over it, looks for no formulas: "$10 to $20" is none."""
+    return f'<div class="tex2jax_ignore mathjax_ignore">\n{page}\n</div>'
+
+
 def line(text: str) -> Paragraph:
     """A sentence that stays on one line, however long."""
     return Paragraph(text, wrapped=False)
@@ -343,7 +348,9 @@ class Report(Sequence[str]):
         following = [f"<p>Next: <code>{in_html(self.next_step)}</code></p>"] if self.next_step else []
         return "\n".join([*(row for block in self.blocks for row in block.to_html()), *following])
 
-    _repr_html_ = to_html
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return in_notebook(self.to_html())
 
     def __repr__(self) -> str:
         return "\n".join(self)

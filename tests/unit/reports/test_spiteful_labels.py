@@ -55,6 +55,12 @@ def test_pages_hold_labels_as_text() -> None:
         assert "<script" not in shown and "\x1b" not in shown and "\u202e" not in shown
 
 
+def test_a_notebook_takes_no_label_for_a_formula() -> None:
+    """MathJax would set "$10 to $20" as one, and follow a link within it."""
+    for shown in (estimate()._repr_html_(), estimate().to_report()._repr_html_()):
+        assert shown.startswith('<div class="tex2jax_ignore mathjax_ignore">') and shown.endswith("</div>")
+
+
 GROUP = {
     "method": "pram",
     "variables": [SPITEFUL],
