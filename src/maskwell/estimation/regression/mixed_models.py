@@ -335,7 +335,7 @@ def _without_spread(plain: Regression, hill: MixedLikelihood, column: str) -> Re
         f"the groups of {shorten(column, 24)} differ no more than chance makes them: their variance is estimated as 0"
     )
     theta = np.append(_start(hill, plain), 0.0)
-    return _told(plain, hill, theta, column, 0.0, covariance, plain.log_likelihood, flag)
+    return _told(plain, hill, theta, column, 0.0, covariance, plain, flag)
 
 
 def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted: Fitted, column: str) -> Regression:
@@ -354,7 +354,7 @@ def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted
         flags=tuple(dict.fromkeys((*hill.rows.evidence.flags(), *fitted.flags))),
     )
     theta = np.append(peak.theta[:-1], abs(peak.theta[-1]))
-    return _told(result, hill, theta, column, abs(deviation), covariance, plain.log_likelihood)
+    return _told(result, hill, theta, column, abs(deviation), covariance, plain)
 
 
 def _told(
@@ -364,11 +364,14 @@ def _told(
     column: str,
     deviation: float,
     covariance: Real,
-    without: float,
+    without: Regression,
     flag: str = "",
 ) -> Regression:
-    """A fit with all that belongs to its random intercept; ``without`` is the log-likelihood without one."""
-    groups = len(hill.sizes)
+    """A fit with all that belongs to its random intercept; ``without`` is the fit without one.
+
+    The two are tested against each other where both searches came to their end.
+    """
+    groups, both = len(hill.sizes), result.converged and without.converged
     few = f"{groups} groups of {shorten(column, 24)} tell little about the variance between groups"
     error = math.sqrt(covariance[-1, -1]) if deviation else None
     points, weights = _rule(MEAN_NODES)
@@ -383,7 +386,7 @@ def _told(
         random=RandomIntercept(column, groups, deviation, covariance),
         parameters=_parameters(hill, theta, result.log_likelihood, column, deviation, error),
         free=1,
-        checks=(no_spread_test(result.log_likelihood, without),),
+        checks=(no_spread_test(result.log_likelihood, without.log_likelihood),) if both else (),
         margins=replace(result.margins, chances=chances),
     )
 
