@@ -279,6 +279,35 @@ def test_importing_maskwell_loads_no_heavy_library(use: str) -> None:
     assert answer.stdout.strip() == "[]"
 
 
+def test_commands_on_small_files_load_only_the_libraries_that_they_need(tmp_path: Path) -> None:
+    warner = maskwell.make_design("warner", p="7/10")
+    maskwell.designs.save_design(warner, tmp_path / "cards.json")
+    rows = [f"{'yes' if i % 3 else 'no'},{20 + i % 7},{'fm'[i % 2]},{1 + i % 2}" for i in range(60)]
+    (tmp_path / "rows.csv").write_text("\n".join(["y,age,sex,w", *rows, "yes,,f,1", ""]), encoding="utf-8")
+    read = ["rows.csv", "--design", "y=cards.json"]
+    commands = [
+        ["estimate", *read],
+        ["estimate", *read, "--weights", "w", "--by", "sex"],
+        ["regress", *read, "--formula", "y ~ log(age) * sex", "--missing", "drop"],
+    ]
+    watched = [*HEAVY, "cryptography", "maskwell.release", "maskwell.reports.pictures.canvas"]
+    commands.append(["randomize", *read, "-o", "reports.csv"])
+    probe = (
+        "import sys\nfrom maskwell.cli.main import cli\n"
+        f"for words in {commands}:\n"
+        "    try: cli(words)\n"
+        "    except SystemExit as end: assert not end.code\n"
+        f"    print('loaded', words[0], *[name for name in {watched} if name in sys.modules])"
+    )
+    answer = subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert [line.removeprefix("loaded ") for line in answer.stdout.splitlines() if line.startswith("loaded ")] == [
+        "estimate click pyarrow",
+        "estimate click pyarrow",
+        "regress click pyarrow",
+        "randomize click pyarrow cryptography",
+    ]
+
+
 def test_no_machine_path_and_no_registry_in_the_tree(root: Path) -> None:
     found = [
         f"{path.relative_to(root)}: {what}: {match.group()!r}"

@@ -11,6 +11,7 @@ import math
 import numbers
 import os
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sized
 from decimal import Decimal
 from fractions import Fraction
@@ -239,6 +240,13 @@ def as_mapping(values: Any, name: str) -> Mapping[Any, Any]:
     return values
 
 
+def mask_of(values: Any) -> NDArray[np.bool_] | None:
+    """Which elements of a masked array are masked; None for anything else."""
+    if "numpy.ma" not in sys.modules or not np.ma.isMaskedArray(values):  # who made such an array has loaded it
+        return None
+    return np.asarray(np.ma.getmaskarray(values))
+
+
 def as_array(values: Any, name: str) -> Array:
     """An array of any kind, of as many dimensions as the lists have levels.
 
@@ -247,7 +255,8 @@ def as_array(values: Any, name: str) -> Array:
     """
     if isinstance(values, range) and _length(values) > MOST:
         raise WrongTypeError(f"{name} has too many elements", hint=f"give at most {MOST:,}")
-    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+    masked = mask_of(values)
+    if masked is not None and masked.any():
         raise MissingValueError(f"{name} has masked values", hint="leave missing values out, or fill them in")
     try:
         array = np.asarray(values)

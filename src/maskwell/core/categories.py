@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from maskwell.core import labels as rules
 from maskwell.core.adapters import LOADERS, Adapter
-from maskwell.core.arguments import Codes, as_array, check_option, code_type, kind_of, shown_short
+from maskwell.core.arguments import Codes, as_array, check_option, code_type, kind_of, mask_of, shown_short
 from maskwell.core.labels import Finder, find_all, finder_for, plain
 from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.errors import (
@@ -446,8 +446,8 @@ def split_array(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) 
             hint="give one column at a time, for instance table[:, 0]",
             shape=values.shape,
         )
-    if isinstance(values, np.ma.MaskedArray):
-        missing = np.ma.getmaskarray(values)
+    masked = mask_of(values)
+    missing = missing if masked is None else masked
     data = np.asarray(values)
     if data.dtype.kind == "b":
         return Column(data.astype(np.uint8), [False, True], missing)

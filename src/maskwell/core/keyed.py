@@ -38,9 +38,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import ECB
 
 from maskwell.core.arguments import Array, Words, as_array, as_list, check_path, kind_of, list_of
 from maskwell.core.labels import is_missing
@@ -239,6 +236,10 @@ def _encrypted(key: bytes, blocks: Array) -> Array:
 
     Blocks that differ stay different, and every block is used once: so the cipher is a pseudo-random function.
     """
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES
+    from cryptography.hazmat.primitives.ciphers.modes import ECB
+
     encryptor = Cipher(AES(key), ECB()).encryptor()  # noqa: S305
     step = min(_STRETCH, max(1, len(blocks)))
     made = np.empty(step * _BLOCK + _BLOCK - 1, dtype=np.uint8)  # the room that the library asks for

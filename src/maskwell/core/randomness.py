@@ -23,9 +23,6 @@ from functools import cmp_to_key, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import CTR, ECB
 
 from maskwell.core.arguments import Array, Words, kind_of, shown_short
 from maskwell.errors import ParameterError, WrongTypeError
@@ -128,6 +125,10 @@ class Stream:
         counters[:, :, 0] = self._number
         first = rows.astype(np.uint64) * np.uint64(SPILL_BLOCKS) + np.uint64(_SPILL)
         counters[:, :, 1] = first[:, None] + np.arange(refills, dtype=np.uint64)
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES
+        from cryptography.hazmat.primitives.ciphers.modes import ECB
+
         encryptor = Cipher(AES(self._renewed().key), ECB()).encryptor()  # noqa: S305 (each counter is used once)
         words = np.frombuffer(encryptor.update(counters.tobytes()), dtype="<u4")
         return words.reshape(len(rows), 4 * refills)
@@ -138,6 +139,10 @@ class Stream:
         self._cipher.update(bytes(skip))
 
     def _encryptor(self, key: bytes, block: int) -> Any:
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES
+        from cryptography.hazmat.primitives.ciphers.modes import CTR
+
         counter = self._number.to_bytes(8, "big") + block.to_bytes(8, "big")
         return Cipher(AES(key), CTR(counter)).encryptor()
 

@@ -7,7 +7,6 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -61,6 +60,8 @@ class Sampler:
         if len(ends) == 2:
             self._sample_rows(self._stream.twin(), codes, out, first)
         else:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(len(ends) - 1) as pool:
                 parts = [slice(start, end) for start, end in pairwise(ends)]
                 jobs = [

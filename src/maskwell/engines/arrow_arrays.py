@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
-from zoneinfo import ZoneInfoNotFoundError
 
 import numpy as np
 
@@ -280,9 +279,25 @@ def sets_of_column(values: Any, k: int) -> Bits:
 def missing_rows(values: Any) -> Array:
     """Which rows have no value."""
     lost = values.is_null()
-    return np.asarray(
-        lost.to_numpy() if isinstance(lost, require().ChunkedArray) else lost.to_numpy(zero_copy_only=False)
-    )
+    return flags_in_memory(lost.combine_chunks() if isinstance(lost, require().ChunkedArray) else lost)
+
+
+def flags_in_memory(values: Any) -> Array:
+    """True and False of an Arrow array without missing ones."""
+    return numbers_in_memory(values.cast(require().uint8())).astype(np.bool_)
+
+
+def numbers_in_memory(values: Any) -> Array:
+    """Numbers of an Arrow array without missing ones, as they lie in memory; ``to_numpy`` would load pandas.
+
+    >>> import pyarrow as pa
+    >>> numbers_in_memory(pa.array([1, 2, 3], pa.int8()).slice(1)).tolist()
+    [2, 3]
+    """
+    if not len(values):
+        return np.zeros(0, dtype=np.int64)
+    numbers = np.frombuffer(values.buffers()[1], dtype=str(values.type))
+    return numbers[values.offset : values.offset + len(values)]
 
 
 # ---- no more than the rows
@@ -670,15 +685,20 @@ def has_values(kind: Any) -> bool:
 @contextmanager
 def column_errors(name: str) -> Iterator[None]:
     """Say which column has values that Python cannot hold: far dates, unknown time zones, bytes that are no text."""
-    arrow = require()
     try:
         yield
     except MaskwellError:
         raise
-    except (arrow.ArrowException, OverflowError, ValueError, ZoneInfoNotFoundError) as error:
+    except _unreadable_values() as error:
         raise DataFileError(
             f"column {shorten(repr(name), 24)} has values that cannot be read, such as a date after the year 9999",
             hint="correct these values, or save the column as text",
             values=fault_of(error, 200),
             column=name,
         ) from None
+
+
+def _unreadable_values() -> tuple[type[Exception], ...]:
+    from zoneinfo import ZoneInfoNotFoundError
+
+    return require().ArrowException, OverflowError, ValueError, ZoneInfoNotFoundError

@@ -24,6 +24,7 @@ from maskwell.engines.arrow_arrays import (
     describe,
     holds_bytes,
     missing_rows,
+    numbers_in_memory,
     require,
 )
 from maskwell.engines.assignments import Assignment, expected_categories
@@ -33,7 +34,6 @@ from maskwell.engines.column_codes import (
     common_rows,
     earlier_row,
     include_problems,
-    numbers_in_memory,
     places_of,
     raise_first,
 )

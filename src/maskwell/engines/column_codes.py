@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from maskwell.core.categories import Categories, Encoded
 from maskwell.core.groups import joint_keys
 from maskwell.core.groups import separate_codes as separate_keys
 from maskwell.core.phrases import HINT, in_language, listed, option, shorten, shown_values
-from maskwell.engines.arrow_arrays import column_errors, missing_rows, require
+from maskwell.engines.arrow_arrays import column_errors, missing_rows, numbers_in_memory, require
 from maskwell.engines.labelled_columns import ColumnLabels
 from maskwell.errors import MissingValueError, ParameterError, TooLargeError, UnknownCategoryError, WrongTypeError
 
@@ -57,19 +58,6 @@ def places_of(values: Any) -> tuple[Array, Any]:
     if indices.null_count:
         indices = indices.cast(arrow.int64()).fill_null(len(coded.dictionary))
     return numbers_in_memory(indices), coded.dictionary
-
-
-def numbers_in_memory(values: Any) -> Array:
-    """Numbers of an Arrow array without missing ones, as they lie in memory; ``to_numpy`` would load pandas.
-
-    >>> import pyarrow as pa
-    >>> numbers_in_memory(pa.array([1, 2, 3], pa.int8()).slice(1)).tolist()
-    [2, 3]
-    """
-    if not len(values):
-        return np.zeros(0, dtype=np.int64)
-    numbers = np.frombuffer(values.buffers()[1], dtype=str(values.type))
-    return numbers[values.offset : values.offset + len(values)]
 
 
 def ids_of(column: Any, name: str) -> Array:
@@ -388,9 +376,12 @@ def too_many_levels(column: str, count: int) -> TooLargeError:
 
 # ---- numbers for values of any type, the same in every batch
 
-_WORDS = np.random.Generator(np.random.PCG64(20_260)).integers(0, 1 << 63, 1 << 10, dtype=np.uint64) * np.uint64(2) + (
-    np.uint64(1)
-)
+
+@cache
+def _words() -> Array:
+    """Odd numbers of 64 bits, always the same."""
+    chance = np.random.Generator(np.random.PCG64(20_260))
+    return chance.integers(0, 1 << 63, 1 << 10, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 
 class NumberedColumn(NamedTuple):
@@ -461,7 +452,8 @@ def _text_numbers(values: Any) -> Array:
     lengths = np.diff(ends)
     signs = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]]
     place = np.arange(len(signs), dtype=np.int64) - np.repeat(ends[:-1] - ends[0], lengths)
-    factors = _WORDS[place % len(_WORDS)] + (place // len(_WORDS)).astype(np.uint64) * np.uint64(2)
+    words = _words()
+    factors = words[place % len(words)] + (place // len(words)).astype(np.uint64) * np.uint64(2)
     sums = np.append(np.uint64(0), np.cumsum((signs.astype(np.uint64) + np.uint64(1)) * factors, dtype=np.uint64))
     return _mixed(sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]] + lengths.astype(np.uint64))
 

@@ -13,7 +13,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import HINT, listed, option, shorten
 from maskwell.designs.design import Design
-from maskwell.engines.arrow_arrays import column_errors, missing_rows, require
+from maskwell.engines.arrow_arrays import column_errors, flags_in_memory, missing_rows, numbers_in_memory, require
 from maskwell.engines.assignments import Assignment, Samples, Variable, variables_of
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.column_tables import Table, TableInMemory, open_table
@@ -518,13 +518,11 @@ class _Reader:
         column = column if "function" in self._uses.get(name, ()) else self._labelled(name, column)
         kind = column.type
         if arrow.types.is_boolean(kind):
-            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.bool_)
+            return flags_in_memory(column)
         numeric = arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind)
         if numeric:
             with column_errors(name):  # rounded to 53 bits where that is not enough
-                return self._whole(
-                    name, np.asarray(column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False))
-                )
+                return self._whole(name, numbers_in_memory(column.cast(arrow.float64(), safe=False)))
         numbers = _as_numbers(column) if self._texts_only else None
         with column_errors(name):
             return self._categories(name, column) if numbers is None else self._whole(name, numbers)
@@ -534,7 +532,7 @@ class _Reader:
         column = _filtered(self._columns[name], kept)
         with column_errors(name):
             held = column if require().types.is_dictionary(column.type) else column.dictionary_encode()
-        codes = np.asarray(held.indices.to_numpy(zero_copy_only=False))
+        codes = numbers_in_memory(held.indices)
         return np.unique(codes, return_inverse=True)[1].reshape(-1)
 
     def _categories(self, name: str, column: Any) -> Any:
@@ -598,19 +596,23 @@ def missing_values(column: Any) -> Array:
     """Rows without a value; a number that is not one counts as missing."""
     lost = missing_rows(column)
     if require().types.is_floating(column.type):
-        lost = lost | np.isnan(np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.float64))
+        lost = lost | np.isnan(numbers_in_memory(column.fill_null(0).cast(require().float64())))
     return lost
 
 
 def _filtered(column: Any, kept: Array) -> Any:
-    return column if kept.all() else column.filter(require().array(kept))
+    """The rows of a column that are kept; the mask is made without ``array``, which would load pandas."""
+    if kept.all():
+        return column
+    arrow, bits = require(), np.packbits(kept, bitorder="little")
+    return column.filter(arrow.Array.from_buffers(arrow.bool_(), len(kept), [None, arrow.py_buffer(bits)]))
 
 
 def _as_numbers(column: Any) -> Real | None:
     """Texts as numbers, None if one of them is none."""
     arrow = require()
     try:
-        return np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False))
+        return numbers_in_memory(column.cast(arrow.float64()))
     except arrow.ArrowException:
         return None
 
@@ -627,7 +629,7 @@ def _as_categories(column: Any, *, in_order: bool) -> Any:
     if not arrow.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     labels = column.dictionary.to_pylist()
-    codes = np.asarray(column.indices.to_numpy(zero_copy_only=False))
+    codes = numbers_in_memory(column.indices)
     used = [labels[i] for i in np.unique(codes)]
     ordered = used if in_order or column.type.ordered else sorted(used, key=str)
     place = {label: i for i, label in enumerate(ordered)}

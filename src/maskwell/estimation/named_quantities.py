@@ -33,7 +33,7 @@ from maskwell.errors import LabelError, ParameterError, UnknownCategoryError, Wr
 from maskwell.estimation.joint.collapse import covariance_of, summed_shares
 from maskwell.estimation.joint.conditionals import UNSTABLE, Ratios
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.share_estimate import Estimate, two_sided_p
 
 Kind: TypeAlias = Literal["combination", "contrast", "ratio", "groups"]
 CERTAIN = "certain"
@@ -212,12 +212,9 @@ def _wald(estimate: Estimate, value: float, variance: float, level: float) -> tu
 
 def _p(estimate: Estimate, distance: float, error: float) -> float:
     """Two-sided; NaN without a standard error above zero."""
-    from scipy.special import ndtr, stdtr
-
     if not error > 0:
         return math.nan
-    freedom, t = getattr(estimate, "degrees_of_freedom", None), -abs(distance / error)
-    return float(2 * (ndtr(t) if freedom is None else stdtr(freedom, t)))
+    return two_sided_p(distance / error, getattr(estimate, "degrees_of_freedom", None))
 
 
 # ---- as people ask for them

@@ -5,6 +5,7 @@ Also what a reader of unbiased estimates should know, such as that one lies outs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -565,3 +566,16 @@ def _bounded_chance(outside: Real, error: Real, steps: Real, count: int) -> floa
         middle = (low + high) / 2
         low, high = (middle, high) if exponent(middle)[0] >= middle else (low, middle)
     return min(0.5, 2 * float(np.exp(-low)))
+
+
+def two_sided_p(t: float, degrees_of_freedom: float | None = None) -> float:
+    """The chance of a value as far from zero as ``t``: of the t distribution, or of the normal one without degrees.
+
+    >>> round(two_sided_p(-1.959964), 6), round(two_sided_p(2.228139, 10), 6)
+    (0.05, 0.05)
+    """
+    if degrees_of_freedom is None:
+        return math.erfc(abs(t) / math.sqrt(2))
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(degrees_of_freedom, -abs(t)))

@@ -156,12 +156,13 @@ def rows_of(data: Any, missing_codes: Any = None, columns: Sequence[str] | None 
     ('survey.parquet', 'the table')
     """
     from maskwell.engines.row_sources import MemoryTable, is_spark
-    from maskwell.engines.spark_frames import SparkTable
 
     rows: str | MemoryTable
     if isinstance(data, MemoryTable):
         rows = data
     elif is_spark(data):
+        from maskwell.engines.spark_frames import SparkTable
+
         rows = SparkTable(data)
     else:
         rows = os.fspath(data) if isinstance(data, str | os.PathLike) else MemoryTable(data)

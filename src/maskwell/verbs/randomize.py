@@ -87,7 +87,6 @@ def randomize(
     [1, 2, 3, 4]
     """
     from maskwell.engines.column_randomizer import randomize_file, randomize_table
-    from maskwell.engines.spark_frames import SparkTable, randomize_spark
 
     check_progress(progress)
     check_option("missing", missing, ("error", "drop", "category"))
@@ -96,7 +95,10 @@ def randomize(
     assignments = assignments_of(designs)
     rows = rows_of(data, missing_codes, [name for one in assignments for name in one.columns])
     draws: dict[str, Any] = {"random": random if key is None else key, "person": person}
-    if isinstance(rows, SparkTable):
+    if not isinstance(rows, str) and not rows.at_hand:
+        from maskwell.engines.spark_frames import SparkTable, randomize_spark
+
+        assert isinstance(rows, SparkTable)
         folder = None if output is None else os.fspath(output)
         return randomize_spark(rows, assignments, folder, **draws, missing=missing, sets=sets, force=force)
     if not isinstance(rows, str):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -25,13 +25,11 @@ from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
-from maskwell.release.analysis.release_estimates import OTHER_ROWS
-from maskwell.release.analysis.table_routes import check_drawn_apart, check_unmoved
-from maskwell.release.folder.receipt import Group, Receipt, labelled_as
-from maskwell.release.stages.stage import acting, is_kept
 from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, rows_of
-from maskwell.verbs.release_estimate import receipt_of
-from maskwell.verbs.row_designs import When, designs_by_group
+
+if TYPE_CHECKING:
+    from maskwell.release.folder.receipt import Group, Receipt
+    from maskwell.verbs.row_designs import When
 
 Designs: TypeAlias = Mapping[str, DesignOrPath | Sequence[tuple[Mapping[str, Any], DesignOrPath]]] | list[Assignment]
 
@@ -137,7 +135,7 @@ def regress(
     check_kind(str | None, latent=latent, variance=variance, model=model)
     _check_sources(designs, receipt, model)
     told = {**sampling, "replicates": replicates, "plan": plan}
-    released = None if receipt is None else _released(data, formula, receipt_of(receipt), told, latent)
+    released = None if receipt is None else _released(data, formula, receipt, told, latent)
     named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
     survey = SurveyPlan(**named, replicates=replicates, replicate_method=replicate_method, fay=fay)
     survey.check()
@@ -246,6 +244,8 @@ class _Released:
 
     def applied_to(self, fit: Regression, rows: int) -> Regression:
         """The fit with the errors that it has from a released file, of which so many rows were read."""
+        from maskwell.release.analysis.release_estimates import OTHER_ROWS
+
         factor = 2 - 1 / fit.n if self.doubled else 1.0
         other = () if self.rows in (None, rows) else (OTHER_ROWS.format(self.rows, rows),)
         apart = KEPT_LIKELIHOOD if self.doubled else fit.incomparable
@@ -263,9 +263,19 @@ KNOWN_MODEL = "matrices of the receipt are the designs of {}"
 OPEN_MODEL = "these columns are those of the original file"
 
 
-def _released(data: Any, formula: str, receipt: Receipt, sampling: Mapping[str, Any], latent: str | None) -> _Released:
+def _released(
+    data: Any,
+    formula: str,
+    receipt: Receipt | str | os.PathLike[str],
+    sampling: Mapping[str, Any],
+    latent: str | None,
+) -> _Released:
     """From what the receipt tells about the columns of the formulas; ParameterError where that is not enough."""
-    parsed = read_formula(formula)
+    from maskwell.release.analysis.table_routes import check_drawn_apart, check_unmoved
+    from maskwell.release.stages.stage import acting, is_kept
+    from maskwell.verbs.release_estimate import receipt_of
+
+    receipt, parsed = receipt_of(receipt), read_formula(formula)
     more = () if latent is None else read_right_side(latent)[1]
     columns = [*dict.fromkeys((parsed.outcome, *parsed.columns, *more))]
     groups = [group for group in receipt.groups if {*group.moved} & {*columns}]
@@ -288,6 +298,8 @@ def _released(data: Any, formula: str, receipt: Receipt, sampling: Mapping[str, 
 
 def _known(group: Group, columns: Sequence[str]) -> Assignment:
     """The design of a column of which the receipt has the matrix, if it depends on nothing else."""
+    from maskwell.release.folder.receipt import labelled_as
+
     names = ", ".join(name for name in group.moved if name in columns)
     if group.design is None:
         raise ParameterError(
@@ -326,6 +338,8 @@ def _designs_of(choice: Any, rows: str | MemoryTable) -> Any:
 def _by_group(
     choices: Sequence[tuple[When, DesignOrPath]], rows: str | MemoryTable
 ) -> Design | list[tuple[dict[str, str], Design]]:
+    from maskwell.verbs.row_designs import designs_by_group
+
     made = designs_by_group(choices, rows)
     return made[0][1] if len(made) == 1 and not made[0][0] else [(dict(when), design) for when, design in made]
 

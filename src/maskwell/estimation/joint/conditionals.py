@@ -41,7 +41,7 @@ from maskwell.designs.kronecker import along_axes
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.collapse import collapsed, covariance_of
 from maskwell.estimation.joint.variables import Layout
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.share_estimate import Estimate, two_sided_p
 
 
 def slices_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:
@@ -333,13 +333,9 @@ class Difference(Result):
     @property
     def p_value(self) -> float:
         """Two-sided, for no difference; NaN without a standard error above zero."""
-        from scipy.special import ndtr, stdtr
-
         if not self.standard_error > 0:
             return math.nan
-        t = -abs(self.value / self.standard_error)
-        freedom = getattr(self.estimate, "degrees_of_freedom", None)
-        return float(2 * (ndtr(t) if freedom is None else stdtr(freedom, t)))
+        return two_sided_p(self.value / self.standard_error, getattr(self.estimate, "degrees_of_freedom", None))
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from maskwell.core.arguments import Real, as_floats, check_level
 from maskwell.core.display import Result, number_or_none, plain_numbers, require_pandas
 from maskwell.core.phrases import HINT, Printed, listed, p_equals, p_text, shorten
 from maskwell.errors import InputError
+from maskwell.estimation.share_estimate import two_sided_p
 
 WIDTH = 98
 NAMES = 40
@@ -79,19 +82,20 @@ class Coefficients(Result):
     @property
     def p_values(self) -> Real:
         """Two-sided, for a coefficient of zero."""
-        from scipy import special
-
-        away = -np.abs(self.z)
-        below = special.ndtr(away) if self.degrees_of_freedom is None else special.stdtr(self.degrees_of_freedom, away)
-        return np.asarray(2 * below)
+        return np.array([two_sided_p(z, self.degrees_of_freedom) for z in self.z])
 
     def confidence_interval(self, level: float = 0.95) -> Real:
         """Wald intervals, shape (p, 2)."""
-        from scipy import special
-
-        at, df = (1 + check_level(level, highest=1)) / 2, self.degrees_of_freedom
-        half = float(special.ndtri(at) if df is None else special.stdtrit(df, at)) * self.standard_error
+        half = self._reach((1 + check_level(level, highest=1)) / 2) * self.standard_error
         return np.column_stack([self.estimates - half, self.estimates + half])
+
+    def _reach(self, probability: float) -> float:
+        """The quantile that intervals take: of t where there are degrees of freedom, else of the normal."""
+        if self.degrees_of_freedom is None:
+            return NormalDist().inv_cdf(probability) if probability < 1 else math.inf
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.degrees_of_freedom, probability))
 
     def rows(self, level: float = 0.95, *, exponentiate: bool = False) -> list[dict[str, Any]]:
         """One plain dictionary for each coefficient; with ``exponentiate`` odds ratios, errors by the delta method."""
