@@ -60,25 +60,6 @@ def test_help_loads_nothing_heavy() -> None:
     assert shown.splitlines()[-1] == "[]"
 
 
-def test_files_are_randomized_and_estimated_without_pandas(tmp_path: Path) -> None:
-    """pyarrow loads it wherever Python's or NumPy's values become an array, which costs more than a small file."""
-    (tmp_path / "in.csv").write_text("id,x\n" + "1,yes\n2,no\n3,no\n" * 40, encoding="utf-8")
-    design_file(tmp_path / "d.json", "warner", "--p", "0.8")
-    answers = ["--design", "x=d.json"]
-    lines = [
-        ["randomize", "in.csv", *answers, "-o", "out.csv"],
-        ["randomize", "in.csv", *answers, "-o", "out.parquet"],
-        ["estimate", "out.parquet", *answers],
-    ]
-    probe = (
-        "import sys\nfrom maskwell.cli.main import cli\n"
-        f"for line in {lines}:\n try: cli(line)\n except SystemExit as end: assert not end.code\n"
-        "print('pandas' in sys.modules)"
-    )
-    told = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert told.stdout.splitlines()[-1] == "False"
-
-
 @pytest.mark.parametrize("command", [[], ["design"], *WRITTEN], ids=" ".join)
 def test_every_help_fits_the_terminal(command: list[str]) -> None:
     shown = run(*command, "--help").out

@@ -280,6 +280,7 @@ def test_importing_maskwell_loads_no_heavy_library(use: str) -> None:
 
 
 def test_commands_on_small_files_load_only_the_libraries_that_they_need(tmp_path: Path) -> None:
+    """pyarrow loads pandas wherever values of Python or NumPy become an array, which costs more than a small file."""
     warner = maskwell.make_design("warner", p="7/10")
     maskwell.designs.save_design(warner, tmp_path / "cards.json")
     rows = [f"{'yes' if i % 3 else 'no'},{20 + i % 7},{'fm'[i % 2]},{1 + i % 2}" for i in range(60)]
@@ -291,7 +292,8 @@ def test_commands_on_small_files_load_only_the_libraries_that_they_need(tmp_path
         ["regress", *read, "--formula", "y ~ log(age) * sex", "--missing", "drop"],
     ]
     watched = [*HEAVY, "cryptography", "maskwell.release", "maskwell.reports.pictures.canvas"]
-    commands.append(["randomize", *read, "-o", "reports.csv"])
+    commands += [["randomize", *read, "-o", name] for name in ("reports.csv", "reports.parquet")]
+    commands.append(["estimate", "reports.parquet", *read[1:]])
     probe = (
         "import sys\nfrom maskwell.cli.main import cli\n"
         f"for words in {commands}:\n"
@@ -305,6 +307,8 @@ def test_commands_on_small_files_load_only_the_libraries_that_they_need(tmp_path
         "estimate click pyarrow",
         "regress click pyarrow",
         "randomize click pyarrow cryptography",
+        "randomize click pyarrow cryptography",
+        "estimate click pyarrow cryptography",
     ]
 
 

@@ -442,7 +442,7 @@ def _exact(array: Any, kind: Any) -> Any:
         )
     if len(array) and not array.null_count and (cut := _CUT.get(str(kind)) or _fixed_width(kind)):
         return arrow.Array.from_buffers(kind, len(array), [None, *cut(array)])
-    return array.take(arrow.array(np.arange(len(array))))
+    return array.take(numbers_array(np.arange(len(array))))
 
 
 def _fixed_width(kind: Any) -> Callable[[Any], list[Any]] | None:
