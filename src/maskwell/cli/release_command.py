@@ -54,6 +54,7 @@ HOUSEHOLDS = "A column may name households or other units: the line # unit in th
     metavar="M",
     help="With --init: the largest chance of a correct match, from which all of the plan follows (0.5).",
 )
+@click.option("--keys", metavar="A,B,...", help="With --init: columns that an intruder may know; guessed if left out.")
 @click.option("--dry-run", is_flag=True, help="Show risk and utility for several bounds; write nothing.")
 @click.option("--records", is_flag=True, help="Write the risk of every record into DIR/internal, too.")
 @click.option(
@@ -95,6 +96,7 @@ def release(
     output: str | None,
     init: bool,
     match: str | None,
+    keys: str | None,
     dry_run: bool,
     records: bool,
     key: str | None,
@@ -113,7 +115,9 @@ def release(
     stays with you: the matrices and the report for the disclosure board.
     """
     if new_key is not None:
-        if new_key == "-" or any((file, plan_file, output, init, match, dry_run, records, key, matrices, ledger, plot)):
+        if new_key == "-" or any(
+            (file, plan_file, output, init, match, keys, dry_run, records, key, matrices, ledger, plot)
+        ):
             raise ParameterError(
                 "--new-key makes a key file and does nothing else",
                 hint="first maskwell release --new-key secret.key, then the release with --key secret.key",
@@ -123,11 +127,15 @@ def release(
     if file is None:
         raise ParameterError("no FILE was given", hint="name the file to release: maskwell release people.csv --init")
     if init:
-        _start(file, output, match, force=force, as_json=as_json)
+        _start(file, output, match, keys, force=force, as_json=as_json)
         return
     if match is not None:
         raise ParameterError(
             "--match is for --init; a plan has a line for it", hint=f"change it there: [release] match = {match}"
+        )
+    if keys is not None:
+        raise ParameterError(
+            "--keys is for --init; a plan has a line for it", hint="change it there: [release] keys = "
         )
     plan = _plan(plan_file, file)
     ledger = f"{key}.ledger" if ledger is None and key is not None else ledger
@@ -163,7 +171,7 @@ def _make_key(path: str, *, as_json: bool) -> None:
         print_lines(Report(made, [Paragraph(KEPT)], next_step=following))
 
 
-def _start(file: str, output: str | None, match: str | None, *, force: bool, as_json: bool) -> None:
+def _start(file: str, output: str | None, match: str | None, keys: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.core.atomic import atomic_file, check_output
     from maskwell.release.plans.plan_drafts import MATCH
     from maskwell.verbs.publish import first_plan
@@ -172,7 +180,13 @@ def _start(file: str, output: str | None, match: str | None, *, force: bool, as_
     if output is not None:
         check_output(output, force=force, inputs=[file])
     with Progress() as progress:
-        text = first_plan(file, plan=output or "plan.toml", match=MATCH if match is None else match, progress=progress)
+        text = first_plan(
+            file,
+            keys=keys,
+            plan=output or "plan.toml",
+            match=MATCH if match is None else match,
+            progress=progress,
+        )
     text = "".join(f"{with_form(line)}\n" for line in text.splitlines())
     if output is not None:
         with atomic_file(output, force=force, inputs=[file], like=file) as written:

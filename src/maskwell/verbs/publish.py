@@ -46,7 +46,7 @@ from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import dry_run_report
-from maskwell.verbs.inputs import check_progress, rows_of
+from maskwell.verbs.inputs import Names, check_progress, names_of, rows_of
 
 LIBRARIES = ("jinja2", "matplotlib")
 
@@ -309,11 +309,19 @@ def dry_run(
     return DryRun(release, risk_utility_map(release, progress), recode_effects(rows, release, progress))
 
 
-def first_plan(data: Any, *, plan: str = "plan.toml", match: Number = MATCH, progress: Progress | None = None) -> str:
+def first_plan(
+    data: Any,
+    *,
+    keys: Names = None,
+    plan: str = "plan.toml",
+    match: Number = MATCH,
+    progress: Progress | None = None,
+) -> str:
     """The text of a plan for a file or a table that works as it is: columns that would undo it are not published.
 
     ``match`` is the largest chance of a correct match. Of the methods that reach it that is taken which changes the
-    fewest records. ``plan`` is what the file of the plan will be called: write the text there, read and change it.
+    fewest records. ``keys`` are what an intruder may know, guessed where none is named. ``plan`` is what the file of
+    the plan will be called: write the text there, read and change it.
 
     >>> people = {"sex": ["f", "m"] * 30, "region": ["north"] * 41 + ["south"] * 19}
     >>> print(first_plan(people, match="0.2").split("match = ")[1][:3])
@@ -322,7 +330,7 @@ def first_plan(data: Any, *, plan: str = "plan.toml", match: Number = MATCH, pro
     check_probability(match, "match", open_=True)
     check_kind(str, plan=plan)
     check_progress(progress)
-    path = rows_of(data)
+    path, named = rows_of(data), names_of(keys, "keys")
     tables = count_columns(path, progress=progress)
     names = [table.columns[0] for table in tables]
     others = [column.name for column in file_columns(path) if column.name not in names]
@@ -340,6 +348,7 @@ def first_plan(data: Any, *, plan: str = "plan.toml", match: Number = MATCH, pro
             unique=unique,
             others=others,
             unit=unit,
+            keys=named,
             match=match,
             method=method,
         )

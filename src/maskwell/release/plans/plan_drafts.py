@@ -168,6 +168,7 @@ def starting_plan(
     unique: Collection[str] = (),
     others: Collection[str] = (),
     unit: tuple[str, str] | None = None,
+    keys: Collection[str] = (),
     match: Number = MATCH,
     method: str = MIXING,
 ) -> str:
@@ -193,6 +194,8 @@ def starting_plan(
         Columns that hold neither texts nor numbers nor dates, such as lists. They are not published.
     unit
         A column that may name households or other units, and why in words. The plan suggests it in a comment.
+    keys
+        What an intruder may know, where that is known; guessed otherwise.
     match
         The largest chance of a correct match.
     method
@@ -215,7 +218,7 @@ def starting_plan(
     bound = check_probability(match, "match", open_=True)
     counted = [*tables]
     guesses = guess_columns(counted, unique)
-    keys = choose_keys(guesses)
+    keys = _named_keys(keys, [guess.name for guess in guesses]) or choose_keys(guesses)
     if not keys:
         raise PlanError(
             f"no column of {shorten(path)} has between 2 and {FEW} different values",
@@ -231,8 +234,15 @@ def starting_plan(
     release += _unit(*unit) if unit is not None else ""
     parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others), _protect(keys, method)]
     parts += [_example(sensitive[0])] if sensitive else []
-    parts += [*_recodes(counted, original, left_out)]
+    parts += [*_recodes(counted, original, left_out, keys)]
     return "\n".join(parts)
+
+
+def _named_keys(keys: Collection[str], names: Sequence[str]) -> list[str]:
+    named = list_of(str, keys, "keys")
+    for name in named:
+        check_option("keys", name, names)
+    return [*dict.fromkeys(named)]
 
 
 def choose_keys(guesses: Sequence[Guess]) -> list[str]:
@@ -271,7 +281,7 @@ def _release(
     missing: bool,
 ) -> str:
     def named(role: str) -> list[str]:
-        return [guess.name for guess in guesses if guess.role == role]
+        return [guess.name for guess in guesses if guess.role == role and guess.name not in keys]
 
     weights, ids, drop = named("weights"), named("id"), named("drop")
     lines: list[tuple[str, str | list[str], str]] = [
@@ -359,14 +369,18 @@ def _unit(column: str, why: str) -> str:
     return "\n".join([*_wrapped(asked), f"# {write_entry('unit', column)}"]) + "\n"
 
 
-def _recodes(tables: Sequence[CellTable], guesses: Sequence[Guess], telling: Collection[str]) -> Iterator[str]:
+def _recodes(
+    tables: Sequence[CellTable], guesses: Sequence[Guess], telling: Collection[str], keys: Collection[str]
+) -> Iterator[str]:
     """Recodes to take the signs off: classes of numbers that people know of each other, and weights that tell."""
     for table, guess in zip(tables, guesses, strict=True):
         if guess.role == "weights" and guess.name in telling:
             yield _suggested(_ROUNDED, guess, f"round = {to_decimal(_rounding(min(_numbers(table))))}")
-        known = guess.key and guess.role in ("many", "numbers") and guess.name not in telling
+        is_known = (guess.key and guess.name not in telling) or guess.name in keys
+        known = is_known and guess.role in ("many", "numbers")
         if known and (numbers := _numbers(table)) and (cuts := _cuts(numbers)):
-            yield _suggested(_CLASSES, guess, f"cuts = [{', '.join(map(to_decimal, cuts))}]")
+            why = _FINE if guess.name in keys else _CLASSES
+            yield _suggested(why, guess, f"cuts = [{', '.join(map(to_decimal, cuts))}]")
 
 
 _ROUNDED = (
@@ -376,6 +390,10 @@ _ROUNDED = (
 _CLASSES = (
     "People may know {name} of each other, too. To protect it in classes, add it to keys and to variables, and take"
     " the signs off these lines:"
+)
+_FINE = (
+    "{name} has many values, and the rarer they are the more records change. To see what classes would save, take the"
+    " signs off these lines and look at the dry run:"
 )
 
 

@@ -26,7 +26,7 @@ from maskwell.release.risk.special_uniques import SpecialUniques
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage, kept_columns
 from maskwell.reports.plain_words import SPACE, count, counted, label, percent
-from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Paragraph, Report, sentence
+from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, sentence
 from maskwell.reports.text.release_words import (
     IN_SAMPLE,
     KEPT,
@@ -513,4 +513,8 @@ def _after_risk(file: str, names: Mapping[str, Any], report: RiskReport) -> str:
         return f"maskwell estimate {shlex.quote(names['released'])} --receipt {shlex.quote(str(names['receipt']))}"
     if report.after is not None:
         return f"maskwell risk {shlex.quote(file)} --keys {shlex.quote(','.join(report.keys))} --contributions"
-    return f"maskwell release {shlex.quote(file)} --init -o plan.toml"
+    match = "" if report.threshold is None else f" --match {Printed(report.threshold):g}"
+    keys = f" --keys {shlex.quote(','.join(report.keys))}"
+    start = f"maskwell release {shlex.quote(file)} --init"
+    whole = f"{start}{keys}{match} -o plan.toml"
+    return whole if len(f"Next: {whole}") <= WIDTH else f"{start}{match} -o plan.toml"

@@ -85,6 +85,13 @@ def test_what_it_suggests_in_comments_works_once_the_signs_are_off(tmp_path: Pat
     assert release.risk is not None
     assert release.risk.units is not None
     assert (plan.unit, plan.weights, len(plan.recodes["age"].cuts)) == ("hid", "weight", 4)
+    named = first_plan(path, keys="sex,age", match="0.2")
+    assert read_plan(named).keys == read_plan(named).protections[0].variables == ("sex", "age")
+    assert "\n# [recode.age]" in named
+    assert "add it to keys" not in named
+    check_kept(assess_file(path, read_plan(named)))
+    with pytest.raises(ParameterError, match="keys = 'hair'"):
+        first_plan(path, keys=["hair"])
     draw.shuffle(houses)
     assert "# unit" not in first_plan(written({**people, "hid": houses}, tmp_path))
 
