@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, visible
 from maskwell.errors import InputError, ParameterError
 from maskwell.release.assessment import Release
 from maskwell.release.risk.risk_report import RiskReport
@@ -271,10 +271,8 @@ class Cost:
 
 
 def _label(cost: Cost) -> list[str]:
-    """In two lines at most."""
-    words = " ".join(shorten(word, LETTERS) for word in cost.label.split())
-    lines = textwrap.wrap(words, LETTERS, break_on_hyphens=False)
-    return lines if len(lines) <= 2 else [lines[0], shorten(" ".join(lines[1:]), LETTERS)]
+    """In as many lines as it needs."""
+    return textwrap.wrap(visible(cost.label), LETTERS, break_on_hyphens=False) or [""]
 
 
 def cost_row(costs: Sequence[Cost]) -> int:

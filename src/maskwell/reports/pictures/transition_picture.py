@@ -7,6 +7,7 @@ likelier. Of a large one each state is a dot: how many records it has, and the c
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,12 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, shorten, visible
 from maskwell.designs.design import Design
 from maskwell.engines.labelled_columns import Labels
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.pictures.canvas import (
+    LINE,
     NARROW,
     SIZE,
     SMALL,
@@ -257,6 +259,8 @@ def _dot() -> dict[str, Any]:
 
 MOST_TRUTHS, MOST_REPORTS = 6, 8
 BAND, GAP, FLOWS_TOP = 58, 10, 56
+LONG_FOCUS = 14
+"""Letters of a true answer that a heading has room for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +291,6 @@ def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
     truth = 0 if truth is None else design.inputs.find(truth, "truth")
     whole = design.k <= MOST_TRUTHS and design.m <= MOST_REPORTS
     flow = _whole_flow(design, truth) if whole else _single(design, truth)
-    height = FLOWS_TOP + max(BAND * len(flow.truths), 44 * len(flow.reports)) + GAP * len(flow.reports) + 30
     return Picture(
         name="flows",
         title="Where an answer goes",
@@ -298,9 +301,36 @@ def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
             [label, *(f"{percent(float(p))}{SPACE}%" for p in row)]
             for label, row in zip(flow.reports, flow.probability, strict=True)
         ],
-        heights=(height, height),
+        heights=(_height(flow, narrow=False), _height(flow, narrow=True)),
         draw=lambda canvas: _draw(canvas, flow),
     )
+
+
+NAMES = {False: (18, 18), True: (11, 12)}
+"""Letters of a line of the names of true answers and of reports, wide and narrow."""
+
+
+def _lines(name: str, letters: int) -> list[str]:
+    return textwrap.wrap(visible(name), letters) or [""]
+
+
+def _gap(flow: _Flow, *, narrow: bool) -> int:
+    """Pixels between two reports: room for the longest of their names, however thin its band."""
+    truths, reports = NAMES[narrow]
+    most = max(len(_lines(name, reports)) for name in flow.reports)
+    most = max(most, *(len(_lines(name, truths)) for name in flow.truths))
+    return max(GAP, LINE * most - 8)
+
+
+def _height(flow: _Flow, *, narrow: bool) -> int:
+    gaps = _gap(flow, narrow=narrow) * len(flow.reports)
+    return FLOWS_TOP + max(BAND * len(flow.truths), 44 * len(flow.reports)) + gaps + 30
+
+
+def _write(canvas: Canvas, x: float, y: float, lines: Sequence[str], **style: Any) -> None:
+    """A name in lines around a height."""
+    for i, line in enumerate(lines):
+        canvas.text(x, y + LINE * (i - (len(lines) - 1) / 2), line, **style)
 
 
 def _whole_flow(design: Design, truth: int) -> _Flow:
@@ -358,7 +388,7 @@ def _draw(canvas: Canvas, flow: _Flow) -> None:
     start, end = (84, 176) if narrow else (150, 460)
     room = canvas.height - FLOWS_TOP - 24
     P = flow.probability
-    unit = (room - GAP * (len(flow.reports) - 1)) / float(P.sum())
+    unit = (room - _gap(flow, narrow=narrow) * (len(flow.reports) - 1)) / float(P.sum())
     heights = unit * P.sum(axis=0)
     lefts = _stack(heights, room)
     rights = _stack(unit * P.sum(axis=1), room)
@@ -366,8 +396,8 @@ def _draw(canvas: Canvas, flow: _Flow) -> None:
     for j, label in enumerate(flow.truths):
         _node(canvas, start, lefts[j], heights[j], "truth")
         bold = "bold" if j == flow.focus else "normal"
-        name = shorten(label, 11 if narrow else 18)
-        canvas.text(start - 8, lefts[j] + heights[j] / 2, name, align="right", weight=bold, fontsize=size)
+        name = _lines(label, NAMES[narrow][0])
+        _write(canvas, start - 8, lefts[j] + heights[j] / 2, name, align="right", weight=bold, fontsize=size)
     for i, label in enumerate(flow.reports):
         height = unit * float(P[i].sum())
         _node(canvas, end, rights[i], height, "report")
@@ -375,7 +405,7 @@ def _draw(canvas: Canvas, flow: _Flow) -> None:
         chance = f"{percent(float(P[i, flow.focus]))} %"
         column = end + (58 if narrow else 66)
         canvas.text(column, y, chance, align="right", weight="bold", fontsize=size)
-        canvas.text(column + 7, y, shorten(label, 12 if narrow else 18), fontsize=size)
+        _write(canvas, column + 7, y, _lines(label, NAMES[narrow][1]), fontsize=size)
     _flow_headings(canvas, flow, start, end)
 
 
@@ -422,8 +452,10 @@ def _ribbon(
 def _flow_headings(canvas: Canvas, flow: _Flow, start: float, end: float) -> None:
     canvas.text(start + 10, 14, "True answer", tone="truth", align="right", weight="bold")
     canvas.text(end, 14, "Report" if canvas.narrow else "Reported answer", tone="report", weight="bold")
-    focus = shorten(flow.truths[flow.focus], 14)
+    focus = visible(flow.truths[flow.focus])
     words = f"if the truth is “{focus}”" if not canvas.narrow else f"if “{focus}”"
+    if len(focus) > LONG_FOCUS:
+        words = "for the one in bold" if canvas.narrow else "if the truth is the one in bold"
     canvas.text(end, 36, words, tone="muted", fontsize=SMALL)
     if flow.note:
         canvas.text(canvas.width - 4, canvas.height - 8, flow.note, tone="muted", align="right", fontsize=SMALL)
