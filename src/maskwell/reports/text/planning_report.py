@@ -234,11 +234,9 @@ def _sampling(sampling: Sampling) -> list[tuple[str, str]]:
         else f" (clusters of {number(sampling.cluster_size, 4)}, intraclass correlation {number(sampling.icc, 3)})"
     )
     raised = number(100 * (sampling.weighting - 1), 3)
-    text = (
-        f"deff {number(sampling.deff, 4)}{clusters} on the sampling part, weights with cv "
-        f"{number(sampling.cv_weights, 4)} raise the randomization part by {raised} %"
-    )
-    return [("complex sample", text)]
+    weights = f"; weights with cv {number(sampling.cv_weights, 4)} raise the randomization part by {raised} %"
+    text = f"deff {number(sampling.deff, 4)}{clusters} on the sampling part"
+    return [("complex sample", f"{text}{weights if sampling.cv_weights else ''}")]
 
 
 def _parts(variance: UnitVariance) -> str:
