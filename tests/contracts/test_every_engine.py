@@ -141,10 +141,6 @@ PLAN = {
     "release": {"id": "id", "order": "kept", "dataset": "every engine", "drop": ["items", "town"]},
     "protect": [{"variables": ["drugs"], "method": "method1", "theta": "1/2"}],
 }
-GAPS = {
-    ("record_risks", "Spark"): lambda data: mw.risk(data, ["region", "town"]).record_risks(),
-}
-"""What an engine does not do; it is refused with the verbs that it does, and what to do instead."""
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +190,9 @@ def test_every_verb_gives_the_same_everywhere(engine: Engine, tmp_path: Path) ->
     assert same(*(mw.tabulate(one, both).to_dict() for one in (REPORTS, reports)))
     assert same(*(mw.tabulate(one, drugs, direct="region").to_dict() for one in (REPORTS, reports)))
     assert same(*(mw.mine(one, {"items": DESIGNS["items"]}).to_dict() for one in (REPORTS, reports)))
-    assert same(*(mw.risk(one, ["region", "town"], weights="weight").to_dict() for one in (TABLE, data)))
+    risks = [mw.risk(one, ["region", "town"], weights="weight") for one in (TABLE, data)]
+    assert same(*(one.to_dict() for one in risks))
+    assert same(*({name: values.tolist() for name, values in one.record_risks().items()} for one in risks))
     cheats = {"cheats": DESIGNS["cheats"]}
     models = [mw.regress(one, "cheats ~ region + weight", cheats, strata="region") for one in (REPORTS, reports)]
     assert same(*(one.to_dict() for one in models))
@@ -224,14 +222,36 @@ def test_what_cannot_be_used_is_told_in_the_same_words(engine: Engine, tmp_path:
         assert not [*tmp_path.glob("*published*")] and not [*tmp_path.glob(".*published*")]
 
 
-def test_the_gaps_are_refused_and_on_the_page(cluster, root: Path) -> None:
-    data = ENGINES["Spark"].place(TABLE, Path())
-    page = (root / "docs/how-to/spark.md").read_text()
-    for (verb, name), call in GAPS.items():
-        with pytest.raises(ParameterError, match="this is not done with a table of Spark") as told:
-            call(data)
-        assert "toArrow()" in told.value.hint and "Parquet" in told.value.hint
-        assert re.search(rf"\| `{verb}` .*\| no.* \|\n", page), (verb, name)
+def touched(path: Path) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Rows as they are, from a task during which somebody writes to a file."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        yield from batches
+        os.utime(path, ns=(1, 1))
+
+    return run
+
+
+def test_files_behind_a_table_of_spark_have_the_same_columns_and_stay_as_they_are(cluster, tmp_path: Path) -> None:
+    parts, one = tmp_path / "parts of a table", {"drugs": DESIGNS["drugs"]}
+    for year, rows in {2025: TABLE, 2026: TABLE.drop_columns(["drugs"])}.items():
+        (parts / f"year={year}").mkdir(parents=True)
+        pa_parquet.write_table(rows, parts / f"year={year}" / f"{year}.parquet")
+    frame = (
+        cluster.read.option("basePath", str(parts)).schema(cluster.createDataFrame(TABLE).schema).parquet(str(parts))
+    )
+    lacks = r"/year=2026/2026\.parquet has no column 'drugs', and 2025\.parquet has\n"
+    for verb in (mw.tally, lambda *given: mw.randomize(*given, **KEPT), lambda data, _: mw.risk(data, ["drugs"])):
+        with pytest.raises(DataFileError, match=lacks):
+            verb(frame, one)
+    cheats = {"cheats": DESIGNS["cheats"]}
+    assert mw.tally(frame, cheats)["cheats"].n == 2 * N  # nobody needs the column
+    busy = frame.mapInArrow(touched(parts / "year=2025" / "2025.parquet"), frame.schema)
+    for verb in (mw.tally, lambda *given: mw.randomize(*given, tmp_path / "out.parquet")):
+        os.utime(parts / "year=2025" / "2025.parquet")
+        with pytest.raises(DataFileError, match=r"/2025\.parquet was changed while it was read\n"):
+            verb(busy, cheats)
+    assert not [*tmp_path.glob("*out.parquet*")]
 
 
 def test_a_release_of_spark_is_that_of_the_same_rows_in_a_file(cluster, tmp_path: Path) -> None:

@@ -477,23 +477,63 @@ def write_cell_values(
                 rows += len(batch)
 
 
+def cells_of_records(path: str | MemoryTable, table: CellTable) -> Array:
+    """The cell of a table that each record lies in, in the order of the records, -1 where the table has none.
+
+    Of a table of Spark every partition finds those of its records, and sends their numbers.
+    """
+    work = _FindingCells(table, str(path))
+    if isinstance(path, MemoryTable):
+        return np.concatenate([part.cells for part in path.in_parts(work, None)])
+    with open_rows(path, table.columns) as source:
+        return work(source, None, None).cells
+
+
+@dataclass(frozen=True)
+class _FoundCells:
+    """The cells of the records of one part."""
+
+    rows: int
+    cells: Array
+
+
+@dataclass(frozen=True)
+class _FindingCells:
+    """Finds the cell of each record of a source; ``where`` is what messages call the rows."""
+
+    table: CellTable
+    where: str
+
+    def columns(self, schema: Any) -> list[str]:
+        """The columns of the table."""
+        for name in self.table.columns:
+            find_column(schema, name, self.where)
+        return [*self.table.columns]
+
+    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _FoundCells:
+        finder = RowCells(source, self.where, self.table)
+        found = [finder.find(batch).astype(np.int32) for batch in source.batches(finder.places)]
+        cells = np.concatenate([np.zeros(0, dtype=np.int32), *found])
+        return _FoundCells(len(cells), cells)
+
+
 class RowCells:
-    """Finds the cell of a table that each row of an open source lies in."""
+    """Finds the cell of a table that each row of an open source lies in; ``places`` are the columns that it needs."""
 
     def __init__(self, source: Source, path: str, table: CellTable, *, declared: bool = True) -> None:
-        self._places = [find_column(source.schema, name, path) for name in table.columns]
+        self.places = [find_column(source.schema, name, path) for name in table.columns]
         known = coders_of(source, table.columns, declared=declared)
-        self._coders = [
-            LevelCoder(name, levels, known[name].about)
+        self._coders = {
+            name: LevelCoder(name, levels, known[name].about)
             for name, levels in zip(table.columns, table.levels, strict=True)
-        ]
-        self._sizes = [len(coder.labels) + 1 for coder in self._coders]
+        }
+        self._sizes = [len(coder.labels) + 1 for coder in self._coders.values()]
         keys = joint_keys([*_without_missing(table).T], self._sizes, len(table), first=MISSING)
         self._finder = KeyFinder(keys)
 
     def find(self, batch: Any) -> Array:
         """The cell of each row, -1 where the table has none."""
-        codes = [coder.codes(batch.column(i)) for coder, i in zip(self._coders, self._places, strict=True)]
+        codes = [coder.codes(batch.column(name)) for name, coder in self._coders.items()]
         return self._finder.find(joint_keys(codes, self._sizes, len(batch), first=MISSING))
 
 

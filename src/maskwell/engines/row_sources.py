@@ -257,7 +257,7 @@ class WatchedFile:
     """A file that is refused in the end if somebody changed it meanwhile: nobody could tell what was read."""
 
     def __init__(self, path: str, opened: Callable[[], Source]) -> None:
-        self._path, self._state = path, _state(path)
+        self._path, self._state = path, file_state(path)
         self._source = opened()
         self.schema, self.style = self._source.schema, self._source.style
         self.done, self.close = self._source.done, self._source.close
@@ -265,15 +265,20 @@ class WatchedFile:
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
         yield from self._source.batches(only)
-        if _state(self._path) != self._state:
-            raise DataFileError(
-                f"{self._path} was changed while it was read",
-                hint="wait until nobody writes to it, or read a copy; nothing was written",
-                path=self._path,
-            )
+        check_unchanged(self._path, self._state)
 
 
-def _state(path: str) -> tuple[int, ...] | None:
+def check_unchanged(path: str, state: tuple[int, ...] | None) -> None:
+    """Raise where a file is not as it was when it had this state."""
+    if file_state(path) != state:
+        raise DataFileError(
+            f"{path} was changed while it was read",
+            hint="wait until nobody writes to it, or read a copy; nothing was written",
+            path=path,
+        )
+
+
+def file_state(path: str) -> tuple[int, ...] | None:
     """What changes with a file; None for standard input and for a file that is gone."""
     try:
         status = None if path == "-" else os.stat(path)  # noqa: PTH116

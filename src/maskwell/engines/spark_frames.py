@@ -14,17 +14,19 @@ PySpark is imported where a table of Spark is met, and by :func:`spark_session`,
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from maskwell.core.arguments import as_mapping, check_kind, check_option
 from maskwell.core.keyed import KeyedRandom
@@ -37,7 +39,17 @@ from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.column_randomizer import BatchRandomizer, ProductSampler, check_columns
 from maskwell.engines.file_parts import SAME_COLUMNS
-from maskwell.engines.row_sources import MemoryRows, MemoryTable, PartT, RowPass, Source, Work, not_on_spark
+from maskwell.engines.row_sources import (
+    MemoryRows,
+    MemoryTable,
+    PartT,
+    RowPass,
+    Source,
+    Work,
+    check_unchanged,
+    file_state,
+    not_on_spark,
+)
 from maskwell.errors import DataFileError, LeftoverWarning, MaskwellError, MissingExtraError, ParameterError
 
 _PARTS = "number int, content binary"
@@ -78,9 +90,10 @@ class SparkTable(MemoryTable):
         fields = [field for field in self.schema if field.name in needed]
         chosen = self.frame.select([_quoted(field.name) for field in fields])
         schema = require().schema(fields)
-        done = _done_in_parts(chosen, schema, work, {})
-        if any(isinstance(part, MaskwellError) for part in done.values()):
-            done = _done_in_parts(chosen, schema, work, _first_rows(chosen, schema))
+        with files_unchanged(self.frame, needed):
+            done = _done_in_parts(chosen, schema, work, {})
+            if any(isinstance(part, MaskwellError) for part in done.values()):
+                done = _done_in_parts(chosen, schema, work, _first_rows(chosen, schema))
         parts = []
         for part in done.values():
             if isinstance(part, MaskwellError):
@@ -168,7 +181,7 @@ class GatheredRows:
             schema = require().schema([schema.field(place) for place in sorted(only)])
             frame = frame.select([_quoted(name) for name in schema.names])
         packed = frame.mapInArrow(_packed, "content binary")
-        with _spark_errors():
+        with files_unchanged(self._frame, schema.names), _spark_errors():
             for row in packed.toLocalIterator(prefetchPartitions=True):
                 stream = require("pyarrow.ipc").open_stream(bytes(row["content"]))
                 for batch in PartitionRows(iter(stream), schema).batches():
@@ -243,6 +256,67 @@ def _first_rows(frame: Any, schema: Any) -> dict[int, int]:
         first_rows[number] = before
         before += part.rows
     return first_rows
+
+
+# ---- the files behind a table
+
+
+@contextmanager
+def files_unchanged(frame: Any, needed: Collection[str]) -> Iterator[None]:
+    """Raise where a Parquet file behind a table lacks a column that others have, or a file is changed in the block.
+
+    Spark fills such a column with missing values, and reads whatever a file holds when its turn comes. Only files that
+    this machine can look at are watched.
+    """
+    files = _files_here(frame)
+    before = {path: file_state(path) for path in files}
+    _check_same_columns(files, needed)
+    yield
+    for path, state in before.items():
+        check_unchanged(path, state)
+
+
+def _files_here(frame: Any) -> list[str]:
+    """The files that a table is read from, as far as they are in the file system of this machine."""
+    with _spark_errors():
+        places = [urlsplit(uri) for uri in frame.inputFiles()]
+    return [unquote(place.path) for place in places if place.scheme in ("", "file") and not place.netloc]
+
+
+def _check_same_columns(files: Sequence[str], needed: Collection[str]) -> None:
+    """Raise for a Parquet file that lacks a needed column which another file of the same folder has."""
+    holders: dict[tuple[str, str], str] = {}
+    held = {path: _columns_of(path) for path in files if path.endswith(".parquet")}
+    for path, names in held.items():
+        for name in names or ():
+            holders.setdefault((_root(path), name), path)
+    for path, names in held.items():
+        for column in needed:
+            other = holders.get((_root(path), column.casefold()))
+            if names is not None and other is not None and column.casefold() not in names:
+                raise DataFileError(
+                    f"{path} has no column {shorten(column, 24)!r}, and {Path(other).name} has",
+                    hint="write all files with the same columns, or the table anew: frame.write.parquet(…)",
+                    path=path,
+                    column=column,
+                )
+
+
+def _columns_of(path: str) -> set[str] | None:
+    """The columns of a Parquet file, without regard to case, as Spark has them; None where it cannot be read here."""
+    try:
+        return {name.casefold() for name in require("pyarrow.parquet").read_schema(path).names}
+    except (OSError, require().ArrowException):  # Spark says why
+        return None
+
+
+def _root(path: str) -> str:
+    """The folder of a file above all folders of partitions, such as ``year=2025``."""
+    folders = Path(path).parent.parts
+    return str(Path(*itertools.takewhile(lambda name: "=" not in name, folders)))
+
+
+# ---- errors
 
 
 @contextmanager
@@ -325,10 +399,12 @@ def randomize_spark(
         _check_steady(table.frame, [person, *(name for one in assignments for name in one.columns)])
     work = _Randomizing(tuple(assignments), keys, person, missing, texts_only=sets == "texts", where=str(table))
     made = table.frame.mapInArrow(work.reports, work.spark_schema(table))
+    watched = files_unchanged(table.frame, work.columns(table.schema))
     if output is None:
-        return made
+        with watched:  # the columns of the files; when Spark reads them nobody knows
+            return made
     try:
-        return _written_once(made, output, table.frame.inputFiles() if force else [], force=force)
+        return _written_once(made, output, table.frame.inputFiles() if force else [], watched, force=force)
     except DataFileError:
         _check_values(table, work)
         raise
@@ -456,10 +532,13 @@ def _as_spark_takes(batch: Any) -> Any:
 # ---- written once
 
 
-def _written_once(frame: Any, output: str, inputs: Sequence[str], *, force: bool) -> Any:
+def _written_once(
+    frame: Any, output: str, inputs: Sequence[str], watched: AbstractContextManager[None], *, force: bool
+) -> Any:
     """Write a table to a folder of Parquet files that gets its name when it is whole, and read it.
 
-    ``force`` replaces what has the name, unless the table is read from there.
+    ``force`` replaces what has the name, unless the table is read from there. The files that it is read from are
+    ``watched`` while rows are written.
 
     Of every partition the files of one attempt are taken, however often Spark computes it: the first version of the
     commit protocol moves the files of an attempt when the driver has let it, and no other afterwards.
@@ -471,7 +550,8 @@ def _written_once(frame: Any, output: str, inputs: Sequence[str], *, force: bool
     with _spark_errors():
         writer = frame.write.option("mapreduce.fileoutputcommitter.algorithm.version", "1")
         try:
-            writer.parquet(folder.unfinished)
+            with watched:
+                writer.parquet(folder.unfinished)
         except BaseException:
             folder.clear(quietly=True)
             raise

@@ -13,7 +13,7 @@ from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.phrases import option
-from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_values
+from maskwell.engines.cell_counts import cells_of_records, count_tables, write_cell_values
 from maskwell.engines.recoding import Recoding, recoded, recoding_of
 from maskwell.engines.row_sources import MemoryTable, schema_of
 from maskwell.engines.unit_rows import read_units
@@ -29,7 +29,7 @@ from maskwell.release.risk.risk_report import (
     LevelContribution,
     RiskReport,
     level_contributions,
-    record_risks,
+    risks_of_cells,
 )
 from maskwell.release.risk.special_uniques import FRACTION, SpecialUniques, special_uniques
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
@@ -117,13 +117,7 @@ class RiskResult(Result):
 
     def record_risks(self) -> dict[str, Array]:
         """The risks of every record, in the order of the file; columns as in ``report.per_cell``."""
-        names = self.report.table.columns
-        labels: dict[str, list[Any]] = {name: [] for name in names}
-        with open_rows(self.rows, names) as source:
-            for batch in source.batches():
-                for name in names:
-                    labels[name] += batch.column(name).to_pylist()
-        return record_risks(self.report, labels)
+        return risks_of_cells(self.report, cells_of_records(self.rows, self.report.table))
 
     def write_records(self, output: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the risks of every record of a file to a file of its kind."""

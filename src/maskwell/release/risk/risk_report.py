@@ -325,7 +325,11 @@ def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) 
         raise ParameterError("a column of the report is not there", hint=f"give {', '.join(report.table.columns)}")
     codes = _codes(report.table, columns)
     cells = find_keys(*number_cells(report.table.sizes, report.table.codes, codes))
-    cells = np.where((codes < 0).any(axis=1), -1, cells)
+    return risks_of_cells(report, np.where((codes < 0).any(axis=1), -1, cells))
+
+
+def risks_of_cells(report: RiskReport, cells: Array) -> dict[str, Array]:
+    """The risks of records whose cells are known; -1 is a record that lies in none of them, which is an error."""
     if (cells < 0).any():
         row = int(np.flatnonzero(cells < 0)[0])
         raise UnknownCategoryError(
