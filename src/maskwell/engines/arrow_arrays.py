@@ -148,19 +148,22 @@ def described(field: Any, about: dict[str, Any]) -> Any:
 HARMLESS_NOTES = ("index_columns", "column_indexes", "pandas_version", "creator")
 
 
-def without_traces(schema: Any, columns: Sequence[str], dropped: Sequence[str] = ()) -> Any:
+def without_traces(
+    schema: Any, columns: Sequence[str], dropped: Sequence[str] = (), *, row_numbers: bool = True
+) -> Any:
     """The schema without notes about the file that could tell of the true values in these columns.
 
     Of the notes of pandas only those on the other columns are kept, so that an index is found again, unless it is one
-    of the columns that are ``dropped``.
+    of the columns that are ``dropped``, or a range without ``row_numbers``: one tells which rows of a table these were.
     """
     notes = _pandas_notes(schema)
     if notes is None:
         return schema.remove_metadata()
     about = [note for note in notes["columns"] if not any(note.get(key) in columns for key in ("name", "field_name"))]
     harmless = {key: notes[key] for key in notes if key in HARMLESS_NOTES}
-    if dropped and isinstance(harmless.get("index_columns"), list):
-        harmless["index_columns"] = [one for one in notes["index_columns"] if one not in dropped]
+    if isinstance(harmless.get("index_columns"), list):
+        kept = [one for one in notes["index_columns"] if one not in dropped]
+        harmless["index_columns"] = [one for one in kept if row_numbers or isinstance(one, str)]
     return schema.with_metadata({b"pandas": json.dumps({**harmless, "columns": about}).encode()})
 
 

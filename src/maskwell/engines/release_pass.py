@@ -488,7 +488,7 @@ class RowReleaser:
     def _released_schema(self, schema: Any) -> Any:
         arrow = require()
         dropped = [schema.names[i] for i in range(len(schema)) if i not in self._kept]
-        clean = without_traces(schema, [*self._moved, *dropped], dropped)
+        clean = without_traces(schema, [*self._moved, *dropped], dropped, row_numbers=False)
         for name in self._moved:
             place = self._places[name]
             clean = clean.set(place, arrow.field(name, self._labels[name].type))

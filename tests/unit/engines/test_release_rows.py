@@ -230,6 +230,15 @@ def test_more_combinations_than_numbers_are_refused_and_not_mixed_up() -> None:
         StateFinder(np.zeros((1, 5), dtype=np.int64), [10**5] * 5)
 
 
+def test_row_numbers_of_pandas_are_not_published() -> None:
+    """A part of a table keeps the numbers of its rows: they tell which part it was, and stand beside shuffled rows."""
+    pd = pytest.importorskip("pandas")
+    part = pa.Table.from_pandas(pd.DataFrame({"sex": [*"fmfmfm"]})[2:5]).schema
+    assert b'"start": 2' in part.metadata[b"pandas"]
+    notes = RowReleaser(part, {}, []).schema.pandas_metadata
+    assert notes["index_columns"] == [] and [note["name"] for note in notes["columns"]] == ["sex"]
+
+
 # ---- the order of dictionaries
 
 
