@@ -17,7 +17,7 @@ from tests.support.fuzzing import Ended, check_ended, files_in, numbers, run_com
 
 fcntl = pytest.importorskip("fcntl", reason="commands are forked")
 
-FEW = 240
+FEW = 120
 PARTS = 3
 WIDTH = 100
 WHOLE = 8

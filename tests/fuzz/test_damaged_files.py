@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", [".arrow", ".parquet"])
 def test_damaged_columns(folder: Path, kind: str) -> None:
     done = {0: 0, 1: 0, 2: 0}
-    for number in numbers(30):
+    for number in numbers(16):
         rng = random.Random(f"{kind} {number}")
         path = folder / f"{number}{kind}"
         path.write_bytes(damage(rng, good_file(rng, kind), good_file(rng, kind)))
@@ -126,7 +126,7 @@ def _read(path: Path) -> Any:
 def test_damaged_labelled_files(folder: Path, kind: str) -> None:
     pytest.importorskip("pyreadstat")
     ending = ".sav" if kind == ".zsav" else kind
-    for number in numbers(3):
+    for number in numbers(2):
         rng = random.Random(f"{kind} {number}")
         path = folder / f"{number}{ending}"
         path.write_bytes(damage(rng, *(labelled_file(rng, kind, folder) for _ in range(2))))

@@ -150,11 +150,11 @@ def is_complete(name: str, outputs: dict[str, bytes], one: str) -> bool:
     return part == wanted
 
 
-@together("number", numbers(51))
+@together("number", numbers(34))
 def test_whatever_strikes_an_output_is_complete_or_the_old_one_or_absent(number: int, tmp_path: Path) -> None:
     random = np.random.default_rng([20_260, number])
     name = NAMES[number % len(NAMES)]
-    what = STRIKES[int(random.integers(len(STRIKES)))]
+    what = STRIKES[number % len(STRIKES)]
     force = COMMANDS[name].forced and bool(random.integers(2))
     moment = int(random.integers(1, whole(name)[1] + 1))
     folder = tmp_path / "folder"
