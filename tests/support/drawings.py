@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 import xml.etree.ElementTree as ET
+from functools import lru_cache
 from unittest import mock
 
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from maskwell.plots import Picture
 
@@ -46,12 +48,17 @@ def _labels_beyond(axis: Axis) -> list[Text]:
     return [label for tick in ticks for label in (tick.label1, tick.label2)]
 
 
+@lru_cache(maxsize=1)
+def _boxes(figure: Figure) -> list[tuple[str, Bbox]]:
+    """Every piece of text with its place; both questions about a drawing are asked one after the other."""
+    return [(text.get_text(), text.get_window_extent()) for text in words_of(figure)]
+
+
 def overlapping(figure: Figure) -> list[tuple[str, str]]:
     """Pairs of words that touch."""
-    boxes = [(text.get_text(), text.get_window_extent()) for text in words_of(figure)]
     return [
         (a, b)
-        for (a, first), (b, second) in itertools.combinations(boxes, 2)
+        for (a, first), (b, second) in itertools.combinations(_boxes(figure), 2)
         if min(first.x1, second.x1) - max(first.x0, second.x0) > SLACK
         and min(first.y1, second.y1) - max(first.y0, second.y0) > SLACK
     ]
@@ -61,9 +68,8 @@ def texts_outside(figure: Figure) -> list[str]:
     """Words that leave the drawing."""
     page = figure.bbox
     return [
-        text.get_text()
-        for text in words_of(figure)
-        for box in [text.get_window_extent()]
+        text
+        for text, box in _boxes(figure)
         if box.x0 < -SLACK or box.y0 < -SLACK or box.x1 > page.x1 + SLACK or box.y1 > page.y1 + SLACK
     ]
 
