@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -260,6 +261,7 @@ def json_form(value: Any) -> Any:
     return [json_form(item) for item in value] if isinstance(value, Iterable) else str(value)
 
 
+@cache
 def version_text() -> str:
     """The version that makes a file or a page."""
     from importlib.metadata import PackageNotFoundError, version  # here, because it loads a reader of mail headers

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from maskwell.estimation.itemset_mining import Mined as Mined
     from maskwell.estimation.itemset_supports import Itemset as Itemset
     from maskwell.estimation.itemset_supports import Rule as Rule
-    from maskwell.estimation.joint.collapse import margin_of as margin_of
-    from maskwell.estimation.joint.collapse import wanted_margin as wanted_margin
     from maskwell.estimation.joint.conditionals import Conditional as Conditional
     from maskwell.estimation.joint.conditionals import Difference as Difference
     from maskwell.estimation.joint.cross_tables import cross_tabulate as cross_tabulate
@@ -64,6 +62,8 @@ if TYPE_CHECKING:
     from maskwell.estimation.stacked_samples import cheating_range as cheating_range
     from maskwell.estimation.stacked_samples import estimate_samples as estimate_samples
     from maskwell.estimation.stacked_samples import group_samples as group_samples
+    from maskwell.estimation.summed_shares import margin_of as margin_of
+    from maskwell.estimation.summed_shares import wanted_margin as wanted_margin
 else:
     import lazy_loader
 
@@ -76,7 +76,7 @@ else:
             "invariant_shares": ["bound_for", "estimate_changed", "estimate_invariant", "estimate_unknown"],
             "itemset_mining": ["Mined"],
             "itemset_supports": ["Itemset", "Rule"],
-            "joint.collapse": ["margin_of", "wanted_margin"],
+            "summed_shares": ["margin_of", "wanted_margin"],
             "joint.conditionals": ["Conditional", "Difference"],
             "joint.cross_tables": ["cross_tabulate", "cross_tabulate_counts", "table_of"],
             "joint.joint_table": ["Table"],

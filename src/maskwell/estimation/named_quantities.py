@@ -30,10 +30,10 @@ from maskwell.core.display import Result, number_or_none, plain_label
 from maskwell.core.exact import as_fraction
 from maskwell.core.phrases import Printed, listed, option
 from maskwell.errors import LabelError, ParameterError, UnknownCategoryError, WrongTypeError
-from maskwell.estimation.joint.collapse import covariance_of, summed_shares
 from maskwell.estimation.joint.conditionals import UNSTABLE, Ratios
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, two_sided_p
+from maskwell.estimation.summed_shares import covariance_of, summed_shares
 
 Kind: TypeAlias = Literal["combination", "contrast", "ratio", "groups"]
 CERTAIN = "certain"

@@ -14,7 +14,6 @@ from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.errors import ParameterError
-from maskwell.estimation.joint.collapse import wanted_margin
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.named_quantities import (
     PARAMETERS,
@@ -28,6 +27,7 @@ from maskwell.estimation.sampling.row_conditions import OUTSIDE, Chosen, RowCond
 from maskwell.estimation.sampling.sample_stages import Lonely
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.estimation.summed_shares import wanted_margin
 from maskwell.reports.text.crosstab_report import table_in
 from maskwell.verbs.inputs import (
     Designs,

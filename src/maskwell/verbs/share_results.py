@@ -11,11 +11,11 @@ from maskwell.core.display import Result, data_frame
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError
-from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.named_quantities import Asked, Quantity, QuantityTerms, combined
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Combination, Estimate
+from maskwell.estimation.summed_shares import of_sums
 from maskwell.reports.pages.paper_tables import document
 from maskwell.reports.plain_words import counted, label
 from maskwell.reports.report import Report

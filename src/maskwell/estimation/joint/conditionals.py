@@ -39,9 +39,9 @@ from maskwell.core.display import Result, data_frame, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.designs.kronecker import along_axes
 from maskwell.errors import ParameterError
-from maskwell.estimation.joint.collapse import collapsed, covariance_of
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate, two_sided_p
+from maskwell.estimation.summed_shares import collapsed, covariance_of
 
 
 def slices_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:

@@ -56,10 +56,10 @@ from maskwell.core.display import Result, number_or_none
 from maskwell.core.phrases import Printed, p_equals
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError
-from maskwell.estimation.joint.collapse import known_covariance_of
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.maximum_likelihood import maximise
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.summed_shares import known_covariance_of
 
 SPOKEN = {
     "pearson": "Pearson chi-square of the reports",

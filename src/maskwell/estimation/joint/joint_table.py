@@ -23,12 +23,12 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.display import Result, data_frame
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, WrongTypeError
-from maskwell.estimation.joint.collapse import collapsed
 from maskwell.estimation.joint.conditionals import Conditional, Difference, conditional_of, difference_of
 from maskwell.estimation.joint.independence import IndependenceTest, independence_of
 from maskwell.estimation.joint.odds import OddsRatio, odds_ratio_of, odds_ratios_of
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.summed_shares import collapsed
 
 SHOWN_ROWS = 12
 SHOWN_COLUMNS = 6

@@ -29,10 +29,10 @@ from maskwell.core.display import Result, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.estimation.joint.collapse import covariance_of
 from maskwell.estimation.joint.variables import Layout, Variable
 from maskwell.estimation.maximum_likelihood import Maximum, maximise
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.summed_shares import covariance_of
 
 FARTHEST = 40.0
 """Log odds ratios beyond this are taken for infinite."""

@@ -37,7 +37,6 @@ from maskwell.core.phrases import option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.estimation.joint.collapse import covariance_of
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.sampling.recovery import Calibrated, LinearReading, Recovery, Scores, square_of
@@ -56,6 +55,7 @@ from maskwell.estimation.stacked_samples import (
     estimate_samples,
     steps_of,
 )
+from maskwell.estimation.summed_shares import covariance_of
 
 TOLD = 1e-8  # how far sum L P may lie from C by rounding
 NOT_TOLD = "the samples that have rows here do not tell the shares: there is no estimate"

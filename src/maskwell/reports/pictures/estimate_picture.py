@@ -15,9 +15,9 @@ import numpy as np
 from maskwell.core.arguments import Real, RealNumber, as_floats, as_list, check_kind, check_level
 from maskwell.core.phrases import HINT, Printed, listed, shorten
 from maskwell.errors import LabelError, ParameterError
-from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.summed_shares import of_sums
 from maskwell.reports.pictures.canvas import (
     LINE,
     MOST_HEIGHT,

@@ -13,13 +13,13 @@ from maskwell.core.arguments import Real
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError
-from maskwell.estimation.joint.collapse import OWN_MARGIN
 from maskwell.estimation.joint.conditionals import Conditional
 from maskwell.estimation.joint.independence import IndependenceTest
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.joint.odds import OddsRatio
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.summed_shares import OWN_MARGIN
 from maskwell.reports.pages import paper_tables
 from maskwell.reports.plain_words import counted, decimals, digits_for, gives_all, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line

@@ -13,10 +13,10 @@ import numpy as np
 from maskwell.core.arguments import Real
 from maskwell.core.phrases import HINT, Printed, listed, p_text, shorten
 from maskwell.errors import LabelError
-from maskwell.estimation.joint.collapse import of_sums
 from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Intervals
+from maskwell.estimation.summed_shares import of_sums
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import count, counted, decimals, digits_for, gives_all, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line

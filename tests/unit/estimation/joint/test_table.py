@@ -7,8 +7,8 @@ import pytest
 
 import maskwell as mw
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError, WrongTypeError
-from maskwell.estimation.joint.collapse import OWN_MARGIN
 from maskwell.estimation.joint.variables import Layout, direct
+from maskwell.estimation.summed_shares import OWN_MARGIN
 from maskwell.reports.text.crosstab_report import crosstab_report
 
 WARNER = mw.make_design("warner", p="4/5")
