@@ -341,11 +341,11 @@ def test_reports_do_not_depend_on_how_the_rows_are_cut(name: str) -> None:
 @each
 def test_reports_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     design = EXAMPLES[name]
-    codes = np.arange(1000) % design.k
+    codes = np.arange(500) % design.k
     alone = design.sample(codes, random=SeededRandom(2), threads=1).data
     monkeypatch.setattr(sampler, "BYTES_PER_THREAD", 256)
     monkeypatch.setattr(sampler, "CHUNK_BYTES", 100)
-    for threads in (1, 2, 3, 7):
+    for threads in (1, 7):
         assert (design.sample(codes, random=SeededRandom(2), threads=threads).data == alone).all()
 
 

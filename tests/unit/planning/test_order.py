@@ -325,7 +325,7 @@ def test_fractions_of_any_size_are_ordered_exactly_or_not_at_all() -> None:
     """Chances of 1e-20, tiny reports and a huge parity; a yes and a no come with a proof in fractions, checked here."""
     chance = random.Random(20250101)
     unsettled = 0
-    for _ in range(60):
+    for _ in range(30):
         k, m, r = chance.choice([2, 3, 4]), chance.randint(2, 7), chance.randint(2, 6)
         P, C = _scattered(chance, m, k, [0, chance.choice([0, 6, 12, 20])]), _scattered(chance, r, m, [0, 12])
         A = product(C, P)
@@ -337,7 +337,7 @@ def test_fractions_of_any_size_are_ordered_exactly_or_not_at_all() -> None:
         found = settled(dense(P), dense(A))
         assert found.exact or found.holds is None
         unsettled += found.holds is None
-    assert unsettled <= 6
+    assert unsettled <= 3
 
 
 def _scattered(chance: random.Random, m: int, k: int, powers: list[int]) -> Any:
