@@ -49,6 +49,8 @@ from maskwell.reports.text.release_report import dry_run_report
 from maskwell.verbs.inputs import Names, check_progress, names_of, rows_of
 
 LIBRARIES = ("jinja2", "matplotlib")
+MOST_COMPARED = 3_000
+"""Combinations up to which a first plan compares methods; beyond, that takes longer than all the rest."""
 
 
 @overload
@@ -377,7 +379,10 @@ def first_plan(
 
 def _method_of_fewest_changes(plan: ReleasePlan, tables: Mapping[tuple[str, ...], CellTable]) -> str:
     """The method with which the fewest records change under the bound of a plan; an error where none reaches it."""
-    usual, other = (_expected_changes(plan, method, tables) for method in (MIXING, INVERSE_FREQUENCY))
+    usual = _expected_changes(plan, MIXING, tables)
+    if math.isfinite(usual) and max(map(len, tables.values())) > MOST_COMPARED:
+        return MIXING
+    other = _expected_changes(plan, INVERSE_FREQUENCY, tables)
     if other < usual and _is_kept(_with_method(plan, INVERSE_FREQUENCY), tables):
         return INVERSE_FREQUENCY
     if math.isinf(usual):

@@ -101,6 +101,9 @@ def test_the_method_that_changes_fewer_records_is_taken(tmp_path: Path, monkeypa
     changes = {"mixing": 0.2, "inverse-frequency": 0.1}
     monkeypatch.setattr(publish_module, "_expected_changes", lambda _, method, __: changes[method])
     assert read_plan(first_plan(path)).protections[0].method == "inverse-frequency"
+    with monkeypatch.context() as many:
+        many.setattr(publish_module, "MOST_COMPARED", 3)
+        assert read_plan(first_plan(path)).protections[0].method == "mixing"
     monkeypatch.setattr(publish_module, "_is_kept", lambda *_: False)
     assert read_plan(first_plan(path)).protections[0].method == "mixing"
 
