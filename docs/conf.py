@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,7 @@ autodoc_class_signature = "separated"
 def setup(app: Any) -> None:
     """Mend docstrings before napoleon reads them (at 500), and write formulas as MathML, which needs no script."""
     app.connect("autodoc-process-docstring", close_sections, priority=400)
+    app.connect("source-read", close_examples)
     app.add_directive("commands", Commands)
     app.add_html_math_renderer("mathml", (write_inline_formula, None), (write_displayed_formula, None))
 
@@ -67,6 +69,11 @@ def write_formula(writer: Any, node: Any, display: str) -> None:
 
     writer.body.append(convert(node.astext(), display=display))
     raise nodes.SkipNode
+
+
+def close_examples(_app: Any, _name: str, content: list[str]) -> None:
+    """Leave out the empty line that ends an example for its test, but is no part of what Python prints."""
+    content[0] = re.sub(r"(^```pycon$.*?\n)\n```$", r"\1```", content[0], flags=re.MULTILINE | re.DOTALL)
 
 
 def close_sections(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
