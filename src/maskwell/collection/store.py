@@ -235,6 +235,8 @@ class Store:
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
         if upgrade(self.engine):
             self.compact()  # no trace of what stood elsewhere before
+        elif self._path is not None:
+            self._run("PRAGMA wal_checkpoint(PASSIVE)")  # nor where a process was killed before it came to that
 
     def close(self) -> None:
         """Give back all connections."""
@@ -390,16 +392,20 @@ class Store:
     def compact(self) -> None:
         """Give back the room of what was deleted, so that no trace of it or of the order of changes is left."""
         if self.is_sqlite:
-            connection = self.engine.raw_connection()
-            try:
-                for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
-                    connection.cursor().execute(statement)
-            finally:
-                connection.close()
+            self._run("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
         else:
             with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as autocommit:
                 for table in (reports, invitations, tallies, holdings):
                     autocommit.exec_driver_sql(f"VACUUM {table.name}")
+
+    def _run(self, *statements: str) -> None:
+        """Carry out statements of SQLite that belong to no transaction."""
+        connection = self.engine.raw_connection()
+        try:
+            for statement in statements:
+                connection.cursor().execute(statement)
+        finally:
+            connection.close()
 
     def _read(self, connection: sa.Connection, code: str) -> StoredSurvey:
         known = code.isascii() and code.isalnum()  # PostgreSQL fails on some other characters

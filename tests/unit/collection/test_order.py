@@ -284,6 +284,21 @@ OLD = (
 )
 
 
+def test_an_update_that_was_killed_before_its_end_leaves_no_trace_after_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new tables are there, and old rows still stand in the file: what removed them is in the log alone."""
+    made, _ = old_file(tmp_path / "surveys.db", 230)
+    killed, following = (Store(f"sqlite:///{tmp_path / 'surveys.db'}") for _ in range(2))
+    monkeypatch.setattr(killed, "compact", lambda: None)
+    killed.create()
+    assert any(one.id in (tmp_path / "surveys.db").read_bytes() for one in made)
+    following.create()
+    assert not any(one.id in path.read_bytes() for path in tmp_path.iterdir() for one in made)
+    for store in (killed, following):
+        store.close()
+
+
 def test_a_file_of_before_is_brought_up_to_date(tmp_path: Path) -> None:
     made, number = old_file(tmp_path / "surveys.db", 230)
     store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
