@@ -1,5 +1,7 @@
 """Threads change nothing but the time: words belong to rows."""
 
+import concurrent.futures
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def test_rows_go_on_after_a_threaded_batch(monkeypatch):
 
 
 def test_small_batches_start_no_thread(monkeypatch):
-    monkeypatch.setattr(sampler, "ThreadPoolExecutor", None)
+    monkeypatch.setattr(concurrent.futures, "ThreadPoolExecutor", None)
     DESIGNS[0].sample(np.zeros(1000, dtype=int), threads=8)
 
 

@@ -499,7 +499,8 @@ IN_STATA = re.compile(
 """Names that Stata keeps as they are, but for one that the lines need."""
 
 READ_IN_STATA = (
-    '    import delimited using "{}", varnames(1) stringcols({}) case(preserve) encoding("UTF-8") asdouble clear'
+    '    import delimited using "{}", varnames(1) stringcols({}) ///\n'
+    '        case(preserve) encoding("UTF-8") asdouble clear'
 )
 MISSING_LABEL = "missing"
 """What a missing value that is a category is called in the table of a matrix."""

@@ -61,7 +61,7 @@ def test_the_lines_give_the_numbers_of_the_command(made: Written) -> None:
     V = (G @ np.diag(lam) @ G.T - np.outer(s, s)) / (n - 1)
     assert np.sqrt(np.diag(V)) == pytest.approx(solved.standard_error)
     stata = lines_of(text, "Stata")
-    assert "tabulate roof, matcell(N)" in stata and f"({f:g} - 1)" in stata[3]
+    assert "tabulate roof, matcell(N)" in stata and f"({f:g} - 1)" in stata[4]
 
 
 def test_the_line_for_two_columns_gives_the_errors_of_their_table(tmp_path: Path) -> None:
