@@ -135,7 +135,7 @@ def release(
         )
     if keys is not None:
         raise ParameterError(
-            "--keys is for --init; a plan has a line for it", hint="change it there: [release] keys = "
+            "--keys is for --init; a plan has a line for it", hint="change it there: keys in [release]"
         )
     plan = _plan(plan_file, file)
     ledger = f"{key}.ledger" if ledger is None and key is not None else ledger
