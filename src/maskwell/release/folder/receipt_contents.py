@@ -589,7 +589,9 @@ def _has_missing(group: PublicGroup) -> bool:
 def _kept_in_r(column: str, factor: float, beside: str, *, missing: bool) -> list[str]:
     """The lines for one column; ``beside`` is a column that is kept together with it."""
     too = ', useNA = "ifany"' if missing else ""
-    several = f'    # with {beside}: N <- table(interaction(d[c("{column}", "{beside}")], drop = TRUE)), and f <- 2'
+    both = f'interaction(d[c("{column}", "{beside}")], drop = TRUE)'  # none where one of them is missing
+    both = f'paste(d[["{column}"]], d[["{beside}"]], sep = " | ")' if missing else both
+    several = f"    # with {beside}: N <- table({both}), and f <- 2"
     return [
         f'    N <- table(d[["{column}"]]{too}); n <- sum(N); p <- N / n',
         f"    f <- {Printed(min(factor, 2.0)):g}  # its inflation, vif in receipt.json",

@@ -130,6 +130,8 @@ def test_missing_values_that_are_a_category_are_counted_by_other_programs_too() 
     withheld = recipes([hidden], "data.csv", ".csv")
     assert 'table(d[["job"]], useNA = "ifany")' in withheld["R"][1]
     assert "    tabulate job, missing matcell(N)" in withheld["Stata"]
+    two = recipes([{**hidden, "variables": ["job", "sex"]}], "data.csv", ".csv")["R"]
+    assert two[-1] == '    # with sex: N <- table(paste(d[["job"]], d[["sex"]], sep = " | ")), and f <- 2'
 
 
 def test_names_that_stata_does_not_keep_have_no_lines() -> None:
