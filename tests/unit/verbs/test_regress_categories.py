@@ -170,6 +170,7 @@ def test_categories_that_count_as_one_are_those_of_a_design_for_two(table):
         hand = mw.regress(three, "any ~ flag", {"any": two}, **plan)
         np.testing.assert_allclose(combined.estimates, hand.estimates, atol=1e-8)
         np.testing.assert_allclose(combined.covariance, hand.covariance, atol=1e-8)
+        assert combined.log_likelihood == pytest.approx(hand.log_likelihood)
         assert combined.categories == ("any", "never")
     mixed = mw.regress(three, "paid ~ 1 + (1 | code)", {"paid": kary}, combine="any=once+often", reference="any")
     assert mixed.categories == ("never", "any")
