@@ -178,6 +178,15 @@ def lines_of(points: Sequence[Point]) -> Iterator[Line]:
         yield Line(f"{job}; {curve}: {at}", f"{took} {unit} a million rows", f"{peaks} MB at most", bar)
 
 
+STORED = Path(__file__).with_name("scaling.json")
+"""The figures of docs/reference/speed.md, from a machine on which nothing else ran."""
+
+
+def stored_points(path: Path = STORED) -> list[Point]:
+    """Points of an earlier run, as it wrote them."""
+    return [Point(**point) for point in json.loads(path.read_text(encoding="utf-8"))["points"]]
+
+
 # ---- the picture
 
 LEFT, TOP, WIDTH, HEIGHT, ACROSS, DOWN = 48, 62, 118, 130, 160, 206

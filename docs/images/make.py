@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import sys
 import textwrap
 from collections import Counter
 from dataclasses import replace
@@ -198,6 +199,14 @@ def bribes() -> Picture:
     return picture
 
 
+def growth() -> Picture:
+    """How time and memory grow, from figures that were measured before."""
+    sys.path.insert(0, str(FOLDER.parents[1]))
+    from bench.scaling import picture_of, stored_points
+
+    return picture_of(stored_points())
+
+
 def pages() -> dict[str, Picture | Drawing]:
     """The pictures of the pages, by the name of their file."""
     return {
@@ -219,6 +228,7 @@ def pages() -> dict[str, Picture | Drawing]:
         "devices": devices(),
         "release": plot_release_risk(released(within=["income"])),
         "release-map": plot_risk_utility(risk_utility_map(released()), bound=0.5),
+        "scaling": growth(),
     }
 
 
