@@ -1,7 +1,9 @@
-"""How time and memory grow: with rows, categories, cores and files; a table, a JSON file and a picture.
+"""How time and memory grow: with rows, categories, cores, files and partitions; a table, a JSON file and a picture.
 
     python -m bench.scaling [--rows 100000 1000000] [--categories 16 1000 1000000] [--cores 1 2] [--files 1 8 64]
-                            [--rounds 3] [--output FOLDER]
+                            [--partitions 1 2 8] [--rounds 3] [--output FOLDER]
+
+Partitions are those of Spark; the curve is left out where PySpark or Java is not installed.
 
 Every point is a process of its own, which tells the seconds of its job (the start of Python is left out) and the memory
 of the whole process at its peak. The points of all curves take turns, and of each the best turn counts. Long files are
@@ -14,12 +16,14 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +36,14 @@ if TYPE_CHECKING:
     from maskwell.reports.pictures.canvas import Canvas, Picture
 
 ROWS, CATEGORIES, CORES, FILES = (10**5, 10**6, 10**7), (16, 10**3, 10**5, 10**6), (1, 2), (1, 4, 16, 64)
+PARTITIONS = (1, 2, 8, 64)
+USUAL: dict[str, Sequence[int]] = {
+    "rows": ROWS,
+    "categories": CATEGORIES,
+    "cores": CORES,
+    "files": FILES,
+    "partitions": PARTITIONS,
+}
 IN_ONE_FILE = 10**6
 LABELS = [f"answer {code:02d}" for code in range(16)]
 CURVES = {
@@ -39,7 +51,10 @@ CURVES = {
     "categories": "randomize, tally and estimate a million codes",
     "cores": "randomize two million sets of 64 categories",
     "files": "randomize a million rows in so many Parquet files",
+    "partitions": "tally a million rows in so many partitions of Spark",
 }
+BY_CLOCK = ("cores", "partitions")
+"""Two cores take the same processor time, in half the time of the clock; Spark works in other processes."""
 
 
 class Point(NamedTuple):
@@ -85,17 +100,37 @@ def sample_on_cores(at: int) -> int:
     return len(codes)
 
 
+def tally_partitions(at: int) -> int:
+    """A million rows of Spark on two cores, which Spark makes itself."""
+    import maskwell as mw
+    from bench.spark import SETTINGS
+
+    design = mw.make_design("k-ary", categories=mw.Categories.of(["0", "1", "2", "3"]), epsilon=1)
+    session = mw.engines.spark_session("local[2]", SETTINGS)
+    frame = session.range(0, IN_ONE_FILE, 1, at).selectExpr("cast(id % 4 as string) as answer")
+    return int(mw.tally(frame, {"answer": design})["answer"].n)
+
+
 JOBS: dict[str, Callable[[int], int]] = {
     "rows": randomize_files,
     "categories": estimate_categories,
     "cores": sample_on_cores,
     "files": randomize_files,
+    "partitions": tally_partitions,
 }
+LOADED: dict[str, Callable[[int], int]] = {
+    "rows": lambda _: randomize_files(0),
+    "categories": lambda _: estimate_categories(2),
+    "cores": lambda _: estimate_categories(2),
+    "files": lambda _: randomize_files(0),
+    "partitions": tally_partitions,
+}
+"""What loads all that a job needs, before its clock starts."""
 
 
 def run_job(curve: str, at: int) -> None:
     """Do one job and print what it took; called in a process of its own."""
-    randomize_files(0) if JOBS[curve] is randomize_files else estimate_categories(2)  # all libraries are loaded then
+    LOADED[curve](at)
     clock, processor = time.perf_counter(), time.process_time()
     rows = JOBS[curve](at)
     took = time.perf_counter() - clock, time.process_time() - processor
@@ -149,7 +184,8 @@ def make_folders(folder: Path, rows: Sequence[int], files: Sequence[int]) -> Non
 
 def measured_points(xs: dict[str, Sequence[int]], rounds: int) -> list[Point]:
     """The best of some rounds for each point; in each round every point has its turn."""
-    turns: dict[tuple[str, int], list[Point]] = {(curve, at): [] for curve in CURVES for at in xs[curve]}
+    curves = [curve for curve in CURVES if curve != "partitions" or has_spark()]
+    turns: dict[tuple[str, int], list[Point]] = {(curve, at): [] for curve in curves for at in xs[curve]}
     with on_all_cores(), tempfile.TemporaryDirectory() as name:
         make_folders(Path(name), xs["rows"], xs["files"])
         for _ in range(rounds):
@@ -161,15 +197,22 @@ def measured_points(xs: dict[str, Sequence[int]], rounds: int) -> list[Point]:
     ]
 
 
+def has_spark() -> bool:
+    """Whether Spark can be started here."""
+    return find_spec("pyspark") is not None and shutil.which("java") is not None
+
+
 def lines() -> Iterator[Line]:
     """A line for each curve, from points that take about a minute."""
-    yield from lines_of(measured_points({"rows": ROWS, "categories": CATEGORIES, "cores": CORES, "files": FILES}, 1))
+    yield from lines_of(measured_points(USUAL, 1))
 
 
 def lines_of(points: Sequence[Point]) -> Iterator[Line]:
     for curve, job in CURVES.items():
         here = [point for point in points if point.curve == curve]
-        clock = curve == "cores"  # two cores take the same processor time, in half the time of the clock
+        if not here:
+            continue
+        clock = curve in BY_CLOCK
         took = ", ".join(f"{(point.seconds if clock else point.processor):.2f}" for point in here)
         peaks = ", ".join(f"{point.peak:,.0f}" for point in here)
         bar = "the same within 10 %; flat" if curve == "rows" else ""
@@ -189,18 +232,18 @@ def stored_points(path: Path = STORED) -> list[Point]:
 
 # ---- the picture
 
-LEFT, TOP, WIDTH, HEIGHT, ACROSS, DOWN = 48, 62, 118, 130, 160, 206
+LEFT, TOP, HEIGHT, WHOLE, BETWEEN, DOWN = 48, 62, 130, 640, 42, 206
 
 
 def picture_of(points: Sequence[Point]) -> Picture:
-    """Four curves side by side: above the time of a million rows, below the memory of the process."""
+    """The curves side by side: above the time of a million rows, below the memory of the process."""
     from maskwell.reports.pictures.canvas import Picture
 
     return Picture(
         name="scaling",
         title="How time and memory grow",
         text=" ".join(f"{line.job}: {line.result}, {line.compared}." for line in lines_of(points)),
-        data={curve: np.array([point[1:] for point in points if point.curve == curve]) for curve in CURVES},
+        data={curve: np.array([point[1:] for point in points if point.curve == curve]) for curve in _curves(points)},
         columns=("curve", "at", "seconds", "processor", "MB"),
         rows=[[point.curve, f"{point.at:,}", *(f"{value:.3g}" for value in point[2:])] for point in points],
         heights=(TOP + 2 * DOWN - 40,) * 2,
@@ -208,22 +251,28 @@ def picture_of(points: Sequence[Point]) -> Picture:
     )
 
 
+def _curves(points: Sequence[Point]) -> list[str]:
+    return [curve for curve in CURVES if any(point.curve == curve for point in points)]
+
+
 def _draw(canvas: Canvas, points: Sequence[Point]) -> None:
+    across = WHOLE // len(_curves(points))
     canvas.text(4, 14, "Seconds for a million rows", weight="bold")
     canvas.text(4, TOP + DOWN - 24, "Memory of the whole process at its peak, in MB", weight="bold")
     for row, value in enumerate((_seconds, lambda point: point.peak)):
         high = max(map(value, points)) * 1.6
         low = min(map(value, points)) / 1.6
-        for place, curve in enumerate(CURVES):
-            axes = canvas.axes(left=LEFT + ACROSS * place, top=TOP + DOWN * row, width=WIDTH, height=HEIGHT)
+        for place, curve in enumerate(_curves(points)):
+            left = LEFT + across * place
+            axes = canvas.axes(left=left, top=TOP + DOWN * row, width=across - BETWEEN, height=HEIGHT)
             _draw_curve(axes, [point for point in points if point.curve == curve], value, (low, high))
             if row == 0:
-                heading = "cores, by the clock" if curve == "cores" else curve
-                canvas.text(LEFT + ACROSS * place, TOP - 16, heading, tone="muted", fontsize=12)
+                heading = f"{curve} (clock)" if curve in BY_CLOCK else curve
+                canvas.text(left, TOP - 16, heading, tone="muted", fontsize=12)
 
 
 def _seconds(point: Point) -> float:
-    return point.seconds if point.curve == "cores" else point.processor
+    return point.seconds if point.curve in BY_CLOCK else point.processor
 
 
 def _draw_curve(axes: Any, points: Sequence[Point], value: Callable[[Point], float], y: tuple[float, float]) -> None:
@@ -240,7 +289,7 @@ def _draw_curve(axes: Any, points: Sequence[Point], value: Callable[[Point], flo
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name, default in (("rows", ROWS), ("categories", CATEGORIES), ("cores", CORES), ("files", FILES)):
+    for name, default in USUAL.items():
         parser.add_argument(f"--{name}", type=int, nargs="+", default=default)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", type=Path, default=Path())
