@@ -6,15 +6,20 @@ imported from where it is installed.
 
 import sys
 
-sys.path[:] = [path for path in sys.path if not path.endswith(".zip")]
-sys.path_importer_cache.clear()
 
-import pandas as pd  # noqa: E402, F401
-import pyarrow as pa  # noqa: E402, F401
-import pyspark.worker  # noqa: E402, F401
-from pyspark.daemon import manager  # noqa: E402
+def main() -> None:
+    """Import, then do as Spark's own."""
+    sys.path[:] = [path for path in sys.path if not path.endswith(".zip")]
+    sys.path_importer_cache.clear()
+    import pandas as pd  # noqa: F401
+    import pyarrow as pa  # noqa: F401
+    import pyspark.worker  # noqa: F401
+    from pyspark.daemon import manager
 
-from maskwell.engines import spark_frames  # noqa: E402, F401
+    from maskwell.engines import spark_frames  # noqa: F401
+
+    manager()
+
 
 if __name__ == "__main__":
-    manager()
+    main()
