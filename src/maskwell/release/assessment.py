@@ -32,7 +32,7 @@ from maskwell.release.plans.protection import UNIT
 from maskwell.release.plans.recodes import check_labels_met, narrowed
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk, cells_in
-from maskwell.release.risk.risk_report import RiskReport
+from maskwell.release.risk.risk_report import ANY_LOOK, RELEASED_COUNTS, RiskReport
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together, have_one_draw
 from maskwell.release.risk.unit_risk import with_units
 from maskwell.release.side_channels import (
@@ -497,7 +497,7 @@ def _with_side_channels(
     """A release that says what its unchanged columns give away, and the risk that comes with them."""
     release = replace(release, side_channels=channels)
     if release.risk is not None:
-        release = replace(release, risk=_of_units(release, release.risk))
+        release = replace(release, risk=_in_any_sample(release.plan, _of_units(release, release.risk)))
     risk = side_channel_risk(release.plan, channels, release.stages, count)
     warnings = (*release.warnings, *side_channel_warnings(channels, risk))
     return replace(release, side_channel_risk=risk, warnings=warnings)
@@ -579,7 +579,20 @@ def _risk(release: Release) -> RiskReport | None:
         intruder=plan.intruder,
         seen=_seen_columns(release),
     )
-    return _of_units(release, risk)
+    return _in_any_sample(release.plan, _of_units(release, risk))
+
+
+def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:
+    """The risk with a tighter bound for people who may not be in the sample, where the plan has a limit and keeps it.
+
+    Another sample in which the limit is broken would not be released. So nobody is sampled and found more often than
+    the limit times the chance to be sampled: as long as the limit is for looking where it is easiest.
+    """
+    after, inclusion = risk.after, risk.before.max_risk_sampled
+    if after is None or inclusion is None or plan.match is None or plan.intruder not in (ANY_LOOK, RELEASED_COUNTS):
+        return risk
+    limit = 1.0 if after.records_above else float(plan.match)
+    return replace(risk, after=replace(after, max_risk_sampled=inclusion * limit))
 
 
 def _risk_table(release: Release) -> CellTable:

@@ -46,7 +46,8 @@ EXCHANGED = (
 )
 SAMPLED = (
     "not knowing who is in the sample: chances are estimated from the weights by a model, as sdcMicro does; what holds"
-    " at most needs no model, but weights that are one over the chance to be in the sample"
+    " at most is the chance before the sample is drawn, which needs no model, but weights that are one over the chance"
+    " to be in the sample"
 )
 LIGHT = "in {cells:,} cells the weights sum to less than the records; they are taken to be the whole population"
 RARE = "in {rest:.3g} % of the releases the number of similar records is unusual; then the chance can be {most:g}"
@@ -139,7 +140,7 @@ def assess_risk(
         per_cell |= {"after": risk_against(intruder, measured)} | measured
         after = _after(own, drawn, whole, threshold, per_cell)
         if weights:
-            after = _of_sample(after, whole.risks, per_cell, before.max_risk_sampled, threshold)
+            after = _of_sample(after, whole.risks, per_cell, before.max_risk_sampled)
     return RiskReport(
         keys=keys,
         before=before,
@@ -356,22 +357,25 @@ def _after(
     )
 
 
-def _of_sample(
-    after: FileRisk, risks: CellRisks, per_cell: Mapping[str, Real], inclusion: float | None, threshold: float | None
-) -> FileRisk:
-    """The released file if it is not known who is in the sample.
-
-    Chances are multiplied by what goes with not knowing it, as it was before. A limit that is kept holds in whatever
-    sample, so that nobody is sampled and found with more than the limit times the chance to be sampled.
-    """
+def _of_sample(after: FileRisk, risks: CellRisks, per_cell: Mapping[str, Real], inclusion: float | None) -> FileRisk:
+    """The released file if it is not known who is in the sample: nobody is found more often than sampled."""
     part = per_cell["population"] / per_cell["before"]
-    limit = float(threshold) if threshold is not None and not after.records_above else 1.0
     return replace(
         after,
         expected_reidentifications=float((risks.unconditional * risks.counts * part).sum()),
-        max_risk_population=float((per_cell["after"] * part).max()),
-        max_risk_sampled=None if inclusion is None else inclusion * limit,
+        max_risk_population=largest_in_population(per_cell),
+        max_risk_sampled=inclusion,
     )
+
+
+def largest_in_population(per_cell: Mapping[str, Real]) -> float | None:
+    """The largest chance of a match after a release if it is not known who is in the sample; None without weights.
+
+    Chances are multiplied by what goes with not knowing it, as it was before.
+    """
+    if "population" not in per_cell:
+        return None
+    return float((per_cell["after"] * per_cell["population"] / per_cell["before"]).max())
 
 
 def beyond(after: FileRisk | None, intruder: str, level: float) -> Iterator[str]:

@@ -30,7 +30,7 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import distinct_rows
 from maskwell.engines.unit_rows import UnitMembers
-from maskwell.release.risk.file_risk import assess_risk, beyond, cells_in, risks_as_released
+from maskwell.release.risk.file_risk import assess_risk, beyond, cells_in, largest_in_population, risks_as_released
 from maskwell.release.risk.risk_report import RiskReport, count_above, percentile, risk_against
 from maskwell.release.stages.stage import Stage, TableFlow, acting, needed_columns
 
@@ -549,6 +549,7 @@ def _replaced(report: RiskReport, measured: Mapping[str, Real]) -> RiskReport:
     chance, counts = risk_against(report.intruder, measured), report.table.counts
     known = {name: values for name, values in report.per_cell.items() if name != "released_counts"}
     counted = measured.get("released_counts")
+    per_cell = {**known, **measured, "after": chance}
     after = replace(
         report.after,
         max_risk=float(chance.max()),
@@ -558,12 +559,13 @@ def _replaced(report: RiskReport, measured: Mapping[str, Real]) -> RiskReport:
         max_risk_released_counts=None if counted is None else float(counted.max()),
         percentile_95=percentile(chance, counts, 0.95),
         records_above=count_above(chance, counts, report.threshold),
+        max_risk_population=largest_in_population(per_cell),
     )
     apart = {*beyond(report.after, report.intruder, report.level)}
     flags = [flag for flag in report.flags if flag not in apart]
     return replace(
         report,
         after=after,
-        per_cell={**known, **measured, "after": chance},
+        per_cell=per_cell,
         flags=(*flags, *beyond(after, report.intruder, report.level), TOGETHER),
     )

@@ -178,3 +178,37 @@ def test_a_receipt_tells_that_units_were_drawn() -> None:
     assert again.units.known_together == stated.units.known_together >= 2 * counted - 1e-9
     with pytest.raises(ParameterError, match="hid"):
         risk(data, ["roof", "hsize"], receipt=done.receipt(internal=True), unit="sex")
+
+
+@together(
+    ["keys", "limit", "intruder", "bound"],
+    [
+        (("roof", "sex"), "1", "any-look", 1.0),
+        (("roof", "hsize"), "0.5", "any-look", 0.5),
+        (("roof", "hsize"), "0.5", "own-key-95", 1.0),  # in some releases more is found than the limit allows
+        (("roof", "sex"), "0.9", "any-look", 1.0),  # kept by draws apart, broken by those of households
+    ],
+)
+def test_chances_of_a_sample_are_those_of_draws_together(
+    keys: tuple[str, ...], limit: str, intruder: str, bound: float
+) -> None:
+    """Each person stands for twenty; a limit counts where it is the plan's and is kept wherever somebody looks."""
+    data = table_of([roof for roof, _ in HOMES]) | {"w": [20.0] * 12}
+    protect = {"variables": ["roof"], "within": ["hsize"], "method": "method1", "theta": "0.6", "each": "unit"}
+    plan = ReleasePlan.of([protect], keys=keys, unit="hid", weights="w", match=limit, intruder=intruder)
+    report = assess(MemoryTable(data), plan).risk
+    assert report is not None
+    assert report.after is not None
+    part = report.per_cell["population"] / report.per_cell["before"]
+    assert report.after.max_risk_population == (report.per_cell["after"] * part).max()
+    assert report.after.max_risk_sampled == pytest.approx(bound / 20, rel=1e-6)
+
+
+def test_a_limit_of_whoever_asks_is_not_kept_in_other_samples() -> None:
+    data = table_of([roof for roof, _ in HOMES]) | {"w": [20.0] * 12}
+    protect = {"variables": ["roof"], "method": "method1", "theta": "0.6"}
+    done = release_table(data, ReleasePlan.of([protect], keys=["roof"], weights="w", drop=["hid"]))
+    found = risk(data, "roof", receipt=done.receipt(internal=True), weights="w", match=0.9).after
+    assert found is not None
+    assert found.records_above == 0
+    assert found.max_risk_sampled == pytest.approx(1 / 20, rel=1e-6)
