@@ -94,7 +94,12 @@ def drawn_together(report: RiskReport, stages: Sequence[Stage], units: DrawnUnit
 
     Beside it comes the largest chance to find a whole unit for somebody who knows the keys of all its records and sees
     which belong together; ``None`` where nothing smaller than one in the units alike can be claimed.
+
+    Keys that each record has its own draw of are taken as seen unchanged, which bounds one look. What all released
+    counts tell is not known then.
     """
+    if any(stage.unit is None for stage in acting(stages, report.keys)):
+        units = replace(units, released=None, released_members=None)
     drawn = [stage for stage in stages if stage.unit is not None]
     place = cells_in(units.table, report.table)
     measured = {name: _largest(values, place, len(report.table)) for name, values in _one_look(report, drawn, units)}
