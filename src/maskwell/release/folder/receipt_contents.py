@@ -559,11 +559,15 @@ def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, 
 
 
 def _inflated(group: PublicGroup, kept: Sequence[str]) -> list[tuple[str, float, bool]]:
-    """Columns whose counts are kept by a matrix that is withheld, their inflation, and whether missing values count."""
+    """Columns whose counts are kept by a matrix that is withheld, their inflation, and whether missing values count.
+
+    It is 2 at most, but for columns of which all records of a unit have one draw.
+    """
     if group["invariance"] != "counts" or group["matrix"] != WITHHELD or group["method"] == "swap":
         return []
     named = [name for name in kept if name in group["vif"] and IN_R.fullmatch(name)]
-    return [(name, group["vif"][name], group["missing"] == "category") for name in named]
+    most = math.inf if group.get("each") == UNIT else 2.0
+    return [(name, min(group["vif"][name], most), group["missing"] == "category") for name in named]
 
 
 def _is_plain(group: PublicGroup) -> bool:
@@ -575,9 +579,9 @@ def _is_plain(group: PublicGroup) -> bool:
 
 
 def _jointly(groups: Sequence[PublicGroup], column: str) -> Iterator[str]:
-    """Columns that were randomized together with one, all of them kept, and within no other."""
+    """Columns that were randomized together with one, all of them kept, within no other, and not by unit."""
     for group, kept in zip(groups, kept_of(groups), strict=True):
-        if column in group["variables"] and not group["within"]:
+        if column in group["variables"] and not group["within"] and group.get("each") != UNIT:
             yield from (name for name in group["variables"] if name != column and name in kept)
 
 
@@ -594,7 +598,7 @@ def _kept_in_r(column: str, factor: float, beside: str, *, missing: bool) -> lis
     several = f"    # with {beside}: N <- table({both}), and f <- 2"
     return [
         f'    N <- table(d[["{column}"]]{too}); n <- sum(N); p <- N / n',
-        f"    f <- {Printed(min(factor, 2.0)):g}  # its inflation, vif in receipt.json",
+        f"    f <- {Printed(factor):g}  # its inflation, vif in receipt.json",
         "    print(cbind(share = p, error = sqrt(p * (1 - p) * (n / (n - 1)^2 + (f - 1) / (n - 1)))))",
         *([several] if IN_R.fullmatch(beside) else []),
     ]
@@ -607,7 +611,7 @@ def _kept_in_stata(column: str, factor: float, data: str, *, missing: bool) -> l
         READ_IN_STATA.format(data, "_all"),
         f"    tabulate {column}, {'missing ' if missing else ''}matcell(N)",
         '    mata: N = st_matrix("N"); n = sum(N); p = N / n',
-        f"    mata: p, sqrt(p :* (1 :- p) * (n / (n - 1)^2 + ({Printed(min(factor, 2.0)):g} - 1) / (n - 1)))",
+        f"    mata: p, sqrt(p :* (1 :- p) * (n / (n - 1)^2 + ({Printed(factor):g} - 1) / (n - 1)))",
     ]
 
 

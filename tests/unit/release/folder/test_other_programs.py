@@ -134,6 +134,17 @@ def test_missing_values_that_are_a_category_are_counted_by_other_programs_too() 
     assert two[-1] == '    # with sex: N <- table(paste(d[["job"]], d[["sex"]], sep = " | ")), and f <- 2'
 
 
+def test_other_programs_use_the_whole_inflation_of_households() -> None:
+    """Of records drawn one by one it is 2 at most; where a household has one draw, it may be one more than its size."""
+    kept = {**fixed_group("job", "a", "b"), "invariance": "counts", "matrix": "withheld", "vif": {"job": 4.5}}
+    kept["variables"] = ["job", "sex"]
+    for each, factor, beside in (({}, "2", True), ({"each": "unit"}, "4.5", False)):
+        made = recipes([{**kept, **each}], "data.csv", ".csv")
+        assert made["R"][2].startswith(f"    f <- {factor}  #")
+        assert f"({factor} - 1)" in made["Stata"][-1]
+        assert ("with sex" in made["R"][-1]) == beside
+
+
 def test_names_that_stata_does_not_keep_have_no_lines() -> None:
     names = ("int", "if", "str8", "reported", "_job", "job", "string")
     assert [bool(recipes([fixed_group(name, "a", "b")], "d.csv", ".csv")["Stata"]) for name in names] == [
