@@ -16,7 +16,7 @@ from typing import Any
 from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, round_up
 from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words, public_receipt, recoded_in_words, rounded_up
 from maskwell.release.folder.release_metadata import release_day
@@ -197,15 +197,24 @@ def _found(risk: RiskReport, after: FileRisk) -> str:
     return f"{said}. Before the release, {alone} could be found for sure"
 
 
+def _at_most(number: float) -> str:
+    """An expected number, rounded up: some matches are not none.
+
+    >>> _at_most(0.2), _at_most(1234.0)
+    ('1', '1,234')
+    """
+    return f"{Printed(round_up(number, 0)):,.0f}"
+
+
 def _found_in_all(before: FileRisk, after: FileRisk) -> str:
     """Correct matches where every record is looked for, and those of somebody who knows less."""
     said = (
-        f"{Printed(after.expected_matches):,.0f} of {count(after.records)} matches are expected to be correct if every"
-        f" record is looked for, {Printed(before.expected_matches):,.0f} before the release"
+        f"{_at_most(after.expected_matches)} of {count(after.records)} matches are expected to be correct if every"
+        f" record is looked for, {_at_most(before.expected_matches)} before the release"
     )
     if after.expected_reidentifications is None:
         return said
-    fewer = f"{Printed(after.expected_reidentifications):,.0f}"
+    fewer = _at_most(after.expected_reidentifications)
     return f"{said}; {fewer} by someone who does not know who is in the file (estimated with the weights)"
 
 
@@ -213,7 +222,7 @@ def _found_of_units(units: UnitRisk | None) -> str:
     """What becomes of whole households; the lead has their greatest chance."""
     if units is None or units.after is None:
         return ""
-    found = f"{Printed(units.after.expected_units):,.0f} of {units.units:,} groups"
+    found = f"{_at_most(units.after.expected_units)} of {units.units:,} groups"
     return f"in {found} at least one record is expected to be found if all are looked for; the limit is not for groups"
 
 
@@ -299,7 +308,7 @@ def _key_figures(release: Release) -> list[tuple[str, str, str]]:
             (
                 "Correct matches",
                 f"{Printed(after.expected_matches):,.0f}",
-                f"expected; {Printed(before.expected_matches):,.0f} before",
+                f"expected; {_at_most(before.expected_matches)} before",
             ),
         ]
     return [*figures, ("Records changed", f"{percent(release.expected_change())}{SPACE}%", "expected, in some column")]
