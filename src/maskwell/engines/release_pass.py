@@ -8,7 +8,7 @@ rows whose state never occurred in the true file, stay as they are. Memory follo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -272,7 +272,7 @@ def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any]
         shuffled = ShuffledRows(releaser.schema, 1, 1, Path(), plan.shuffled)
         for batch in kept:
             shuffled.write(batch)
-        kept = [*shuffled.batches()]
+        kept = [*releaser.sorted_again(shuffled.batches())]
     names = releaser.schema.names
     done = RowsReleased(
         rows=counter.rows,
@@ -309,7 +309,7 @@ def _order(
     shuffled = ShuffledRows(releaser.made, rows, _row_bytes(releaser.made), folder, plan.shuffled)
     try:
         yield shuffled
-        for batch in shuffled.batches():
+        for batch in releaser.sorted_again(shuffled.batches()):
             even.write(batch if takes_codes else releaser.without_codes(batch))
     finally:
         shuffled.close()
@@ -484,6 +484,16 @@ class RowReleaser:
     def without_codes(self, batch: Any) -> Any:
         """A batch that was made so, as it is released."""
         return batch if self.made is self.schema else _in_schema(batch.columns, self.schema)
+
+    def sorted_again(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Shuffled rows with sorted dictionaries: until then, what only later rows of the file had stood at the end."""
+        dictionaries = {self._kept.index(place): SortedDictionary() for place in self._dictionaries}
+        for batch in batches:
+            arrays = batch.columns
+            for place, dictionary in dictionaries.items():
+                if require().types.is_dictionary(arrays[place].type):
+                    arrays[place] = dictionary.sorted(arrays[place])
+            yield require().RecordBatch.from_arrays(arrays, schema=batch.schema) if dictionaries else batch
 
     def _released_schema(self, schema: Any) -> Any:
         arrow = require()

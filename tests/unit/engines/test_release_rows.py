@@ -16,6 +16,7 @@ from maskwell.engines.column_codes import LevelCoder
 from maskwell.engines.labelled_columns import ColumnLabels
 from maskwell.engines.release_pass import Draws, RowReleaser, RowStage, StateFinder
 from maskwell.errors import TooLargeError, WrongTypeError
+from maskwell.release import ReleasePlan, release_table
 
 pa = pytest.importorskip("pyarrow")
 
@@ -252,6 +253,15 @@ def test_the_dictionary_of_an_unchanged_column_does_not_tell_whose_value_came_fi
     assert [array.to_pylist() for array in released] == [first.to_pylist(), first.to_pylist(), later.to_pylist()]
     assert [array.dictionary.to_pylist() for array in released] == [[*"amz"], [*"amz"], [*"amzby"]]
     assert SortedDictionary().sorted(ordered) is ordered
+
+
+def test_a_shuffled_table_does_not_tell_which_values_only_its_later_rows_had() -> None:
+    parts = (pa.array([*"zyzy"]).dictionary_encode(), pa.array([*"yama"]).dictionary_encode())
+    table = pa.table({"sex": [*"ffmmffmm"], "town": pa.chunked_array(parts)})
+    plan = ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "0.5"}])
+    town = release_table(table, plan).data.column("town")
+    assert [part.dictionary.to_pylist() for part in town.chunks] == [[*"amyz"]]
+    assert sorted(town.to_pylist()) == [*"aamyyyzz"]
 
 
 def test_dictionaries_that_do_not_fit_together_are_sorted_one_by_one() -> None:
