@@ -217,7 +217,7 @@ def test_a_limit_of_whoever_asks_is_not_kept_in_other_samples() -> None:
 def test_counts_of_keys_that_are_drawn_both_ways_are_not_covered() -> None:
     """A file with two of each kind, of which 25 % was said; by a list of all releases it is 35 %."""
     homes = ("aff", "bfm", "bmm", "afm")
-    rows = [(str(hid), roof, sex, "2") for hid, (roof, *sexes) in enumerate(homes) for sex in sexes]
+    rows = [(str(hid), home[0], sex, "2") for hid, home in enumerate(homes) for sex in home[1:]]
     data = dict(zip(("hid", "roof", "sex", "hsize"), map(list, zip(*rows, strict=True)), strict=True))
     by_unit = {"variables": ["roof"], "within": ["hsize"], "method": "method1", "theta": "0.25", "each": "unit"}
     by_record = {"variables": ["sex"], "method": "method1", "theta": "0.25"}
