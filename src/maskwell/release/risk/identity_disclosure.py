@@ -37,7 +37,7 @@ SEARCHED = 2000
 
 _NEAR_ONE = 0.1
 
-_ROUNDING = 4e-16  # of sums of squares: toward a larger bound
+_ROUNDING = 4e-16  # of a term of a sum or of squares: toward a larger bound
 
 _TERMS = 24
 
@@ -288,8 +288,8 @@ def largest_inclusion(own: CellTable) -> float | None:
     """
     if own.weights is None or own.squares is None:
         return None
-    mean = own.weights / own.counts
-    variance = np.maximum(own.squares / own.counts - mean**2, 0.0) + _ROUNDING * mean**2
+    mean, square = own.weights / own.counts, own.squares / own.counts
+    variance = np.maximum(square - mean**2, 0.0) + _ROUNDING * (own.counts + 4) * square
     least = float((mean - np.sqrt((own.counts - 1) * variance)).min())
     return 1 / least if least > 1 else 1.0
 

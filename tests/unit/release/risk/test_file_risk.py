@@ -18,6 +18,7 @@ from maskwell.release.risk import (
     variable_contributions,
 )
 from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, SAMPLED, UNTOUCHED, UNUSUAL
+from maskwell.release.risk.identity_disclosure import largest_inclusion
 from maskwell.release.risk.risk_report import percentile
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.text.release_words import headline
@@ -142,6 +143,18 @@ def test_weights_estimate_the_population() -> None:
     assert 0 < report.after.expected_reidentifications < report.before.expected_reidentifications  # type: ignore[operator]
     light = CellTable(TOWNS.columns, TOWNS.levels, TOWNS.codes, TOWNS.counts, np.array([17.0, 110, 84.5, 1]))
     assert assess_risk(light, ["town", "job"], weights=True).flags == (SAMPLED, LIGHT.format(cells=1))
+
+
+def test_sums_of_weights_are_rounded_toward_a_larger_bound() -> None:
+    """One of 5,000 weights is a little smaller than the others: sums hardly tell it, and the bound must hold for it."""
+    for less in 10.0 ** np.linspace(-8, -3, 40):
+        weights = np.full(5000, 100 / 3)
+        weights[0] *= 1 - less
+        sums = (np.cumsum(one)[-1:] for one in (weights, weights**2))
+        cell = CellTable.of(["job"], {("clerk",): 5000})
+        bound = largest_inclusion(CellTable(cell.columns, cell.levels, cell.codes, cell.counts, *sums))
+        assert bound is not None
+        assert 1 / weights[0] <= bound < 1.01 / weights[0]
 
 
 @pytest.mark.parametrize(("f", "p"), [(1, 0.01), (1, 0.9999), (2, 0.01), (2, 0.95), (2, 0.5), (3, 0.9)])
