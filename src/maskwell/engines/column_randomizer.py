@@ -50,6 +50,7 @@ from maskwell.engines.column_codes import (
 )
 from maskwell.engines.column_tables import TableInMemory
 from maskwell.engines.file_parts import PartRows, check_outside, same_files
+from maskwell.engines.missing_codes import RowsWithoutCodes
 from maskwell.engines.row_batches import BackgroundSink, EvenRows, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
@@ -209,8 +210,9 @@ def randomize_file(
         protected: dict[str, Any] = {"force": force, "inputs": [*files, *inputs], "like": files}
         parts = None
         if folder:
-            assert isinstance(source, PartRows)
-            parts, schema = source, _schema_of_files(source, schema, assignments)
+            parts = source.source if isinstance(source, RowsWithoutCodes) else source
+            assert isinstance(parts, PartRows)
+            schema = _schema_of_files(parts, schema, assignments)
 
         def one_file(place: str) -> AbstractContextManager[EvenRows | BackgroundSink]:
             return _one_file(place, kind=kind, schema=schema, style=source.style, at_once=at_once, **protected)

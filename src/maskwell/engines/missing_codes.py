@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from maskwell.core.arguments import Array, as_list, kind_of
+from maskwell.core.categories import Categories
 from maskwell.core.phrases import option, shorten
 from maskwell.engines.arrow_arrays import require
 from maskwell.engines.column_tables import TableInMemory
 from maskwell.engines.input_file import InputFile
 from maskwell.engines.row_sources import MemoryTable, Source, find_column
-from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,17 @@ class MissingCodes:
             )
         return MissingCodes((), {name: (*self.everywhere, *self.columns.get(name, ())) for name in names})
 
+    def check_no_category(self, held: Mapping[str, Categories | None]) -> None:
+        """Raise where a code is a category of a column that a design is for: its rows would be left out by mistake."""
+        for name, categories in held.items():
+            code = next((one for one in self.codes_of(name) if _is_category(one, categories)), None)
+            if code is not None:
+                raise ParameterError(
+                    f"{option('missing_codes')}: {shorten(repr(code), 20)} is a category of {shorten(repr(name), 24)}",
+                    hint=f"leave it out, or name another column: {option('missing_codes', f'age={shorten(code, 20)}')}",
+                    column=name,
+                )
+
     def codes_of(self, name: str) -> tuple[str, ...]:
         """The codes of one column."""
         return (*self.everywhere, *self.columns.get(name, ()))
@@ -62,7 +75,13 @@ class MissingCodes:
         """The rows of a source without the codes."""
         for name in self.columns:
             find_column(source.schema, name, path)
-        return _RowsWithoutCodes(source, self)
+        return RowsWithoutCodes(source, self)
+
+
+def _is_category(code: str, categories: Categories | None) -> bool:
+    with suppress(UnknownCategoryError):
+        return categories is not None and categories.find(code) >= 0
+    return False
 
 
 def _codes(some: Any) -> list[str]:
@@ -137,7 +156,8 @@ def _found(array: Any, codes: Iterable[str]) -> Array:
     kind = array.type
     if arrow.types.is_dictionary(kind):
         among = np.append(_found(array.dictionary, codes), False)
-        return np.asarray(among[array.indices.fill_null(len(among) - 1).to_numpy(zero_copy_only=False)])
+        places = array.indices.cast(arrow.int64()).fill_null(len(array.dictionary))
+        return np.asarray(among[places.to_numpy(zero_copy_only=False)])
     if arrow.types.is_string(kind) or arrow.types.is_large_string(kind):
         is_code = compute.is_in(array, value_set=arrow.array([*codes], kind))
     elif arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind):
@@ -155,11 +175,11 @@ def _numbers(code: str) -> list[float]:
         return []
 
 
-class _RowsWithoutCodes:
-    """Rows of a source in which codes are no values."""
+class RowsWithoutCodes:
+    """Rows of a ``source`` in which codes are no values."""
 
     def __init__(self, source: Source, codes: MissingCodes) -> None:
-        self._source, self._codes = source, codes
+        self.source, self._codes = source, codes
         self.style, self.done, self.close = source.style, source.done, source.close
         schema = source.schema
         for place, one in enumerate(schema):
@@ -169,7 +189,7 @@ class _RowsWithoutCodes:
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
         arrow = require()
-        for batch in self._source.batches(only):
+        for batch in self.source.batches(only):
             columns = [self._read(name, column) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
             fields = [
                 one.with_nullable(True).with_type(column.type)

@@ -34,6 +34,7 @@ from maskwell.verbs.inputs import (
     Names,
     SurveyPlan,
     assignments_of,
+    check_missing_codes,
     check_no_reports,
     check_progress,
     columns_of,
@@ -172,7 +173,7 @@ def estimate(
     counts_given = counted_reports(data, designs)
     if counts_given is None:
         reading |= {"asked": asked, "conditions": conditions}
-        result = _from_rows(rows_of(data, missing_codes), designs, direct, plan, reading)
+        result = _from_rows(rows_of(data, missing_codes), designs, direct, plan, reading, missing_codes)
     else:
         unread = {"direct": direct, "counts": counts, "missing": missing, "by": domains, "where": where}
         _check_counted({**unread, "missing_codes": missing_codes is not None, **plan.named})
@@ -225,10 +226,16 @@ def _check_no_quantities(asked: Mapping[str, Any]) -> None:
 
 
 def _from_rows(
-    rows: str | MemoryTable, designs: Any, direct: Names, plan: SurveyPlan, reading: Mapping[str, Any]
+    rows: str | MemoryTable,
+    designs: Any,
+    direct: Names,
+    plan: SurveyPlan,
+    reading: Mapping[str, Any],
+    missing_codes: Any = None,
 ) -> EstimateResult:
     randomized = () if isinstance(designs, Design) else assignments_of(designs, rows)
     _check_columns(randomized, direct, designs)
+    check_missing_codes(missing_codes, randomized)
     open_columns = [Assignment((name,), direct_design(rows, name)) for name in names_of(direct, "direct")]
     how = {**reading, "missing": reading["missing"] or "error"}
     question = _Question(rows, tuple(randomized), tuple(open_columns), **how)

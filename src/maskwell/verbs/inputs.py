@@ -174,6 +174,16 @@ def rows_of(data: Any, missing_codes: Any = None, columns: Sequence[str] | None 
     return without_codes(rows, codes if columns is None else codes.within(columns))
 
 
+def check_missing_codes(missing_codes: Any, assignments: Iterable[Assignment], *, reports: bool = True) -> None:
+    """Raise where a code that stands for a missing value is a report of a design, or else a true category."""
+    if missing_codes is None:
+        return
+    from maskwell.engines.assignments import expected_categories
+    from maskwell.engines.missing_codes import MissingCodes
+
+    MissingCodes.of(missing_codes).check_no_category(expected_categories(assignments, reports=reports))
+
+
 def assignments_of(designs: Designs | None, rows: str | MemoryTable | None = None) -> list[Assignment]:
     """Columns with their designs, from ``{"answer": design}``.
 

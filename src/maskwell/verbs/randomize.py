@@ -11,7 +11,7 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.phrases import option
 from maskwell.core.randomness import RandomSource
 from maskwell.errors import ParameterError
-from maskwell.verbs.inputs import Designs, assignments_of, check_progress, rows_of
+from maskwell.verbs.inputs import Designs, assignments_of, check_missing_codes, check_progress, rows_of
 
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import Progress
@@ -93,6 +93,7 @@ def randomize(
     _check_stream(output, to)
     _check_draws(random, key, person)
     assignments = assignments_of(designs)
+    check_missing_codes(missing_codes, assignments, reports=False)
     rows = rows_of(data, missing_codes, [name for one in assignments for name in one.columns])
     draws: dict[str, Any] = {"random": random if key is None else key, "person": person}
     if not isinstance(rows, str) and not rows.at_hand:

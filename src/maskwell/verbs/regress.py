@@ -25,7 +25,7 @@ from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
-from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, rows_of
+from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, check_missing_codes, rows_of
 
 if TYPE_CHECKING:
     from maskwell.release.folder.receipt import Group, Receipt
@@ -144,6 +144,7 @@ def regress(
         _check_with_replicates(told)
     rows = rows_of(data)
     assigned = _assigned(designs, rows) if released is None else released.assignments
+    check_missing_codes(missing_codes, assigned)
     table = read_model_frame(
         rows,
         formula,

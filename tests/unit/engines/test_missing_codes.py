@@ -10,7 +10,7 @@ import pytest
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.errors import MaskwellError, MissingValueError
+from maskwell.errors import MaskwellError, MissingValueError, ParameterError
 
 pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 
@@ -57,6 +57,40 @@ def test_randomizing_leaves_other_columns_as_they_are(tmp_path: Path) -> None:
     done = mw.randomize(str(tmp_path / "coded.csv"), {"y": DESIGN}, str(tmp_path / "out.csv"), **how)
     assert (done.rows, done.dropped) == (40, 20)
     assert pd.read_csv(tmp_path / "out.csv")["age"].tolist() == kept
+
+
+def test_a_folder_is_randomized_file_by_file(tmp_path: Path) -> None:
+    for name in ("first.csv", "second.csv"):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        pd.DataFrame(CODED).to_csv(tmp_path / "in" / name, index=False)
+    how: dict[str, Any] = {"missing": "drop", "missing_codes": ["NA", 99]}
+    done = mw.randomize(str(tmp_path / "in"), {"y": DESIGN}, str(tmp_path / "out"), **how)
+    assert (done.rows, done.dropped) == (80, 40)
+    for name in ("first.csv", "second.csv"):
+        assert len(pd.read_csv(tmp_path / "out" / name)) == 40
+
+
+def test_a_code_that_is_a_category_of_the_design_is_refused() -> None:
+    """Else reports would be left out by what they say, and the estimates be wrong."""
+    numbers = mw.make_design("k-ary", categories=[1, 2, 99], gamma=9)
+    table = {"y": [1, 2, 99] * 20, "age": [20, 30, 99] * 20}
+    asked: dict[str, Any] = {"missing": "drop", "missing_codes": ["NA", 99]}
+    for verb in (mw.estimate, mw.tally, mw.randomize):
+        with pytest.raises(ParameterError, match="'99' is a category of 'y'"):
+            verb(table, {"y": numbers}, **asked)
+    with pytest.raises(ParameterError, match="'99' is a category of 'y'"):
+        mw.regress(table, "y ~ age", {"y": numbers}, **asked)
+    fit = mw.regress(table, "y ~ age", {"y": numbers}, missing="drop", missing_codes="age=99")
+    assert fit.dropped == 20
+
+
+def test_small_numbers_of_a_full_dictionary() -> None:
+    """A dictionary of 128 labels leaves no number of eight bits for a row without a value."""
+    labels = ["NA", *map(str, range(127))]
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 127, None, 1], pa.int8()), pa.array(labels))
+    design = mw.make_design("k-ary", categories=labels[1:], gamma=9)
+    counts = mw.tally(pa.table({"y": column}), {"y": design}, missing="drop", missing_codes="NA")["y"]
+    assert counts.values.sum() == 2
 
 
 def test_without_a_word_what_to_do_codes_are_refused_as_empty_values_are() -> None:
