@@ -155,17 +155,22 @@ def partial_folder(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def scratch_file(target: Path, name: str) -> Iterator[Path]:
-    """A path that this process may write true records to and read again; they are gone when the process is.
+def scratch_file(target: Path, name: str, write: Callable[[Path], None]) -> Iterator[Path]:
+    """A path that ``write`` puts true records in, for this process to read; they are gone when the process is.
 
     The records lie in a file without a name, which the system frees however the process ends. What can be seen is a
     link to it, in a folder beside ``target``: a kill leaves the link, which leads nowhere, and the next run to the same
     place throws it away. Only on systems without such links (those without ``/proc``) the path is a file in that
     folder, which nobody but its owner may enter.
     """
-    with partial_folder(target) as folder, tempfile.TemporaryFile(dir=folder) as file:
-        path = folder / name
-        _link(path, file.fileno())
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(partial_folder(target))
+            path, file = folder / name, stack.enter_context(tempfile.TemporaryFile(dir=folder))
+            _link(path, file.fileno())
+            write(path)
+        except OSError as error:
+            raise _cannot_write(f"the records into {target.parent}", error) from error
         yield path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -116,8 +117,7 @@ def publish(
     if isinstance(table, str):
         return release_file(table, asked, str(folder), progress=progress, **options)
     new = check_new_folder(folder)
-    with scratch_file(new.with_name(f"{new.name}-records"), "table.parquet") as path:
-        _write(table, path)
+    with scratch_file(new.with_name(f"{new.name}-records"), "table.parquet", partial(_write, table)) as path:
         return release_file(str(path), asked, str(folder), progress=progress, **options)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,16 @@ def test_a_frame_into_a_folder_leaves_nothing_beside_it(tmp_path: Path) -> None:
     assert isinstance(release, mw.Release)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"public", "internal"}
+
+
+def test_a_disk_without_room_for_the_records_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("maskwell.verbs.publish.RowPass", full)
+    with pytest.raises(DataFileError, match=f"into {tmp_path}: No space left") as caught:
+        mw.publish(people(), PLAN, tmp_path / "out")
+    assert "make room" in caught.value.hint and list(tmp_path.iterdir()) == []
 
 
 def test_a_file_and_a_frame_are_released_alike(tmp_path: Path) -> None:
