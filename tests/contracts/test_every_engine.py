@@ -246,6 +246,10 @@ def test_files_behind_a_table_of_spark_have_the_same_columns_and_stay_as_they_ar
             verb(frame, one)
     cheats = {"cheats": DESIGNS["cheats"]}
     assert mw.tally(frame, cheats)["cheats"].n == 2 * N  # nobody needs the column
+    for name, rows in {"people": TABLE, "wave": pa.table({"wave": [1]})}.items():
+        pa_parquet.write_table(rows, tmp_path / f"{name}.parquet")
+    people, wave = (cluster.read.parquet(str(tmp_path / f"{name}.parquet")) for name in ("people", "wave"))
+    assert mw.tally(people.crossJoin(wave), one)["drugs"].n == N  # another table in the same folder is no part of it
     busy = frame.mapInArrow(touched(parts / "year=2025" / "2025.parquet"), frame.schema)
     for verb in (mw.tally, lambda *given: mw.randomize(*given, tmp_path / "out.parquet")):
         os.utime(parts / "year=2025" / "2025.parquet")

@@ -20,8 +20,8 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -268,9 +268,9 @@ def files_unchanged(frame: Any, needed: Collection[str]) -> Iterator[None]:
     Spark fills such a column with missing values, and reads whatever a file holds when its turn comes. Only files that
     this machine can look at are watched.
     """
-    files = _files_here(frame)
-    before = {path: file_state(path) for path in files}
-    _check_same_columns(files, needed)
+    before = {path: file_state(path) for path in _files_here(frame)}
+    for files in _files_by_table(frame):
+        _check_same_columns(files, needed)
     yield
     for path, state in before.items():
         check_unchanged(path, state)
@@ -279,7 +279,26 @@ def files_unchanged(frame: Any, needed: Collection[str]) -> Iterator[None]:
 def _files_here(frame: Any) -> list[str]:
     """The files that a table is read from, as far as they are in the file system of this machine."""
     with _spark_errors():
-        places = [urlsplit(uri) for uri in frame.inputFiles()]
+        return _paths_here(frame.inputFiles())
+
+
+def _files_by_table(frame: Any) -> list[list[str]]:
+    """The same files, those of each table by themselves that Spark joins; in one list where it does not tell."""
+    from py4j.protocol import Py4JError
+
+    plans = getattr(frame, "_jdf", None)  # none through Spark Connect
+    if plans is None:
+        return [_files_here(frame)]
+    with _spark_errors():
+        leaves, tables = plans.queryExecution().optimizedPlan().collectLeaves(), []
+        for place in range(leaves.size()):
+            with suppress(Py4JError):  # rows that come from no files
+                tables.append(_paths_here(leaves.apply(place).relation().inputFiles()))
+        return tables
+
+
+def _paths_here(uris: Iterable[str]) -> list[str]:
+    places = [urlsplit(uri) for uri in uris]
     return [unquote(place.path) for place in places if place.scheme in ("", "file") and not place.netloc]
 
 
