@@ -210,9 +210,9 @@ def randomize_file(
         protected: dict[str, Any] = {"force": force, "inputs": [*files, *inputs], "like": files}
         parts = None
         if folder:
-            parts = source.source if isinstance(source, RowsWithoutCodes) else source
-            assert isinstance(parts, PartRows)
-            schema = _schema_of_files(parts, schema, assignments)
+            several = source.source if isinstance(source, RowsWithoutCodes) else source
+            assert isinstance(several, PartRows)
+            parts, schema = several, _schema_of_files(several, schema, assignments)
 
         def one_file(place: str) -> AbstractContextManager[EvenRows | BackgroundSink]:
             return _one_file(place, kind=kind, schema=schema, style=source.style, at_once=at_once, **protected)

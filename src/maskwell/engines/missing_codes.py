@@ -63,7 +63,7 @@ class MissingCodes:
             if code is not None:
                 raise ParameterError(
                     f"{option('missing_codes')}: {shorten(repr(code), 20)} is a category of {shorten(repr(name), 24)}",
-                    hint=f"leave it out, or name another column: {option('missing_codes', f'age={shorten(code, 20)}')}",
+                    hint=f"leave it out, or name its column: {option('missing_codes', f'COLUMN={shorten(code, 20)}')}",
                     column=name,
                 )
 
