@@ -481,6 +481,7 @@ def unit_headline(risk: RiskReport) -> list[str]:
         f" {bound_value('match', now.max_risk)}"
     )
     said += ", if they are matched independently" if now.max_risk < now.max_bound else ""
+    said += " by someone who does not compare all released counts" if _counts_tell_more(risk) else ""
     said += "; the limit is for single records." if risk.threshold is not None else "."
     if not units.seen_share:
         return [said]
@@ -490,6 +491,12 @@ def unit_headline(risk: RiskReport) -> list[str]:
         f" up to {bound_value('match', units.known_together)}."
     )
     return [said, together]
+
+
+def _counts_tell_more(risk: RiskReport) -> bool:
+    """Whether somebody who compares all released counts finds more than the figure of the headline."""
+    after = risk.after
+    return after is not None and after.max_risk + SLACK < (after.max_risk_released_counts or 0.0)
 
 
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:
