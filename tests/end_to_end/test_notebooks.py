@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, special, stats
 from tests.support.regression import gradient_of, hessian_of, mixed_log_likelihood
 
 pytest.importorskip("pandas")
@@ -55,6 +55,7 @@ def check_bribes(names: dict[str, Any]) -> None:
     gap = gap_of(reports, scores["any"])
     assert frame.loc[("gap", "any")][["estimate", "standard_error"]].tolist() == pytest.approx(gap, rel=1e-9)
     check_model(names["model"], reports, code > 0)
+    check_population(names["overall"], reports, code > 0)
 
 
 def check_row(row: Any, numbers: tuple[float, float, float], firms: int) -> None:
@@ -93,9 +94,7 @@ def between_firms(reports: Any, parts: Any) -> float:
 
 def check_model(model: Any, reports: Any, reported_any: Any) -> None:
     """The estimates are the top of a likelihood that is a plain sum over nodes, and the errors are its curvature."""
-    a, b = np.where(reported_any, 10 / 11, 1 / 11), np.where(reported_any, 2 / 11, 9 / 11)
-    sector = reports["sector"].to_numpy()
-    X = np.column_stack([np.ones(len(a)), sector == "health", sector == "retail", reports["woman"].to_numpy()])
+    X, a, b = matrix_of(reports), *chances(reported_any)
     theta = np.append(model.params.to_numpy(), model.random.deviation)
 
     def likelihood(x: Any) -> float:
@@ -103,8 +102,52 @@ def check_model(model: Any, reports: Any, reported_any: Any) -> None:
 
     assert model.log_likelihood == pytest.approx(likelihood(theta), abs=1e-5)
     assert np.abs(gradient_of(likelihood, theta, 1e-4)).max() < 1e-3
-    errors = np.sqrt(np.diag(np.linalg.inv(-hessian_of(likelihood, theta))))[:-1]
-    assert model.bse.to_numpy() == pytest.approx(errors, rel=1e-3)
+    covariance = np.linalg.inv(-hessian_of(likelihood, theta))
+    assert model.bse.to_numpy() == pytest.approx(np.sqrt(np.diag(covariance))[:-1], rel=1e-3)
+    check_predictions(model, X, theta, covariance)
+
+
+def matrix_of(reports: Any) -> Any:
+    sector = reports["sector"].to_numpy()
+    ones = np.ones(len(sector))
+    return np.column_stack([ones, sector == "health", sector == "retail", reports["woman"].to_numpy()]).astype(float)
+
+
+def chances(reported_any: Any) -> tuple[Any, Any]:
+    """Of each report, for people who took a bribe and for others."""
+    return np.where(reported_any, 10 / 11, 1 / 11), np.where(reported_any, 2 / 11, 9 / 11)
+
+
+def check_predictions(model: Any, X: Any, theta: Any, covariance: Any) -> None:
+    """Everyone in one sector after the other, over all firms; intervals on the scale of log odds."""
+    places = ["building", "health", "retail"]
+    frame = model.predictions(at={"sector": places}).to_frame()
+    points = np.linspace(-8, 8, 801)
+    weights = stats.norm.pdf(points) / stats.norm.pdf(points).sum()
+    for place, row in zip(places, frame.to_numpy(), strict=True):
+        moved = np.column_stack([X[:, 0], np.full((len(X), 2), [place == "health", place == "retail"]), X[:, 3]])
+
+        def mean(x: Any, rows: Any = moved) -> float:
+            return float((special.expit((rows @ x[:-1])[:, None] + x[-1] * points) @ weights).mean())
+
+        share, slope = mean(theta), gradient_of(mean, theta, 1e-5)
+        error = float(np.sqrt(slope @ covariance @ slope))
+        half = stats.norm.ppf(0.975) * error / (share * (1 - share))
+        ends = special.expit(special.logit(share) + np.array([-half, half]))
+        assert row.tolist() == pytest.approx([share, error, *ends], rel=2e-3)
+
+
+def check_population(overall: Any, reports: Any, reported_any: Any) -> None:
+    """Where the weighted scores of the reports sum to zero."""
+    X, a, b = matrix_of(reports), *chances(reported_any)
+    weights = reports["weight"].to_numpy()
+
+    def likelihood(x: Any) -> float:
+        share = special.expit(X @ x)
+        return float((weights * np.log(share * a + (1 - share) * b)).sum() / weights.sum())
+
+    found = optimize.minimize(lambda x: -likelihood(x), np.zeros(4), options={"gtol": 1e-8})
+    assert overall.params.to_numpy() == pytest.approx(found.x, abs=1e-4)
 
 
 def test_the_page_about_bribes_is_the_notebook(root: Path) -> None:

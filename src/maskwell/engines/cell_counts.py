@@ -482,7 +482,7 @@ def cells_of_records(path: str | MemoryTable, table: CellTable) -> Array:
 
     Of a table of Spark every partition finds those of its records, and sends their numbers.
     """
-    work = _FindingCells(table, str(path))
+    work = _CellLookup(table, str(path))
     if isinstance(path, MemoryTable):
         return np.concatenate([part.cells for part in path.in_parts(work, None)])
     with open_rows(path, table.columns) as source:
@@ -490,7 +490,7 @@ def cells_of_records(path: str | MemoryTable, table: CellTable) -> Array:
 
 
 @dataclass(frozen=True)
-class _FoundCells:
+class _CellsOfRows:
     """The cells of the records of one part."""
 
     rows: int
@@ -498,7 +498,7 @@ class _FoundCells:
 
 
 @dataclass(frozen=True)
-class _FindingCells:
+class _CellLookup:
     """Finds the cell of each record of a source; ``where`` is what messages call the rows."""
 
     table: CellTable
@@ -510,11 +510,11 @@ class _FindingCells:
             find_column(schema, name, self.where)
         return [*self.table.columns]
 
-    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _FoundCells:
+    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _CellsOfRows:
         finder = RowCells(source, self.where, self.table)
         found = [finder.find(batch).astype(np.int32) for batch in source.batches(finder.places)]
         cells = np.concatenate([np.zeros(0, dtype=np.int32), *found])
-        return _FoundCells(len(cells), cells)
+        return _CellsOfRows(len(cells), cells)
 
 
 class RowCells:

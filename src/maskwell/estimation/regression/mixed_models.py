@@ -335,7 +335,7 @@ def _without_spread(plain: Regression, hill: MixedLikelihood, column: str) -> Re
         f"the groups of {shorten(column, 24)} differ no more than chance makes them: their variance is estimated as 0"
     )
     theta = np.append(_start(hill, plain), 0.0)
-    return _told(plain, hill, theta, column, 0.0, covariance, plain, flag)
+    return _with_intercept(plain, hill, theta, column, 0.0, covariance, plain, flag)
 
 
 def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted: Fitted, column: str) -> Regression:
@@ -354,10 +354,10 @@ def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted
         flags=tuple(dict.fromkeys((*hill.rows.evidence.flags(), *fitted.flags))),
     )
     theta = np.append(peak.theta[:-1], abs(peak.theta[-1]))
-    return _told(result, hill, theta, column, abs(deviation), covariance, plain)
+    return _with_intercept(result, hill, theta, column, abs(deviation), covariance, plain)
 
 
-def _told(
+def _with_intercept(
     result: Regression,
     hill: MixedLikelihood,
     theta: Real,
