@@ -22,7 +22,7 @@ from maskwell.cli.options import (
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.errors import ParameterError
-from maskwell.release.risk.risk_report import INTRUDERS
+from maskwell.release.risk.risk_report import OF_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--match", metavar="NU", help="A bound on the chance of a correct match; exit 1 if a record is above it.")
 @click.option(
     "--intruder",
-    type=click.Choice(INTRUDERS),
+    type=click.Choice(OF_COUNTS),
     help="Whom the chance is for; that of the receipt, or any-look, if left out.",
 )
 @click.option("--level", default="0.95", show_default=True, help="Probability of the range of released counts.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from maskwell.core.cells import CellTable, give_back_memory
 from maskwell.core.display import Result
 from maskwell.core.phrases import listed
 from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, open_rows, part_of
+from maskwell.engines.column_fit import MOST_KEPT, ColumnFit, read_column_fit
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.input_file import TextForm
 from maskwell.engines.recoding import Recoding, RecordsT, recoded, recoding_of
@@ -32,7 +34,8 @@ from maskwell.release.plans.protection import UNIT
 from maskwell.release.plans.recodes import check_labels_met, narrowed
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk, cells_in
-from maskwell.release.risk.risk_report import ANY_LOOK, RELEASED_COUNTS, RiskReport
+from maskwell.release.risk.joined_columns import SMALL, JoinedRisk, joined_risk
+from maskwell.release.risk.risk_report import ALL_COLUMNS, OWN_KEY, OWN_KEY_95, RiskReport
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together, have_one_draw
 from maskwell.release.risk.unit_risk import with_units
 from maskwell.release.side_channels import (
@@ -48,7 +51,7 @@ from maskwell.release.side_channels import (
     unit_channel,
 )
 from maskwell.release.stages.stage import Stage, is_kept, unchanged_columns
-from maskwell.release.stages.stage_building import UnitSizes, build_stages, unit_sizes
+from maskwell.release.stages.stage_building import ColumnFits, UnitSizes, build_stages, unit_sizes
 from maskwell.release.utility.utility_report import UtilityReport, assess_utility, expected_share
 
 if TYPE_CHECKING:
@@ -161,6 +164,10 @@ class Release(Result):
         columns of protections with one draw for a unit, the records of a unit for the labels of ``within``.
     seen
         Unchanged columns that follow from a key: whoever knows the key knows them, and sees which records moved.
+    others
+        Columns that are published as they are.
+    joined
+        How often somebody is right who weighs how well unchanged columns go with the keys, where that was simulated.
     side_channels, side_channel_risk
         What unchanged columns give away, and the risk of an intruder who knows them too (``None`` where nothing is).
     warnings
@@ -194,6 +201,8 @@ class Release(Result):
     members: UnitMembers | None = None
     sizes: UnitSizes = field(default_factory=dict)
     seen: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    joined: JoinedRisk | None = None
     side_channels: tuple[SideChannel, ...] = ()
     side_channel_risk: SideChannelRisk | None = None
     warnings: tuple[str, ...] = ()
@@ -431,7 +440,14 @@ def assess(
     beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
     tables = count_records(records, plan, tables_of(plan), progress, beside)
     path = "" if isinstance(records, MemoryTable) else records
-    assessed = assess_tables(tables, plan, path, earlier, sizes=_sizes(records, plan, tables))
+    assessed = assess_tables(
+        tables,
+        plan,
+        path,
+        earlier,
+        sizes=_sizes(records, plan, tables),
+        fits=column_fits(records, plan, tables, beside.columns),
+    )
     facts = beside.facts()
     channels = side_channels(plan, facts)
 
@@ -452,6 +468,7 @@ def assess(
         together = unit_channel(plan, units, members)
         channels = (*channels, *([] if together is None else [together]))
     check_side_channels(channels)
+    assessed = replace(assessed, others=(*beside.columns,))
     release = _with_side_channels(assessed, channels, count)
     return release if recoding is None else _with_recodes(release, recoding)
 
@@ -478,6 +495,51 @@ def _sizes(records: str | MemoryTable, plan: ReleasePlan, tables: Tables) -> Uni
             members = read_units(records, plan.unit, table, declared=plan.missing != "category")
             sizes[(*within, *variables)] = unit_sizes(table, within, members, f"[[protect]] number {i}")
     return sizes
+
+
+def column_fits(
+    records: str | MemoryTable, plan: ReleasePlan, tables: Tables, unchanged: Sequence[str]
+) -> dict[Columns, ColumnFit]:
+    """What the unchanged columns tell of keys, for protections that look at it or whose intruder is simulated."""
+    moving = [one for one in plan.protections if {*one.moved} & {*plan.keys}]
+    fits = {}
+    for protection in moving:
+        within, variables = plan.columns_of(protection)
+        table, match = tables[(*within, *variables)], plan.match_of(protection)
+        below = SMALL if match is None else 1 / float(match)
+        whole, by_unit = table.n <= MOST_KEPT, protection.each == UNIT
+        grouped = protection.base.weighs_others and (whole or not by_unit)
+        useful = grouped or (whole and not by_unit and len(moving) == 1)
+        if useful and (table.counts < below).any():
+            others = [name for name in unchanged if name not in table.columns]
+            fit = read_column_fit(records, table, others, below, declared=plan.missing != "category")
+            fits |= {} if fit is None else {table.columns: fit}
+    return fits
+
+
+TIGHTER = tuple(Fraction(n, 10) for n in range(10, 3, -1))
+"""Parts of the limit that are tried in turn, where somebody who weighs all columns is to be kept below it."""
+
+
+def _against_all_columns(
+    plan: ReleasePlan, build: Callable[[Fraction], tuple[Stage, ...]], fits: ColumnFits
+) -> tuple[tuple[Stage, ...], JoinedRisk | None]:
+    """The stages, and what somebody reaches who weighs all columns: made for a smaller limit where the plan asks."""
+    limit = float(plan.match) if plan.match is not None and plan.intruder == ALL_COLUMNS else 1.0
+    for tighter in TIGHTER:
+        stages = build(tighter)
+        joined = _joined(plan, stages, fits)
+        if joined is None or joined.right_surest <= limit:
+            break
+    return stages, joined
+
+
+def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> JoinedRisk | None:
+    """What somebody reaches who weighs how well unchanged columns go with the keys, where that can be simulated."""
+    moving = [stage for stage in stages if {*stage.moved} & {*plan.keys}]
+    fit = fits.get(tuple(moving[0].columns)) if len(moving) == 1 else None
+    below = SMALL if plan.match is None else 1 / float(plan.match)
+    return None if fit is None else joined_risk(stages, plan.keys, fit, below)
 
 
 def _with_following(
@@ -512,13 +574,19 @@ def assess_tables(
     seen: tuple[str, ...] = (),
     members: UnitMembers | None = None,
     sizes: UnitSizes | None = None,
+    fits: ColumnFits | None = None,
 ) -> Release:
     """The same from counts; ``seen`` are unchanged columns that follow from a key.
 
-    ``members`` and ``sizes`` tell of units, as in :class:`Release`.
+    ``members`` and ``sizes`` tell of units, as in :class:`Release`, and ``fits`` what unchanged columns tell of keys.
     """
     give_back_memory()
-    stages = build_stages(plan, tables, count_external(plan) if earlier is None else None, earlier, sizes)
+    external = count_external(plan) if earlier is None else None
+
+    def build(tighter: Fraction) -> tuple[Stage, ...]:
+        return build_stages(plan, tables, external, earlier, sizes, fits, tighter)
+
+    stages, joined = _against_all_columns(plan, build, fits or {})
     give_back_memory()
     any_table = next(iter(tables.values()))
     release = Release(
@@ -533,6 +601,7 @@ def assess_tables(
         seen=seen,
         members=members,
         sizes=sizes or {},
+        joined=joined,
     )
     return judged(release)
 
@@ -579,7 +648,7 @@ def _risk(release: Release) -> RiskReport | None:
         intruder=plan.intruder,
         seen=_seen_columns(release),
     )
-    return _in_any_sample(release.plan, _of_units(release, risk))
+    return replace(_in_any_sample(release.plan, _of_units(release, risk)), joined=release.joined)
 
 
 def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:
@@ -589,7 +658,7 @@ def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:
     the limit times the chance to be sampled: as long as the limit is for looking where it is easiest.
     """
     after, inclusion = risk.after, risk.before.max_risk_sampled
-    if after is None or inclusion is None or plan.match is None or plan.intruder not in (ANY_LOOK, RELEASED_COUNTS):
+    if after is None or inclusion is None or plan.match is None or plan.intruder in (OWN_KEY, OWN_KEY_95):
         return risk
     limit = 1.0 if after.records_above else float(plan.match)
     return replace(risk, after=replace(after, max_risk_sampled=inclusion * limit))

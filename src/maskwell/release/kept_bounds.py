@@ -35,7 +35,7 @@ from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
-from maskwell.release.risk.risk_report import RELEASED_COUNTS, risk_against
+from maskwell.release.risk.risk_report import ALL_COLUMNS, RELEASED_COUNTS, risk_against
 from maskwell.release.stages.stage import Stage, acting, expected_table, needed_columns
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
@@ -129,6 +129,25 @@ def check_match(release: Release) -> None:
             f" (largest {worst:.3g})",
             hint=_match_hint(release),
             nearest=worst,
+        )
+    if plan.intruder == ALL_COLUMNS:
+        _check_all_columns(release, float(plan.match))
+
+
+def _check_all_columns(release: Release, limit: float) -> None:
+    """Raise unless somebody who weighs how well unchanged columns go with the keys was kept below the limit."""
+    joined, others = release.joined, [name for name in release.others if name not in release.plan.keys]
+    if joined is None and others:
+        raise InfeasibleError(
+            "what all columns together tell of the keys cannot be simulated for this plan",
+            hint='protect all keys in one [[protect]] without each = "unit" or a swap, or take intruder = "any-look"',
+        )
+    if joined is not None and joined.right_surest > limit:
+        raise InfeasibleError(
+            f"someone who weighs all columns is right for {joined.right_surest:.3g} of those they are surest of"
+            f" (limit {limit:g})",
+            hint='use method = "mixing", drop or protect columns that tell of the keys, or take "any-look"',
+            nearest=joined.right_surest,
         )
 
 

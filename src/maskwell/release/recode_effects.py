@@ -10,7 +10,15 @@ from typing import Any
 from maskwell.core.arguments import check_kind, check_path
 from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import MaskwellError
-from maskwell.release.assessment import Release, assess_tables, closure, count_records, prepared, tables_of
+from maskwell.release.assessment import (
+    Release,
+    assess_tables,
+    closure,
+    column_fits,
+    count_records,
+    prepared,
+    tables_of,
+)
 from maskwell.release.plans.release_plan import ReleasePlan
 
 
@@ -99,7 +107,8 @@ def _tried(records: str | MemoryTable, release: Release, left_out: tuple[str, ..
     tried = RecodeEffect(left_out=left_out, categories=_categories(release, left_out), lifted=lifted)
     try:
         rows, plan = prepared(records, _without(asked, left_out, lifted))
-        assessed = assess_tables(count_records(rows, plan, tables_of(plan)), plan)
+        tables = count_records(rows, plan, tables_of(plan))
+        assessed = assess_tables(tables, plan, fits=column_fits(rows, plan, tables, release.others))
     except MaskwellError as error:
         return replace(tried, note=error.message)
     return replace(_effect(assessed, left_out), categories=tried.categories, lifted=lifted)

@@ -24,7 +24,8 @@ from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.attribute_disclosure import AttributeRisk, attribute_risk
 from maskwell.release.risk.file_risk import VariableContribution, assess_risk, cells_in, variable_contributions
 from maskwell.release.risk.risk_report import (
-    INTRUDERS,
+    ANY_LOOK,
+    OF_COUNTS,
     FileRisk,
     LevelContribution,
     RiskReport,
@@ -230,7 +231,7 @@ def risk(
     """
     check_progress(progress)
     if intruder is not None:
-        check_option("intruder", intruder, INTRUDERS)
+        check_option("intruder", intruder, OF_COUNTS)
     check_kind(str | None, unit=unit)
     check_kind(Flag, suda=suda)
     rows, names, secret = rows_of(data), _checked_names(keys), [*names_of(sensitive, "sensitive")]
@@ -252,7 +253,7 @@ def risk(
         threshold=_threshold(match),
         level=float(as_fraction(level, option("level"))),
         weights=weights is not None,
-        intruder=intruder or (INTRUDERS[0] if told is None else told.intruder),
+        intruder=intruder or (told.intruder if told is not None and told.intruder in OF_COUNTS else ANY_LOOK),
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
     )
     report = _with_units(report, stages, unit, rows, released, drawn)

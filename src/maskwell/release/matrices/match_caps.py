@@ -30,7 +30,7 @@ from maskwell.release.matrices.closed_forms import method1
 from maskwell.release.matrices.infeasibility import label_text, upwards
 from maskwell.release.matrices.matrix_patterns import block_numbers
 from maskwell.release.matrices.optimal_flows import OptimalMatrix, optimal_matrix
-from maskwell.release.risk.risk_report import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, risk_against
+from maskwell.release.risk.risk_report import ALL_COLUMNS, ANY_LOOK, OWN_KEY, RELEASED_COUNTS, risk_against
 
 STEP = Fraction(1, 20)
 """By how much a cap is lowered at a time."""
@@ -228,7 +228,7 @@ def match_risks(amounts: Amounts, cells: Array, *, intruder: str = ANY_LOOK) -> 
 
 
 def _looks_anywhere(intruder: str) -> bool:
-    return intruder in (ANY_LOOK, RELEASED_COUNTS)
+    return intruder in (ANY_LOOK, RELEASED_COUNTS, ALL_COLUMNS)
 
 
 def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Array) -> dict[Move, Fraction]:

@@ -21,6 +21,9 @@ is one over the records of the block. In a block of few cells all rates are mult
 bisection with the exact chances. Where the small cells of a group have too few records together, the next larger ones
 join them, with a rate of their own.
 
+Blocks are of cells with near labels. Where it is known what else is published of the records, blocks are small, and of
+cells whose records can exchange their keys without going much better or worse with them.
+
 Source: derived.
 """
 
@@ -30,7 +33,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -56,6 +59,14 @@ SMALLEST, LARGEST, ENTRIES = 16, 256, 1 << 22
 """Small cells of a block at least and at most; fewer than the most where the matrix would have more entries."""
 
 LEAST_BOUND = Fraction(1, 1000)
+SPARE = Fraction(3, 2)
+"""Even if all cells of a block are single records, there are more than 1/xi of them by this factor."""
+
+NEAR, COMPARED, ROUNDS = (32, 256), 1 << 22, 3
+"""Small cells with near labels among which those of a block are chosen, where records are compared: at least and at
+most, so that about so many pairs are compared; and how often all cells of a file with few of them are looked at again.
+"""
+
 _FACTORS = 1 << 12  # steps of the factor, from one on
 _ROOM = 1 << 20
 _POOLS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)  # times 1/xi: records that are to leave a block that larger cells have joined
@@ -206,8 +217,24 @@ class BlockRates:
         return with_notes(design, amounts, "mixing", xi=to_decimal(self.xi))
 
 
+class ExchangeCosts(Protocol):
+    """What else is published of the records of cells, and how much it shows if they exchange their keys."""
+
+    def order(self) -> Sequence[int]:
+        """The columns of the codes, those first of which the other columns tell most."""
+
+    def costs(self, cells: Array) -> Real:
+        """Shape (cells, cells): how much it shows if the records of two cells exchange their keys."""
+
+
 def rates_for_match(
-    codes: Array, counts: Any, xi: Number, *, within: Iterable[Hashable] | None = None, size: int | None = None
+    codes: Array,
+    counts: Any,
+    xi: Number,
+    *,
+    within: Iterable[Hashable] | None = None,
+    size: int | None = None,
+    others: ExchangeCosts | None = None,
 ) -> BlockRates:
     """Blocks and rates with which no record is matched correctly with a chance above xi, looking anywhere.
 
@@ -222,7 +249,11 @@ def rates_for_match(
     within
         A label for each cell; cells with different labels never share a block.
     size
-        Small cells that a block has at most; by default as many as memory allows, up to 256.
+        Small cells that a block has at most; by default as many as memory allows, up to 256, or with ``others`` half as
+        many again as are needed.
+    others
+        What else is published of the records: cells come into one block whose records can exchange their keys without
+        its showing.
 
     >>> mixed = rates_for_match(np.arange(6)[:, None], [1, 2, 3, 4, 50, 70], "0.2")
     >>> mixed.rates.round(2).tolist(), bool(mixed.reached.all())   # cells of five and more stay as they are
@@ -245,8 +276,11 @@ def rates_for_match(
     blocks = np.arange(len(amounts))  # cells that stay are blocks of their own
     steps, risks = np.zeros((2, len(amounts)))
     if len(small):
-        most = _block_size(len(small), bound) if size is None else as_whole(size, "size", low=2)
-        parts = blocks_of_cells(codes[small], most, group[small].tolist())
+        most = None if size is None else as_whole(size, "size", low=2)
+        if others is None:
+            parts = blocks_of_cells(codes[small], most or _block_size(len(small), bound), group[small].tolist())
+        else:
+            parts = _blocks_alike(codes, small, most or math.ceil(SPARE / bound), group, others)
         for block in _settled(small, parts, numbers, group, bound):
             first = block.cells.min()
             blocks[block.cells], steps[block.cells], risks[first] = first, block.steps, block.risk
@@ -262,7 +296,70 @@ def _block_size(cells: int, xi: Fraction) -> int:
     >>> [_block_size(cells, Fraction(1, 5)) for cells in (500, 50_000, 10**6)], _block_size(10**6, Fraction(1, 20))
     ([256, 83, 16], 30)
     """
-    return max(min(LARGEST, max(SMALLEST, ENTRIES // cells)), math.ceil(Fraction(3, 2) / xi))
+    return max(min(LARGEST, max(SMALLEST, ENTRIES // cells)), math.ceil(SPARE / xi))
+
+
+def _blocks_alike(codes: Array, small: Array, size: int, group: Array, others: ExchangeCosts) -> Array:
+    """Blocks of so many small cells or more, whose records can exchange their keys without its showing."""
+    least, most = NEAR
+    among = max(min(most, max(least, COMPARED // len(small))), 2 * size)
+    near = blocks_of_cells(codes[small][:, [*others.order()]], among, group[small].tolist())
+    parts, first = np.zeros(len(small), dtype=np.int64), 0
+    order = np.argsort(near, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(near[order])) + 1):
+        costs = others.costs(small[places])
+        parts[places] = first + _exchanged(costs, _gathered(costs, size), ROUNDS if among >= most else 0)
+        first = int(parts[places].max()) + 1
+    return parts
+
+
+def _gathered(costs: Real, size: int) -> Array:
+    """Blocks of ``size`` cells with small costs between them; what is left joins the last one.
+
+    Each block begins with the cell that goes worst with all others and is filled with the one that goes best with
+    those that it has.
+
+    >>> _gathered(np.abs(np.subtract.outer([1.0, 9.0, 2.0, 8.0], [1.0, 9.0, 2.0, 8.0])), 2).tolist()
+    [0, 1, 0, 1]
+    """
+    parts, left, part = np.zeros(len(costs), dtype=np.int64), np.ones(len(costs), dtype=bool), 0
+    for seed in np.argsort(-costs.sum(axis=1), kind="stable").tolist():
+        if left.sum() < 2 * size:
+            parts[left] = part
+            break
+        if left[seed]:
+            total, chosen = np.zeros(len(costs)), seed
+            for _ in range(size):
+                parts[chosen], left[chosen] = part, False
+                total += costs[chosen]
+                chosen = int(np.where(left, total, np.inf).argmin())
+            part += 1
+    return parts
+
+
+def _exchanged(costs: Real, parts: Array, rounds: int) -> Array:
+    """The same blocks after exchanges of two cells that lower the sum of the costs inside blocks.
+
+    >>> far = np.abs(np.subtract.outer([1.0, 9.0, 2.0, 8.0], [1.0, 9.0, 2.0, 8.0]))
+    >>> _exchanged(far, np.array([0, 0, 1, 1]), 1).tolist()
+    [1, 0, 1, 0]
+    """
+    parts, every = parts.copy(), np.arange(len(parts))
+    sums = costs @ np.eye(int(parts.max()) + 1)[parts]
+    for _ in range(rounds):
+        before = parts.copy()
+        for one in every.tolist():
+            here = parts[one]
+            gain = sums[one, parts] + sums[:, here] - 2 * costs[one] - sums[one, here] - sums[every, parts]
+            other = int(np.where(parts == here, 0.0, gain).argmin())
+            if parts[other] != here and gain[other] < -ROUNDING:
+                there = parts[other]
+                sums[:, here] += costs[:, other] - costs[:, one]
+                sums[:, there] += costs[:, one] - costs[:, other]
+                parts[one], parts[other] = there, here
+        if (parts == before).all():
+            break
+    return parts
 
 
 @dataclass(frozen=True, eq=False)

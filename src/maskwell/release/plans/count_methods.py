@@ -209,13 +209,16 @@ class Mixing(CountMethod):
     needs_match: ClassVar[bool] = True
     by_counts: ClassVar[bool] = True
     at_once: ClassVar[bool] = True
+    weighs_others: ClassVar[bool] = True
 
     block_size: int | None = option(read.whole)
 
     def matrix_of(self, states: OpenStates) -> Sparse:
         """Blocks of small cells, whose rates follow from the bound."""
         cells = states.cells.tolist()
-        rates = rates_for_match(states.codes, states.counts, states.match, within=cells, size=self.block_size)
+        rates = rates_for_match(
+            states.codes, states.counts, states.match, within=cells, size=self.block_size, others=states.others
+        )
         rates.check_reached(states.counts, cells, states.where)
         return rates.design(states.counts)
 

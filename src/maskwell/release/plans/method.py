@@ -23,6 +23,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError
 from maskwell.privacy.criteria import Demand
 from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.mixing import ExchangeCosts
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.plan_entries import Reader
 from maskwell.release.risk.risk_report import ANY_LOOK
@@ -53,6 +54,8 @@ class OpenStates:
         The protection and the cell, for messages.
     intruder
         Whom the bound on a correct match is for.
+    others
+        What else is published of the records, where that is known.
     """
 
     counts: Array
@@ -64,6 +67,7 @@ class OpenStates:
     forbidden: Sequence[tuple[int, int]] = ()
     where: str = ""
     intruder: str = ANY_LOOK
+    others: ExchangeCosts | None = None
 
     @property
     def categories(self) -> Categories:
@@ -130,6 +134,8 @@ class Method:
         Whether it takes the states of all cells at once, and keeps them apart itself.
     exchanges
         Whether records are exchanged, so that every count stays exactly the same.
+    weighs_others
+        Whether it looks at what the other published columns of a record tell of its labels.
     """
 
     name: ClassVar[str]
@@ -145,6 +151,7 @@ class Method:
     by_counts: ClassVar[bool] = False
     at_once: ClassVar[bool] = False
     exchanges: ClassVar[bool] = False
+    weighs_others: ClassVar[bool] = False
 
     # ---- what a plan says
 

@@ -12,6 +12,9 @@ in where they look and in what else they use:
 ``released-counts``
     as ``any-look``, and also compares all released counts with the true ones. What this tells is known only once the
     file is drawn, so the bound is for the very file that is released.
+``all-columns``
+    as ``any-look``, and also weighs how well the unchanged columns of a record go with the keys. How often this is
+    right is simulated: :mod:`maskwell.release.risk.joined_columns`.
 """
 
 from __future__ import annotations
@@ -29,15 +32,21 @@ from maskwell.core.groups import find_keys, number_cells
 from maskwell.errors import ParameterError, UnknownCategoryError
 
 if TYPE_CHECKING:
+    from maskwell.release.risk.joined_columns import JoinedRisk
     from maskwell.release.risk.unit_risk import UnitRisk
 
 ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS = "any-look", "own-key", "own-key-95", "released-counts"
-INTRUDERS = (ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS)
+ALL_COLUMNS = "all-columns"
+OF_COUNTS = (ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS)
+"""Intruders whose chance follows from the counts of a file."""
+
+INTRUDERS = (*OF_COUNTS, ALL_COLUMNS)
 _MEASURES = {
     ANY_LOOK: ("any_release",),
     OWN_KEY: ("strict",),
     OWN_KEY_95: ("in_range",),
     RELEASED_COUNTS: ("any_release", "released_counts"),
+    ALL_COLUMNS: ("any_release",),
 }
 
 
@@ -183,6 +192,9 @@ class RiskReport(Result):
     units
         The risk of the units that records belong to, where they are known: a
         :class:`~maskwell.release.risk.unit_risk.UnitRisk`.
+    joined
+        How often somebody is right who also weighs how well unchanged columns go with the keys, where that was
+        simulated: a :class:`~maskwell.release.risk.joined_columns.JoinedRisk`.
     """
 
     keys: tuple[str, ...]
@@ -195,12 +207,14 @@ class RiskReport(Result):
     intruder: str = ANY_LOOK
     flags: tuple[str, ...] = ()
     units: UnitRisk | None = None
+    joined: JoinedRisk | None = None
 
     @property
     def worst(self) -> float:
         """The largest chance of a correct match that the report speaks of, whoever looks."""
         now = self.before if self.after is None else self.after
-        return max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0)
+        weighed = 0.0 if self.joined is None else self.joined.right_surest
+        return max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0, weighed)
 
     @property
     def headline(self) -> dict[str, Any]:
@@ -237,6 +251,7 @@ class RiskReport(Result):
             "after": None if self.after is None else self.after.to_dict(),
             "flags": list(self.flags),
             **({} if self.units is None else {"units": self.units.to_dict()}),
+            **({} if self.joined is None else {"joined_columns": self.joined.to_dict()}),
         }
 
 

@@ -6,18 +6,19 @@ A matrix is worked out from the counts, was fixed before, or is that of an earli
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array
+from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
+from maskwell.engines.column_fit import ColumnFit
 from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.release.matrices.bounds import Bounds
@@ -42,6 +43,9 @@ Tables = Mapping[tuple[str, ...], CellTable]
 UnitSizes = Mapping[tuple[str, ...], Mapping[Labels, int]]
 """By the columns of a protection, the records of a unit for the labels of its ``within``."""
 
+ColumnFits = Mapping[tuple[str, ...], ColumnFit]
+"""By the columns of a protection, what the other published columns tell of them."""
+
 
 def build_stages(
     plan: ReleasePlan,
@@ -49,12 +53,16 @@ def build_stages(
     external: Mapping[str, CellTable] | None = None,
     earlier: Sequence[Stage] | None = None,
     sizes: UnitSizes | None = None,
+    fits: ColumnFits | None = None,
+    tighter: Fraction = Fraction(1),
 ) -> tuple[Stage, ...]:
     """The stages of a plan, in its order.
 
     ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
     ``earlier`` are the stages of an earlier release, whose matrices are carried out again. ``sizes`` has for
-    protections with one draw for a unit, by their columns, the records of a unit in each cell of ``within``.
+    protections with one draw for a unit, by their columns, the records of a unit in each cell of ``within``. ``fits``
+    has by the columns of protections what the other published columns tell of them. Methods that look at these make
+    their matrices for a limit that is ``tighter`` by a factor.
     """
     _check_codebook(plan, tables)
     if plan.rules:
@@ -72,7 +80,7 @@ def build_stages(
             stages.append(_with_sizes(plan, where, _again(plan, where, protection, tables, earlier[number - 1]), sizes))
             continue
         other = (external or {}).get(",".join(protection.variables))
-        made = _stage(plan, where, protection, _by_unit(plan, protection, tables, sizes), other)
+        made = _stage(plan, where, protection, _by_unit(plan, protection, tables, sizes), other, fits or {}, tighter)
         stages.append(_with_sizes(plan, where, made, sizes))
     if plan.rules:
         check_combinations(plan, stages, tables)
@@ -157,14 +165,25 @@ def _check_swaps(plan: ReleasePlan) -> None:
         moved |= {*protection.moved}
 
 
-def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None) -> Stage:
+def _stage(
+    plan: ReleasePlan,
+    where: str,
+    protection: Protection,
+    tables: Tables,
+    external: CellTable | None,
+    fits: ColumnFits,
+    tighter: Fraction,
+) -> Stage:
     within, variables = plan.columns_of(protection)
     table = tables[(*within, *variables)]
     linked = {name: _linked(tables[(*variables, name)], name, where) for name in protection.linked}
     if isinstance(protection.base, GivenMethod):
         stage = given_stage(plan, protection, protection.base, table, where)
     else:
-        stage = _derived_stage(plan, protection, protection.base, *_with_external(table, external), within, where)
+        fit = fits.get(table.columns) if external is None else None
+        counted = _with_external(table, external)
+        others = None if fit is None else _OtherColumns(fit, len(within), tighter)
+        stage = _derived_stage(plan, protection, protection.base, *counted, within, where, others)
     if protection.again is not None:
         stage = _randomized_again(stage, protection, where)
     if plan.rules:
@@ -288,12 +307,15 @@ def _derived_stage(
     external: Array | None,
     within: tuple[str, ...],
     where: str,
+    others: _OtherColumns | None,
 ) -> Stage:
     invariance = invariance_of(plan, protection)
     states = _states(plan, table, external, within, invariance)
     open_ = _open_states(protection, states, where)
     counts = states.of(table.counts)
     asked = _asked_of(plan, protection, states, open_, counts if external is None else states.mass, where)
+    if others is not None and method.weighs_others:
+        asked = others.beside(asked, states.rows[open_])
     try:
         design = matrix_from_counts(method, asked)
     except InfeasibleError as error:
@@ -430,6 +452,29 @@ def _asked_of(
         where=where,
         intruder=plan.intruder,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _OtherColumns:
+    """What other columns tell of the keys of open states; ``cells`` are those of the states in the table."""
+
+    fit: ColumnFit
+    n_within: int
+    tighter: Fraction
+    cells: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def beside(self, asked: OpenStates, cells: Array) -> OpenStates:
+        """What is asked of the matrix of states in these cells, whose other columns are known."""
+        bounds = replace(asked.bounds, match=asked.match * self.tighter)
+        return replace(asked, bounds=bounds, others=replace(self, cells=cells))
+
+    def order(self) -> list[int]:
+        """Variables, those first of which the other columns tell most."""
+        return [int(place) for place in np.argsort(-self.fit.told[self.n_within :], kind="stable")]
+
+    def costs(self, cells: Array) -> Real:
+        """How much it shows if the records of two states exchange their keys."""
+        return self.fit.exchange_costs(self.cells[cells])
 
 
 def _among_all(design: Sparse, open_: Array, labels: Sequence[tuple[Hashable, ...]]) -> Sparse:

@@ -23,6 +23,7 @@ from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import Protection
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, variable_contributions
 from maskwell.release.risk.risk_report import (
+    ALL_COLUMNS,
     ANY_LOOK,
     OWN_KEY,
     OWN_KEY_95,
@@ -61,6 +62,7 @@ INTRUDER_WORDS = {
     OWN_KEY: " and looks only at records released with the person's own keys",
     OWN_KEY_95: f" and looks only at records released with the person's own keys, in 95{SPACE}% of releases",
     RELEASED_COUNTS: ", and compares all released counts with the true ones,",
+    ALL_COLUMNS: "",
 }
 """What is said of the intruder after the keys that he knows."""
 
@@ -506,6 +508,25 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     counts = now.max_risk_released_counts
     if counts is not None and counts > max(now.max_risk, now.max_risk_any_release) + SLACK:
         yield f"{bound_value('match', counts)} for someone who also compares all released counts with the true ones"
+    joined = risk.joined
+    if joined is not None and joined.right_surest > max(now.max_risk, now.max_risk_any_release, counts or 0.0) + SLACK:
+        yield (
+            f"{percent(joined.right_surest)}{SPACE}% for someone who also weighs all unchanged columns, of the tenth of"
+            " people that they are surest of (simulated)"
+        )
+
+
+def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
+    """What somebody reaches who weighs how well unchanged columns go with the keys; empty where it is not known."""
+    joined = risk.joined
+    if joined is None:
+        return ""
+    named = in_words([one_line(name) for name in joined.columns]) if whole else keys_in_words(joined.columns)
+    return (
+        f"Simulated: someone who also weighs how well {named} {'go' if len(joined.columns) > 1 else 'goes'} with the"
+        f" keys picks the right record for {percent(joined.right)}{SPACE}% of the people whose keys few records have,"
+        f" and for {percent(joined.right_surest)}{SPACE}% of the tenth that they are surest of."
+    )
 
 
 ASSUMED = "Assumed known: that the person is in the file, the matrices, and the true counts."
@@ -520,7 +541,7 @@ def assumptions(risk: RiskReport, release: Release | None = None) -> str:
     after = risk.after
     if after is None:
         return ""
-    assumed = OF_UNITS if TOGETHER in risk.flags else ASSUMED
+    assumed = " ".join(filter(None, [OF_UNITS if TOGETHER in risk.flags else ASSUMED, weighing_in_words(risk)]))
     if left := [] if release is None else _not_counted(release):
         assumed += f" Not counted: {'; '.join(left)}."
     if after.max_risk_released_counts is not None:
@@ -536,7 +557,8 @@ def _not_counted(release: Release) -> list[str]:
     columns = [f"what {keys_in_words(others)}, randomized too, may tell of the keys"] if others else []
     within = (name for stage in release.stages for name in stage.within)
     counted_with = {*release.plan.keys, *release.plan.randomized, *release.seen, *within}
-    if still := [column.name for column in release.columns if column.name not in counted_with]:
+    names = release.others or [column.name for column in release.columns]
+    if (still := [name for name in names if name not in counted_with]) and release.joined is None:
         columns.append(
             f"how well {keys_in_words(still)} {'go' if len(still) > 1 else 'goes'} with the keys of a record"
         )

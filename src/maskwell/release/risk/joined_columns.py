@@ -1,0 +1,236 @@
+"""Somebody who weighs all unchanged columns together, simulated: how often they pick the right record.
+
+A record that was given the keys of another person still has its own job, income and language. Somebody who looks for a
+person takes, of the records released with the person's keys, the one whose other columns go best with these keys. This
+intruder knows the matrices and the counts, and has learned from the file itself what goes with what, as naive Bayes
+does (:mod:`maskwell.engines.column_fit`): the chance that a record released in state o came from state d is
+
+    p_od N_d exp(f_d) / sum_e p_oe N_e exp(f_e),
+
+where f_d says how well its other columns go with the keys of d. The intruder looks for everybody whose keys few records
+have, in files drawn for this purpose. What is told is the share of right picks: of all, and of the tenth with the
+greatest chance. Another way to learn may do better or worse. Source: derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real
+from maskwell.core.randomness import SeededRandom
+from maskwell.engines.column_fit import ColumnFit
+from maskwell.release.stages.stage import Stage
+
+SEED = 1
+"""Files are drawn with a seed: they are only judged, and the same file is judged alike every time."""
+
+LOOKED_FOR = 20_000
+FEWEST_DRAWS, MOST_DRAWS = 2, 50
+"""People who are looked for in all draws together, about; and draws."""
+
+MOST_STATES, AT_ONCE = 1500, 1 << 22
+"""States that exchange records with each other at most; and chances that are worked out at once."""
+
+SUREST = 0.1
+SMALL = 5.0
+"""People whose keys fewer records have are looked for, where the plan has no limit."""
+
+
+@dataclass(frozen=True)
+class JoinedRisk:
+    """How often somebody is right who weighs how well unchanged columns go with the keys of a record.
+
+    Attributes
+    ----------
+    columns
+        The columns that were weighed.
+    people, draws
+        People whose keys few records have and who were looked for, and how often a file was drawn.
+    right, right_surest
+        Share of the people for whom the right record was picked: of all, and of the tenth the intruder is surest of.
+    surest, error
+        How many people that tenth has, all draws together; and the standard error of the share among them.
+    """
+
+    columns: tuple[str, ...]
+    people: int
+    draws: int
+    right: float
+    right_surest: float
+    surest: int
+    error: float
+
+    def beats(self, limit: float) -> bool:
+        """Whether this intruder is right more often than a limit, not only by chance."""
+        return self.right_surest > limit + 3 * max(self.error, 1e-9)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "columns": list(self.columns)}
+
+
+def joined_risk(
+    stages: Sequence[Stage], keys: Sequence[str], fit: ColumnFit, below: float = SMALL
+) -> JoinedRisk | None:
+    """The share of right picks of somebody who weighs the other columns; None where that cannot be simulated.
+
+    Parameters
+    ----------
+    stages, keys
+        The randomizations, and what the intruder knows. One stage must randomize the keys and know them all.
+    fit
+        What the other columns tell of the columns of that stage.
+    below
+        People whose keys fewer records have are looked for.
+    """
+    stage = _stage_of(stages, keys)
+    if stage is None or fit.table.columns != tuple(stage.columns):
+        return None
+    search = _Search.of(stage, keys, fit, below)
+    return None if search is None else search.outcome()
+
+
+def _stage_of(stages: Sequence[Stage], keys: Sequence[str]) -> Stage | None:
+    """The one stage that randomizes keys, if its draws are independent and no other is involved."""
+    moving = [stage for stage in stages if {*stage.moved} & {*keys}]
+    if len(moving) != 1:
+        return None
+    (stage,) = moving
+    earlier = {name for one in stages if one is not stage for name in one.moved}
+    simple = not stage.exchanges and stage.unit is None and stage.outputs is stage.states
+    return stage if simple and {*keys} <= {*stage.columns} and not earlier & {*stage.columns} else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What the intruder knows: states and their keys, how many have them, where records come from."""
+
+    stage: Stage
+    fit: ColumnFit
+    state: Array  # of each kept record
+    key: Array  # of each state
+    holders: Array  # records with each key
+    wanted: Array  # states whose key few records have
+
+    @classmethod
+    def of(cls, stage: Stage, keys: Sequence[str], fit: ColumnFit, below: float) -> _Search | None:
+        """None where nobody is to be looked for, or records that may come to them were not kept."""
+        table = fit.table
+        found = stage.find(
+            dict(zip(table.columns, table.levels, strict=True)), dict(zip(table.columns, table.codes.T, strict=True))
+        )
+        cell = np.full(len(stage.states), -1)
+        cell[found[found >= 0]] = np.flatnonzero(found >= 0)
+        if (cell < 0).any():
+            return None
+        codes = table.codes[cell][:, [table.place(name) for name in keys]]
+        key = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
+        holders = np.bincount(key, stage.counts).astype(np.int64)
+        wanted = holders[key] < below
+        released, true, _, _ = stage.occurring_flows()
+        needed = np.union1d(true[wanted[released]], np.flatnonzero(wanted))
+        if not wanted.any() or (fit.kept[cell[needed]] < table.counts[cell[needed]]).any():
+            return None
+        state = found[fit.cells]
+        return cls(stage, fit, state, key, holders, wanted)
+
+    def outcome(self) -> JoinedRisk | None:
+        """The share of right picks, over several draws."""
+        parts = self._parts()
+        if parts is None:
+            return None
+        people = sum(self._people(part) for part in parts)
+        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, math.ceil(LOOKED_FOR / people)))
+        looks = [look for part in parts for look in self._looks(part, draws)]
+        chance, right, weight = self._picks(*(np.concatenate(column) for column in zip(*looks, strict=True)))
+        order = np.argsort(-chance, kind="stable")
+        reached = np.cumsum(weight[order])
+        tenth = order[: int(np.searchsorted(reached, SUREST * reached[-1])) + 1]
+        share = float(np.average(right[tenth], weights=weight[tenth]))
+        tried = int(weight[tenth].sum())
+        return JoinedRisk(
+            columns=self.fit.columns,
+            people=people,
+            draws=draws,
+            right=float((right * weight).sum() / (people * draws)),
+            right_surest=share,
+            surest=tried,
+            error=math.sqrt(share * (1 - share) / tried),
+        )
+
+    def _parts(self) -> list[Array] | None:
+        """States that exchange records with each other, where somebody is looked for; None where they are many.
+
+        Of a large file some of them, chosen at random.
+        """
+        released, true, _ = self.stage.transitions
+        label = np.arange(len(self.stage.states))
+        while True:
+            least = label.copy()
+            np.minimum.at(least, released, label[true])
+            np.minimum.at(least, true, least[released])
+            least = least[least]
+            if (least == label).all():
+                break
+            label = least
+        order = np.argsort(label, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+        parts = [part for part in parts if self.wanted[part].any()]
+        if max(map(len, parts)) > MOST_STATES:
+            return None
+        shuffled = [parts[i] for i in np.random.default_rng(SEED).permutation(len(parts)).tolist()]
+        reached = np.cumsum([self._people(part) for part in shuffled])
+        return shuffled[: int(np.searchsorted(reached, LOOKED_FOR)) + 1]
+
+    def _people(self, part: Array) -> int:
+        """How many are looked for in states that exchange records with each other."""
+        return int(self.holders[np.unique(self.key[part][self.wanted[part]])].sum())
+
+    def _looks(self, part: Array, draws: int) -> Iterator[tuple[Array, Array, Real, Array]]:
+        """Draw, key, chance and whether it is right for each record of the part that is released with a wanted key."""
+        place = np.full(len(self.stage.states), -1)
+        place[part] = np.arange(len(part))
+        origin = self._origins(place, len(part))
+        wanted = np.flatnonzero(self.wanted[part])
+        row = np.full(len(part), -1)
+        row[wanted] = np.arange(len(wanted))
+        same = self.key[part][wanted][:, None] == self.key[part][None]
+        records = np.flatnonzero(place[self.state] >= 0)
+        sampler = self.stage.design.sampler(SeededRandom(SEED + int(part[0])))
+        for some in np.array_split(records, max(1, len(records) * len(part) // AT_ONCE)):
+            fits = self.fit.fits(self._cells(part), some)
+            odds = np.exp(fits - fits.max(axis=0))
+            chance = ((origin[wanted] * same) @ odds) / (origin[wanted] @ odds)
+            true = np.tile(self.state[some], draws)
+            drawn = place[np.asarray(sampler.sample(true).data)]
+            shown = np.flatnonzero(row[drawn] >= 0)
+            key = self.key[part][drawn[shown]]
+            of_record = chance[row[drawn[shown]], shown % len(some)]
+            yield shown // len(some), key, of_record / self.holders[key], self.key[true[shown]] == key
+
+    def _cells(self, part: Array) -> Array:
+        """Cells of the table that states are in."""
+        cell = np.zeros(len(self.stage.states), dtype=np.int64)
+        cell[self.state] = self.fit.cells
+        return cell[part]
+
+    def _origins(self, place: Array, size: int) -> Real:
+        """Shape (size, size): of the records released in a state, the share that comes from each."""
+        released, true, flow, sums = self.stage.occurring_flows()
+        inside = place[released] >= 0
+        origin = np.zeros((size, size))
+        origin[place[released[inside]], place[true[inside]]] = flow[inside] / sums[released[inside]]
+        return origin
+
+    def _picks(self, draw: Array, key: Array, chance: Real, right: Array) -> tuple[Real, Real, Array]:
+        """The best record for each key in each draw: its chance, how often it is right, and for how many people."""
+        look = draw.astype(np.int64) * len(self.holders) + key
+        order = np.lexsort((-chance, look))
+        best = order[np.flatnonzero(np.append(True, np.diff(look[order]) > 0))]
+        holders = self.holders[key[best]]
+        return chance[best], right[best] / holders, holders
