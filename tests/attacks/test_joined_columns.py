@@ -1,27 +1,35 @@
-"""Many unchanged columns, each of which tells little of a key, tell together which records moved: not promised.
+"""Many unchanged columns, each of which tells little of a key, tell together which records moved.
 
-
-The intruder has the released file and the keys of his target. He learns from the file itself what goes with what, and
-picks the record with the keys of his target whose other columns go with them best. The headline does not count him.
+The intruders have the released file and the keys of their targets, and learn what goes with what. One picks the record
+with the keys of the target whose other columns go with them best. The other also knows the matrix and the counts, and
+weighs where a record with these keys may have come from. What they reach is held against what the release prints.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
+import pytest
 from scipy.stats import binom
 from tests.support.arrays import Array
-from tests.support.intruders import FALSE_ALARM, Record, assessed, drawn_rows, headline
+from tests.support.intruders import FALSE_ALARM, Record, assessed, drawn_rows, headline, printed_for
 
+import maskwell as mw
+from maskwell import verbs
 from maskwell.core import SeededRandom
+from maskwell.errors import InfeasibleError
 from maskwell.release import Release, ReleasePlan
-from maskwell.release.assessment import ReleasedColumn
-from maskwell.reports.text.release_words import assumptions
+from maskwell.release.stages.stage import Stage
+from maskwell.reports.text.release_report import release_report
 
-REGIONS, COLUMNS, PEOPLE, TIMES = 30, 10, 1500, 6
-NAMES = ("region", "age", *(f"x{i}" for i in range(COLUMNS)))
+REGIONS, AGES, COLUMNS, PEOPLE, TIMES = 30, 20, 10, 1500, 4
+KEYS = ("region", "age")
+NAMES = (*KEYS, *(f"x{i}" for i in range(COLUMNS)))
+Score = Callable[[Array, Release], Array]
 
 
 @cache
@@ -30,7 +38,7 @@ def people(share: float) -> list[Record]:
     random = np.random.default_rng(2)
     sizes = 1 / np.arange(1, REGIONS + 1)
     region = random.choice(REGIONS, PEOPLE, p=sizes / sizes.sum())
-    age = random.integers(20, size=PEOPLE)
+    age = random.integers(AGES, size=PEOPLE)
     columns = [
         np.where(random.random(PEOPLE) < share, (7 * region + i) % (5 + i), random.integers(5 + i, size=PEOPLE))
         for i in range(COLUMNS)
@@ -38,57 +46,150 @@ def people(share: float) -> list[Record]:
     return [tuple(row) for row in np.column_stack([region, age, *columns]).tolist()]
 
 
-def released(rows: list[Record]) -> tuple[Release, list[list[Record]]]:
-    protect = {"variables": ["region", "age"], "method": "mixing"}
-    plan = ReleasePlan.of([protect], keys=["region", "age"], match="0.2", order="kept", demonstration=True)
-    release, source = assessed(rows, NAMES, plan), SeededRandom(5)
+def plan_of(method: str = "mixing", **options: Any) -> ReleasePlan:
+    """A plan that protects both keys at once."""
+    release = {k: options.pop(k) for k in ("intruder", "match") if k in options}
+    entry = {"variables": KEYS, "method": method, **options}
+    return ReleasePlan.of([entry], **{"keys": KEYS, "match": "0.2", "order": "kept", "demonstration": True, **release})
+
+
+@cache
+def released(share: float, **options: Any) -> tuple[Release, list[list[Record]]]:
+    """The release, and what comes out in several draws."""
+    rows = people(share)
+    release, source = assessed(rows, NAMES, plan_of(**options)), SeededRandom(5)
     return release, [drawn_rows(release, rows, NAMES, source) for _ in range(TIMES)]
 
 
-def fit(rows: Array) -> Array:
-    """How well the other columns of each row go with its region: log odds of each value, the row itself left out."""
-    region, score = rows[:, 0], np.zeros(len(rows))
-    of_region = np.bincount(region, minlength=REGIONS)
+def log_odds(rows: Array, key: int) -> Iterator[Array]:
+    """For each further column the log odds of its values given the labels of a key, learned from a released file."""
     for values in rows[:, 2:].T:
-        both, alone = np.zeros((REGIONS, values.max() + 1)), np.bincount(values)
-        np.add.at(both, (region, values), 1)
-        usual = alone[values] / len(rows)
-        score += np.log((both[region, values] - 1 + usual) / of_region[region] / usual)
-    return score
+        both = np.zeros((max(REGIONS, AGES), values.max() + 1))
+        np.add.at(both, (rows[:, key], values), 1)
+        usual = both.sum(axis=0) / len(rows)
+        yield np.log((both + usual) / (both.sum(axis=1, keepdims=True) + 1) / usual)
 
 
-def surest(rows: list[Record], releases: list[list[Record]]) -> tuple[int, int]:
+def fit(rows: Array, release: Release) -> Array:
+    """How well the other columns of each row go with the keys that it shows."""
+    return np.sum(
+        [odds[rows[:, k], v] for k in (0, 1) for v, odds in zip(rows[:, 2:].T, log_odds(rows, k), strict=True)], axis=0
+    )
+
+
+def own_origin(rows: Array, release: Release) -> Array:
+    """The chance that a row that shows keys has them in truth, from the matrix, the counts and the other columns."""
+    (stage,) = release.stages
+    places = {state: i for i, state in enumerate(stage.states)}
+    goes = np.zeros((len(places), len(rows)))
+    for k in (0, 1):
+        labels = np.array([state[k] for state in stage.states])
+        for values, odds in zip(rows[:, 2:].T, log_odds(rows, k), strict=True):
+            goes += odds[labels][:, values]
+    return np.array([_own(stage, places[tuple(row[:2])], goes[:, i]) for i, row in enumerate(rows.tolist())])
+
+
+def _own(stage: Stage, state: int, goes: Array) -> float:
+    true, p = _arriving(stage)[state]
+    weights = p * stage.counts[true] * np.exp(goes[true] - goes[true].max())
+    return float(weights[true == state].sum() / weights.sum())
+
+
+@cache
+def _arriving(stage: Stage) -> dict[int, tuple[Array, Array]]:
+    released, true, p = stage.transitions
+    return {int(state): (true[released == state], p[released == state]) for state in np.unique(released)}
+
+
+def surest(rows: list[Record], release: Release, releases: list[list[Record]], score: Score) -> tuple[int, int]:
     """Of the fifth of the picks that the intruder is surest of: how many there are, and how many are right."""
     alone = [key for key, n in Counter(row[:2] for row in rows).items() if n == 1]
     owner = {row[:2]: i for i, row in enumerate(rows)}
     picks: list[tuple[float, bool]] = []
-    for release in releases:
-        score, where = fit(np.array(release)), defaultdict(list)
-        for i, row in enumerate(release):
+    for drawn in releases:
+        scores, where = score(np.array(drawn), release), defaultdict(list)
+        for i, row in enumerate(drawn):
             where[row[:2]].append(i)
         for key in alone:
             if where[key]:
-                best = max(where[key], key=score.__getitem__)
-                picks.append((float(score[best]), best == owner[key]))
+                best = max(where[key], key=scores.__getitem__)
+                picks.append((float(scores[best]), best == owner[key]))
     first = sorted(picks, key=lambda pick: -pick[0])[: len(picks) // 5]
     return len(first), sum(right for _, right in first)
 
 
-def test_who_weighs_all_unchanged_columns_beats_the_headline_and_the_line_after_it_says_so() -> None:
-    rows = people(0.6)
-    release, releases = released(rows)
-    tried, right = surest(rows, releases)
-    assert binom.sf(right - 1, tried, float(headline(release))) < FALSE_ALARM
-    columns = [ReleasedColumn(name, "integer", None) for name in NAMES]
-    assert release.risk is not None
-    said = assumptions(release.risk, release.with_released(columns=columns))
-    assert "how well x0, x1, x2" in said and "go with the keys of a record" in said
-    keys_only = release.with_released(columns=columns[:2])
-    assert "go with the keys" not in assumptions(release.risk, keys_only)
+def said(release: Release) -> str:
+    return "\n".join(release_report(release, "released"))
+
+
+@pytest.mark.parametrize("score", [fit, own_origin])
+@pytest.mark.parametrize(
+    ("share", "options"), [(0.6, {}), (0.6, {"block_size": 12}), (0.3, {}), (0.3, {"intruder": "all-columns"})]
+)
+def test_who_weighs_all_unchanged_columns_does_not_beat_what_is_printed_for_them(
+    share: float, options: dict[str, Any], score: Score
+) -> None:
+    release, releases = released(share, **options)
+    tried, right = surest(people(share), release, releases, score)
+    printed = printed_for(said(release), "weighs")
+    assert binom.sf(right - 1, tried, float(printed)) > FALSE_ALARM
+    assert "intruder" not in options or printed <= 0.2
+
+
+def test_the_same_attack_beats_the_headline_where_records_mix_with_all_others() -> None:
+    """With one block of all small cells the attack has power, and the figure for this intruder is printed beside it."""
+    release, releases = released(0.6, block_size=600)
+    for score in (fit, own_origin):
+        tried, right = surest(people(0.6), release, releases, score)
+        assert binom.sf(right - 1, tried, float(headline(release))) < FALSE_ALARM
+        assert binom.sf(right - 1, tried, float(printed_for(said(release), "weighs"))) > FALSE_ALARM
+    assert printed_for(said(release), "weighs") > 0.3
 
 
 def test_columns_that_tell_nothing_are_no_help() -> None:
-    rows = people(0.0)
-    release, releases = released(rows)
-    tried, right = surest(rows, releases)
-    assert binom.sf(right - 1, tried, float(headline(release))) > FALSE_ALARM
+    release, releases = released(0.0)
+    for score in (fit, own_origin):
+        tried, right = surest(people(0.0), release, releases, score)
+        assert binom.sf(right - 1, tried, float(headline(release))) > FALSE_ALARM
+
+
+def test_small_blocks_of_like_records_change_no_more() -> None:
+    """Changes cost the same: it is a matter of who exchanges keys with whom."""
+    like, anybody = (released(0.6, **options)[0].expected_change() for options in ({}, {"block_size": 600}))
+    assert abs(like - anybody) < 0.01
+
+
+def test_a_limit_against_who_weighs_all_columns_is_kept_or_refused() -> None:
+    release, _ = released(0.3, intruder="all-columns")
+    joined = release.joined
+    assert joined is not None and joined.right_surest <= 0.2 and joined.columns == NAMES[2:]
+    assert 0 < joined.error < 0.02 and joined.right < joined.right_surest
+    frame = {name: [row[i] for row in people(0.6)] for i, name in enumerate(NAMES)}
+    with pytest.raises(InfeasibleError, match="someone who weighs all columns is right for 0"):
+        mw.publish(frame, plan_of("inverse-frequency", match="0.35", intruder="all-columns"), random=SeededRandom(1))
+    with pytest.raises(InfeasibleError, match="cannot be simulated"):
+        mw.publish(frame, not_simulated(intruder="all-columns"), random=SeededRandom(1))
+
+
+def not_simulated(**options: Any) -> ReleasePlan:
+    """A plan that randomizes keys within a column that it randomized before."""
+    first = {"variables": ["x0"], "method": "method1", "theta": "1/2"}
+    then = {"variables": KEYS, "within": ["x0"], "method": "mixing", "match": "0.2"}
+    return ReleasePlan.of([first, then], keys=KEYS, match="0.9", demonstration=True, **options)
+
+
+def test_what_is_simulated_or_not_counted_is_said_before_and_after_the_release() -> None:
+    frame = {name: [row[i] for row in people(0.6)] for i, name in enumerate(NAMES)}
+    tried = " ".join(str(verbs.dry_run(frame, plan_of()).summary()).split())
+    done = mw.publish(frame, plan_of(), random=SeededRandom(1)).release
+    for text in (tried, " ".join(said(done).split())):
+        assert "Simulated: someone who also weighs how well x0, x1, x2" in text and "Not counted: how well" not in text
+    plan = not_simulated(order="kept")
+    tried = " ".join(str(verbs.dry_run(frame, plan).summary()).split())
+    done = mw.publish(frame, plan, random=SeededRandom(1)).release
+    for text in (tried, " ".join(said(done).split())):
+        assert "how well x1, x2, x3" in text and "Simulated" not in text
+    told = done.to_dict()["risk"]
+    assert (
+        "joined_columns" not in told and mw.publish(frame, plan_of(), random=SeededRandom(1)).release.risk is not None
+    )

@@ -31,7 +31,7 @@ GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleaseP
 """What is given to a verb, besides designs: stated, and not found."""
 
 PARTS = {
-    "AttributeRisk", "DrawnAgain", "RecodeEffect", "SpecialUniques", "UnitRisk",
+    "AttributeRisk", "DrawnAgain", "JoinedRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
     "Analysis", "Association", "ComparedTerm", "ConditionalProportion", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Guess", "Hazard", "Itemset", "LevelContribution", "MatchRisk", "Option", "PathParities",
     "Predictive", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",

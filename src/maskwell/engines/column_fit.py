@@ -49,8 +49,9 @@ class ColumnFit:
     cells, values
         Of the records that are kept, in order of their cells: the cell of each, and the codes of its values, shape
         (records, columns).
-    log_odds
-        For each other column and each key, shape (labels, values).
+    log_odds, of_others
+        For each other column and each key, shape (labels, values); and the same without one record that has both, so
+        that what a record itself adds does not tell where it belongs.
     told
         Shape (keys,): how much the other columns tell of each key, as the sum of their mutual information.
     """
@@ -60,6 +61,7 @@ class ColumnFit:
     cells: Array
     values: Array
     log_odds: Sequence[Sequence[Real]]
+    of_others: Sequence[Sequence[Real]]
     told: Real
 
     @cached_property
@@ -78,12 +80,20 @@ class ColumnFit:
         return np.arange(int(count.sum())) + np.repeat(first - ends + count, count)
 
     def fits(self, cells: Array, records: Array) -> Real:
-        """Shape (cells, records): how well each record goes with the keys of each cell, as a sum of log odds."""
-        codes, values = self.table.codes[cells], self.values[records]
-        sums = np.zeros((len(cells), len(records)))
+        """Shape (cells, records): how well each record goes with the keys of each cell, as a sum of log odds.
+
+        They are learned from the other records.
+        """
+        codes, own, values = self.table.codes[cells], self.table.codes[self.cells[records]], self.values[records]
+        sums, itself = np.zeros((len(cells), len(records))), np.zeros((own.shape[1], len(records)))
         for column, tables in enumerate(self.log_odds):
             of_cells = sum(odds[codes[:, key]] for key, odds in enumerate(tables))
             sums += np.asarray(of_cells)[:, values[:, column]]
+            for key, (odds, others) in enumerate(zip(tables, self.of_others[column], strict=True)):
+                at = own[:, key], values[:, column]
+                itself[key] += others[at] - odds[at]
+        for key, less in enumerate(itself):
+            sums += np.where(codes[:, key, None] == own[None, :, key], less, 0.0)
         return sums
 
     def exchange_costs(self, cells: Array) -> Real:
@@ -138,8 +148,7 @@ def read_column_fit(
             kept_values.append(values[keep])
     cells, values = np.concatenate(kept_cells), np.concatenate(kept_values)
     order = np.argsort(cells, kind="stable")
-    log_odds, told = learner.log_odds()
-    return ColumnFit(table, tuple(columns), cells[order], values[order], log_odds, told)
+    return ColumnFit(table, tuple(columns), cells[order], values[order], *learner.log_odds())
 
 
 def _affordable(table: CellTable, columns: Sequence[str]) -> list[str]:
@@ -172,24 +181,25 @@ class _Learner:
                     labels.astype(np.int64) * VALUES + values[:, column], minlength=counts[key].size
                 ).reshape(counts[key].shape)
 
-    def log_odds(self) -> tuple[list[list[Real]], Real]:
-        """The log odds, and how much is told of each key."""
-        both = [[_log_odds(counts) for counts in tables] for tables in self._counts]
-        told = np.array([sum(tables[key][1] for tables in both) for key in range(len(self._table.levels))])
-        return [[odds for odds, _ in tables] for tables in both], told
+    def log_odds(self) -> tuple[list[list[Real]], list[list[Real]], Real]:
+        """The log odds, those without one record, and how much is told of each key."""
+        odds = [[_log_odds(counts) for counts in tables] for tables in self._counts]
+        without = [[_log_odds(counts, less=1) for counts in tables] for tables in self._counts]
+        rows = max(1, int(self._counts[0][0].sum()))
+        pairs = zip(self._counts, odds, strict=True)
+        told = [[(counts * one).sum() / rows for counts, one in zip(*both, strict=True)] for both in pairs]
+        return odds, without, np.sum(told, axis=0)
 
 
-def _log_odds(counts: Array) -> tuple[Real, float]:
-    """``log(P(v | l) / P(v))`` of values given labels, and the mutual information of both.
+def _log_odds(counts: Array, less: int = 0) -> Real:
+    """``log(P(v | l) / P(v))`` of values given labels, where of each pair one record less is counted or not.
 
-    >>> odds, told = _log_odds(np.array([[1000, 0], [0, 1000]]))
-    >>> odds.round(2).tolist(), round(told, 2)
-    ([[0.69, -5.99], [-5.99, 0.69]], 0.69)
+    >>> _log_odds(np.array([[1000, 0], [0, 1000]])).round(2).tolist()
+    [[0.69, -5.99], [-5.99, 0.69]]
     """
-    n = max(1, int(counts.sum()))
-    usual = np.maximum(counts.sum(axis=0), 0.5) / n
-    odds = np.log((counts + PRIOR * usual) / (counts.sum(axis=1, keepdims=True) + PRIOR) / usual)
-    return odds, float((counts / n * odds).sum())
+    usual = np.maximum(counts.sum(axis=0), 0.5) / max(1, int(counts.sum()))
+    having = np.maximum(counts.sum(axis=1, keepdims=True) - less, 0) + PRIOR
+    return np.asarray(np.log((np.maximum(counts - less, 0) + PRIOR * usual) / having / usual))
 
 
 class _ValueCoder:

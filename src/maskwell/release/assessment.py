@@ -517,7 +517,7 @@ def column_fits(
     return fits
 
 
-TIGHTER = tuple(Fraction(n, 10) for n in range(10, 3, -1))
+TIGHTER = tuple(Fraction(n, 10) for n in range(10, 1, -1))
 """Parts of the limit that are tried in turn, where somebody who weighs all columns is to be kept below it."""
 
 

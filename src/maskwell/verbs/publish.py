@@ -22,7 +22,15 @@ from maskwell.engines.cell_counts import count_columns
 from maskwell.engines.release_pass import file_columns
 from maskwell.engines.row_sources import MemoryTable, Progress, RowPass, open_sink
 from maskwell.errors import InfeasibleError, MissingExtraError, ParameterError
-from maskwell.release.assessment import Release, assess, assess_file, assess_tables, count_file, prepared
+from maskwell.release.assessment import (
+    Release,
+    assess,
+    assess_file,
+    assess_tables,
+    column_fits,
+    count_file,
+    prepared,
+)
 from maskwell.release.folder.ledger import read_ledger
 from maskwell.release.folder.receipt import Receipt
 from maskwell.release.folder.release_folder import check_new_folder
@@ -39,6 +47,7 @@ from maskwell.release.publication import (
     with_earlier,
 )
 from maskwell.release.recode_effects import RecodeEffect, recode_effects
+from maskwell.release.risk.risk_report import ALL_COLUMNS, ANY_LOOK
 from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
 from maskwell.release.side_channels import dependence_counter, following_columns, side_channels, unit_guess
 from maskwell.release.stages.stage_building import build_stages
@@ -340,7 +349,7 @@ def first_plan(
     unique: list[str] = []
     unit: tuple[str, str] | None = None
     drop: tuple[str, ...] | None = ()  # what names suggest is measured, too
-    method = MIXING
+    method, intruder = MIXING, ANY_LOOK
     while True:
         text = starting_plan(
             tables,
@@ -353,6 +362,7 @@ def first_plan(
             keys=named,
             match=match,
             method=method,
+            intruder=intruder,
         )
         asked = read_plan(text)
         looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
@@ -363,10 +373,10 @@ def first_plan(
         following = following_columns(asked, channels)
         refused = [one for one in channels if one.refused or one.column in following]
         if not refused and drop is None:
-            better = _method_of_fewest_changes(asked, counted)
-            if better == method:
+            better = _method_and_intruder(path, asked, counted, beside.columns)
+            if better == (method, intruder):
                 return text
-            method = better
+            method, intruder = better
             continue
         unit = unit_guess(facts) if drop is not None else unit
         unique += [
@@ -375,6 +385,24 @@ def first_plan(
         for one in refused:
             telling[one.column] = f"{telling[one.column]}; {one.words}" if one.column in telling else one.words
         drop = None
+
+
+def _method_and_intruder(
+    records: str | MemoryTable,
+    plan: ReleasePlan,
+    tables: Mapping[tuple[str, ...], CellTable],
+    unchanged: Sequence[str],
+) -> tuple[str, str]:
+    """The method of a first plan, and the strongest intruder for whom it keeps the limit."""
+    if plan.intruder == ALL_COLUMNS:
+        return MIXING, ALL_COLUMNS
+    method = _method_of_fewest_changes(plan, tables)
+    if method != MIXING:
+        return method, ANY_LOOK
+    stronger = replace(plan, intruder=ALL_COLUMNS)
+    joined = assess_tables(dict(tables), stronger, fits=column_fits(records, plan, tables, unchanged)).joined
+    kept = joined is not None and plan.match is not None and joined.right_surest <= float(plan.match)
+    return method, ALL_COLUMNS if kept else ANY_LOOK
 
 
 def _method_of_fewest_changes(plan: ReleasePlan, tables: Mapping[tuple[str, ...], CellTable]) -> str:

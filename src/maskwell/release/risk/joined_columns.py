@@ -108,36 +108,45 @@ def _stage_of(stages: Sequence[Stage], keys: Sequence[str]) -> Stage | None:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """What the intruder knows: states and their keys, how many have them, where records come from."""
+    """What the intruder knows of the states.
+
+    Attributes
+    ----------
+    stage, fit
+        The randomization, and what the other columns tell.
+    state, cell
+        The state of each kept record, and the cell of each state in the table of ``fit``.
+    key, holders, wanted
+        The keys of each state by number, how many records have them, and whether these are few.
+    """
 
     stage: Stage
     fit: ColumnFit
-    state: Array  # of each kept record
-    key: Array  # of each state
-    holders: Array  # records with each key
-    wanted: Array  # states whose key few records have
+    state: Array
+    cell: Array
+    key: Array
+    holders: Array
+    wanted: Array
 
     @classmethod
     def of(cls, stage: Stage, keys: Sequence[str], fit: ColumnFit, below: float) -> _Search | None:
         """None where nobody is to be looked for, or records that may come to them were not kept."""
         table = fit.table
-        found = stage.find(
-            dict(zip(table.columns, table.levels, strict=True)), dict(zip(table.columns, table.codes.T, strict=True))
-        )
+        levels, codes = (dict(zip(table.columns, each, strict=True)) for each in (table.levels, table.codes.T))
+        state_of_cell = stage.find(levels, codes)
         cell = np.full(len(stage.states), -1)
-        cell[found[found >= 0]] = np.flatnonzero(found >= 0)
+        cell[state_of_cell[state_of_cell >= 0]] = np.flatnonzero(state_of_cell >= 0)
         if (cell < 0).any():
             return None
-        codes = table.codes[cell][:, [table.place(name) for name in keys]]
-        key = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
-        holders = np.bincount(key, stage.counts).astype(np.int64)
-        wanted = holders[key] < below
+        known = table.codes[cell][:, [table.place(name) for name in keys]]
+        key = np.unique(known, axis=0, return_inverse=True)[1].reshape(-1)
+        holders = np.bincount(key, stage.counts).astype(np.int64)[key]
+        wanted = holders < below
         released, true, _, _ = stage.occurring_flows()
-        needed = np.union1d(true[wanted[released]], np.flatnonzero(wanted))
-        if not wanted.any() or (fit.kept[cell[needed]] < table.counts[cell[needed]]).any():
+        needed = cell[np.union1d(true[wanted[released]], np.flatnonzero(wanted))]
+        if not wanted.any() or (fit.kept[needed] < table.counts[needed]).any():
             return None
-        state = found[fit.cells]
-        return cls(stage, fit, state, key, holders, wanted)
+        return cls(stage, fit, state_of_cell[fit.cells], cell, key, holders, wanted)
 
     def outcome(self) -> JoinedRisk | None:
         """The share of right picks, over several draws."""
@@ -146,7 +155,7 @@ class _Search:
             return None
         people = sum(self._people(part) for part in parts)
         draws = min(MOST_DRAWS, max(FEWEST_DRAWS, math.ceil(LOOKED_FOR / people)))
-        looks = [look for part in parts for look in self._looks(part, draws)]
+        looks = self._looks(parts, draws)
         chance, right, weight = self._picks(*(np.concatenate(column) for column in zip(*looks, strict=True)))
         order = np.argsort(-chance, kind="stable")
         reached = np.cumsum(weight[order])
@@ -178,9 +187,7 @@ class _Search:
             if (least == label).all():
                 break
             label = least
-        order = np.argsort(label, kind="stable")
-        parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
-        parts = [part for part in parts if self.wanted[part].any()]
+        parts = [part for part in _groups(label) if self.wanted[part].any()]
         if max(map(len, parts)) > MOST_STATES:
             return None
         shuffled = [parts[i] for i in np.random.default_rng(SEED).permutation(len(parts)).tolist()]
@@ -189,48 +196,58 @@ class _Search:
 
     def _people(self, part: Array) -> int:
         """How many are looked for in states that exchange records with each other."""
-        return int(self.holders[np.unique(self.key[part][self.wanted[part]])].sum())
+        wanted = part[self.wanted[part]]
+        return int(self.holders[wanted][np.unique(self.key[wanted], return_index=True)[1]].sum())
 
-    def _looks(self, part: Array, draws: int) -> Iterator[tuple[Array, Array, Real, Array]]:
-        """Draw, key, chance and whether it is right for each record of the part that is released with a wanted key."""
-        place = np.full(len(self.stage.states), -1)
-        place[part] = np.arange(len(part))
-        origin = self._origins(place, len(part))
-        wanted = np.flatnonzero(self.wanted[part])
-        row = np.full(len(part), -1)
-        row[wanted] = np.arange(len(wanted))
-        same = self.key[part][wanted][:, None] == self.key[part][None]
-        records = np.flatnonzero(place[self.state] >= 0)
-        sampler = self.stage.design.sampler(SeededRandom(SEED + int(part[0])))
-        for some in np.array_split(records, max(1, len(records) * len(part) // AT_ONCE)):
-            fits = self.fit.fits(self._cells(part), some)
-            odds = np.exp(fits - fits.max(axis=0))
-            chance = ((origin[wanted] * same) @ odds) / (origin[wanted] @ odds)
-            true = np.tile(self.state[some], draws)
-            drawn = place[np.asarray(sampler.sample(true).data)]
-            shown = np.flatnonzero(row[drawn] >= 0)
-            key = self.key[part][drawn[shown]]
-            of_record = chance[row[drawn[shown]], shown % len(some)]
-            yield shown // len(some), key, of_record / self.holders[key], self.key[true[shown]] == key
+    def _looks(self, parts: Sequence[Array], draws: int) -> Iterator[tuple[Array, Array, Array, Real]]:
+        """Draw, true and released state, and chance, of each record that is released with keys that are looked for."""
+        part_of = np.full(len(self.stage.states), -1)
+        for number, part in enumerate(parts):
+            part_of[part] = number
+        origins, members = self._origins(part_of), _groups(part_of[self.state], -1)
+        sampler = self.stage.design.sampler(SeededRandom(SEED))
+        for part, origin, records in zip(parts, origins, members, strict=True):
+            wanted = np.flatnonzero(self.wanted[part])
+            same = self.key[part][wanted][:, None] == self.key[part][None]
+            place = dict(zip(part[wanted].tolist(), range(len(wanted)), strict=True))
+            for some in np.array_split(records, 1 + len(records) * len(part) // AT_ONCE):
+                fits = self.fit.fits(self.cell[part], some)
+                odds = np.exp(fits - fits.max(axis=0))
+                chance = ((origin[wanted] * same) @ odds) / (origin[wanted] @ odds)
+                true = np.tile(self.state[some], draws)
+                drawn = np.asarray(sampler.sample(true).data)
+                shown = np.flatnonzero(self.wanted[drawn])
+                row = np.array([place[state] for state in drawn[shown].tolist()], dtype=np.int64)
+                yield shown // len(some), true[shown], drawn[shown], chance[row, shown % len(some)]
 
-    def _cells(self, part: Array) -> Array:
-        """Cells of the table that states are in."""
-        cell = np.zeros(len(self.stage.states), dtype=np.int64)
-        cell[self.state] = self.fit.cells
-        return cell[part]
-
-    def _origins(self, place: Array, size: int) -> Real:
-        """Shape (size, size): of the records released in a state, the share that comes from each."""
+    def _origins(self, part_of: Array) -> Iterator[Real]:
+        """Of the records released in a state of each part, the share that comes from each state of the part."""
         released, true, flow, sums = self.stage.occurring_flows()
-        inside = place[released] >= 0
-        origin = np.zeros((size, size))
-        origin[place[released[inside]], place[true[inside]]] = flow[inside] / sums[released[inside]]
-        return origin
+        place = np.zeros(len(part_of), dtype=np.int64)
+        for part in _groups(part_of, -1):
+            place[part] = np.arange(len(part))
+        for entries in _groups(part_of[released], -1):
+            size = int(place[released[entries]].max()) + 1
+            origin = np.zeros((size, size))
+            origin[place[released[entries]], place[true[entries]]] = flow[entries] / sums[released[entries]]
+            yield origin
 
-    def _picks(self, draw: Array, key: Array, chance: Real, right: Array) -> tuple[Real, Real, Array]:
+    def _picks(self, draw: Array, true: Array, drawn: Array, chance: Real) -> tuple[Real, Real, Array]:
         """The best record for each key in each draw: its chance, how often it is right, and for how many people."""
-        look = draw.astype(np.int64) * len(self.holders) + key
+        look = draw.astype(np.int64) * (int(self.key.max()) + 1) + self.key[drawn]
         order = np.lexsort((-chance, look))
         best = order[np.flatnonzero(np.append(True, np.diff(look[order]) > 0))]
-        holders = self.holders[key[best]]
-        return chance[best], right[best] / holders, holders
+        people = self.holders[drawn[best]]
+        right = self.key[true[best]] == self.key[drawn[best]]
+        return chance[best] / people, right / people, people
+
+
+def _groups(labels: Array, none: int | None = None) -> list[Array]:
+    """Places with the same label, in the order of the labels, without those of one label.
+
+    >>> [group.tolist() for group in _groups(np.array([3, -1, 0, 3]), -1)]
+    [[2], [0, 3]]
+    """
+    order = np.argsort(labels, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+    return [group for group in groups if len(group) and labels[group[0]] != none]
