@@ -195,7 +195,7 @@ def _log_odds(counts: Array, less: int = 0) -> Real:
     """``log(P(v | l) / P(v))`` of values given labels, where of each pair one record less is counted or not.
 
     >>> _log_odds(np.array([[1000, 0], [0, 1000]])).round(2).tolist()
-    [[0.69, -5.99], [-5.99, 0.69]]
+    [[0.69, -5.3], [-5.3, 0.69]]
     """
     usual = np.maximum(counts.sum(axis=0), 0.5) / max(1, int(counts.sum()))
     having = np.maximum(counts.sum(axis=1, keepdims=True) - less, 0) + PRIOR

@@ -62,6 +62,9 @@ LEAST_BOUND = Fraction(1, 1000)
 SPARE = Fraction(3, 2)
 """Even if all cells of a block are single records, there are more than 1/xi of them by this factor."""
 
+FEWEST_ALIKE = 8
+"""Small cells of a block at least, where records are compared: in fewer, all released counts together tell too much."""
+
 NEAR, COMPARED, ROUNDS = (32, 256), 1 << 22, 3
 """Small cells with near labels among which those of a block are chosen, where records are compared: at least and at
 most, so that about so many pairs are compared; and how often all cells of a file with few of them are looked at again.
@@ -249,8 +252,8 @@ def rates_for_match(
     within
         A label for each cell; cells with different labels never share a block.
     size
-        Small cells that a block has at most; by default as many as memory allows, up to 256, or with ``others`` half as
-        many again as are needed.
+        Small cells that a block has at most; by default as many as memory allows, up to 256, or with ``others`` eight,
+        or half as many again as are needed.
     others
         What else is published of the records: cells come into one block whose records can exchange their keys without
         its showing.
@@ -280,7 +283,7 @@ def rates_for_match(
         if others is None:
             parts = blocks_of_cells(codes[small], most or _block_size(len(small), bound), group[small].tolist())
         else:
-            parts = _blocks_alike(codes, small, most or math.ceil(SPARE / bound), group, others)
+            parts = _blocks_alike(codes, small, most or max(FEWEST_ALIKE, math.ceil(SPARE / bound)), group, others)
         for block in _settled(small, parts, numbers, group, bound):
             first = block.cells.min()
             blocks[block.cells], steps[block.cells], risks[first] = first, block.steps, block.risk
