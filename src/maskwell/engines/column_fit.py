@@ -77,7 +77,7 @@ class ColumnFit:
         """The places of the records of some cells, cell after cell."""
         first, count = self._starts[cells], self.kept[cells]
         ends = np.cumsum(count)
-        return np.arange(int(count.sum())) + np.repeat(first - ends + count, count)
+        return np.asarray(np.arange(int(count.sum())) + np.repeat(first - ends + count, count))
 
     def fits(self, cells: Array, records: Array) -> Real:
         """Shape (cells, records): how well each record goes with the keys of each cell, as a sum of log odds.
@@ -104,8 +104,10 @@ class ColumnFit:
         """
         records, count = self.records_of(cells), self.kept[cells]
         fits = self.fits(cells, records)
-        start = np.concatenate([[0], np.cumsum(count)[:-1]])
-        means = np.add.reduceat(fits, start, axis=1).T / count[:, None]
+        owner = np.repeat(np.arange(len(cells)), count)
+        sums = np.zeros((len(cells), len(cells)))
+        np.add.at(sums, owner, fits.T)
+        means = sums / np.maximum(count, 1)[:, None]
         lost = means.diagonal()[:, None] - means
         return np.asarray(np.abs(lost + lost.T))
 
@@ -212,26 +214,29 @@ class _ValueCoder:
     def codes(self, column: Any) -> Array:
         """A code for each row."""
         if self._edges is not None:
-            return self._classes(column)
+            return _classes(column, self._edges)
         places, numbers = numbered_column(column)
-        if len(self._known) == 1 and len(numbers) > VALUES and self._settle(column):
-            return self._classes(column)
+        if len(self._known) == 1 and len(numbers) > VALUES:
+            self._edges = _edges(column)
+            if self._edges is not None:
+                return _classes(column, self._edges)
         known = [self._known.setdefault(number, min(len(self._known), VALUES - 1)) for number in numbers.tolist()]
         return np.array(known, dtype=np.uint8)[places]
 
-    def _settle(self, column: Any) -> bool:
-        """Classes of numbers, from the first rows; False where these are something else."""
-        numbers = _as_numbers(column)
-        if numbers is None or np.isnan(numbers).all():
-            return False
-        self._edges = np.unique(np.nanquantile(numbers, np.arange(1, CLASSES) / CLASSES))
-        return True
 
-    def _classes(self, column: Any) -> Array:
-        numbers = _as_numbers(column)
-        if numbers is None:
-            return np.full(len(column), VALUES - 1, np.uint8)
-        return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(self._edges, numbers)).astype(np.uint8)
+def _edges(column: Any) -> Real | None:
+    """Where classes of numbers begin, from the first rows; None where these are something else."""
+    numbers = _as_numbers(column)
+    if numbers is None or np.isnan(numbers).all():
+        return None
+    return np.unique(np.nanquantile(numbers, np.arange(1, CLASSES) / CLASSES))
+
+
+def _classes(column: Any, edges: Real) -> Array:
+    numbers = _as_numbers(column)
+    if numbers is None:
+        return np.full(len(column), VALUES - 1, np.uint8)
+    return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(edges, numbers)).astype(np.uint8)
 
 
 def _as_numbers(column: Any) -> Real | None:

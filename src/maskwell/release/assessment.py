@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -145,6 +145,22 @@ class ReleasedRows:
     members: UnitMembers | None = None
 
 
+class WeighedColumns(NamedTuple):
+    """What unchanged columns tell of keys, and what follows for the matrices.
+
+    Attributes
+    ----------
+    fits
+        By the columns of protections.
+    tighter
+        The part of the limit that matrices are made for, so that it is kept against somebody who weighs these columns.
+        Not known yet before the first matrices.
+    """
+
+    fits: ColumnFits
+    tighter: Fraction | None = None
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Release(Result):
     """A release of one file: what was assessed from its counts, and what became of its records.
@@ -166,6 +182,8 @@ class Release(Result):
         Unchanged columns that follow from a key: whoever knows the key knows them, and sees which records moved.
     others
         Columns that are published as they are.
+    weighed
+        What these columns tell of keys, and the part of the limit that matrices are made for because of it.
     joined
         How often somebody is right who weighs how well unchanged columns go with the keys, where that was simulated.
     side_channels, side_channel_risk
@@ -202,6 +220,7 @@ class Release(Result):
     sizes: UnitSizes = field(default_factory=dict)
     seen: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    weighed: WeighedColumns = field(default_factory=lambda: WeighedColumns({}))
     joined: JoinedRisk | None = None
     side_channels: tuple[SideChannel, ...] = ()
     side_channel_risk: SideChannelRisk | None = None
@@ -446,7 +465,7 @@ def assess(
         path,
         earlier,
         sizes=_sizes(records, plan, tables),
-        fits=column_fits(records, plan, tables, beside.columns),
+        weighed=weighed_columns(records, plan, tables, beside.columns),
     )
     facts = beside.facts()
     channels = side_channels(plan, facts)
@@ -497,16 +516,17 @@ def _sizes(records: str | MemoryTable, plan: ReleasePlan, tables: Tables) -> Uni
     return sizes
 
 
-def column_fits(
+def weighed_columns(
     records: str | MemoryTable, plan: ReleasePlan, tables: Tables, unchanged: Sequence[str]
-) -> dict[Columns, ColumnFit]:
+) -> WeighedColumns:
     """What the unchanged columns tell of keys, for protections that look at it or whose intruder is simulated."""
     moving = [one for one in plan.protections if {*one.moved} & {*plan.keys}]
-    fits = {}
+    fits = dict[Columns, ColumnFit]()
     for protection in moving:
         within, variables = plan.columns_of(protection)
         table, match = tables[(*within, *variables)], plan.match_of(protection)
-        below = SMALL if match is None else 1 / float(match)
+        least = TIGHTER[-1] if plan.intruder == ALL_COLUMNS else 1
+        below = SMALL if match is None else float(1 / (match * least))
         whole, by_unit = table.n <= MOST_KEPT, protection.each == UNIT
         grouped = protection.base.weighs_others and (whole or not by_unit)
         useful = grouped or (whole and not by_unit and len(moving) == 1)
@@ -514,7 +534,7 @@ def column_fits(
             others = [name for name in unchanged if name not in table.columns]
             fit = read_column_fit(records, table, others, below, declared=plan.missing != "category")
             fits |= {} if fit is None else {table.columns: fit}
-    return fits
+    return WeighedColumns(fits)
 
 
 TIGHTER = tuple(Fraction(n, 10) for n in range(10, 1, -1))
@@ -522,16 +542,18 @@ TIGHTER = tuple(Fraction(n, 10) for n in range(10, 1, -1))
 
 
 def _against_all_columns(
-    plan: ReleasePlan, build: Callable[[Fraction], tuple[Stage, ...]], fits: ColumnFits
-) -> tuple[tuple[Stage, ...], JoinedRisk | None]:
+    plan: ReleasePlan, build: Callable[[Fraction], tuple[Stage, ...]], weighed: WeighedColumns
+) -> tuple[tuple[Stage, ...], WeighedColumns, JoinedRisk | None]:
     """The stages, and what somebody reaches who weighs all columns: made for a smaller limit where the plan asks."""
+    if weighed.tighter is not None:
+        return build(weighed.tighter), weighed, None
     limit = float(plan.match) if plan.match is not None and plan.intruder == ALL_COLUMNS else 1.0
     for tighter in TIGHTER:
         stages = build(tighter)
-        joined = _joined(plan, stages, fits)
+        joined = _joined(plan, stages, weighed.fits)
         if joined is None or joined.right_surest <= limit:
             break
-    return stages, joined
+    return stages, weighed._replace(tighter=tighter), joined
 
 
 def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> JoinedRisk | None:
@@ -574,19 +596,20 @@ def assess_tables(
     seen: tuple[str, ...] = (),
     members: UnitMembers | None = None,
     sizes: UnitSizes | None = None,
-    fits: ColumnFits | None = None,
+    weighed: WeighedColumns | None = None,
 ) -> Release:
     """The same from counts; ``seen`` are unchanged columns that follow from a key.
 
-    ``members`` and ``sizes`` tell of units, as in :class:`Release`, and ``fits`` what unchanged columns tell of keys.
+    ``members`` and ``sizes`` tell of units, and ``weighed`` what unchanged columns tell of keys, as in
+    :class:`Release`.
     """
     give_back_memory()
-    external = count_external(plan) if earlier is None else None
+    external, known = count_external(plan) if earlier is None else None, weighed or WeighedColumns({})
 
     def build(tighter: Fraction) -> tuple[Stage, ...]:
-        return build_stages(plan, tables, external, earlier, sizes, fits, tighter)
+        return build_stages(plan, tables, external, earlier, sizes, known.fits, tighter)
 
-    stages, joined = _against_all_columns(plan, build, fits or {})
+    stages, known, joined = _against_all_columns(plan, build, known)
     give_back_memory()
     any_table = next(iter(tables.values()))
     release = Release(
@@ -601,6 +624,7 @@ def assess_tables(
         seen=seen,
         members=members,
         sizes=sizes or {},
+        weighed=known,
         joined=joined,
     )
     return judged(release)

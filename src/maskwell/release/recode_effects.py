@@ -14,10 +14,10 @@ from maskwell.release.assessment import (
     Release,
     assess_tables,
     closure,
-    column_fits,
     count_records,
     prepared,
     tables_of,
+    weighed_columns,
 )
 from maskwell.release.plans.release_plan import ReleasePlan
 
@@ -108,7 +108,7 @@ def _tried(records: str | MemoryTable, release: Release, left_out: tuple[str, ..
     try:
         rows, plan = prepared(records, _without(asked, left_out, lifted))
         tables = count_records(rows, plan, tables_of(plan))
-        assessed = assess_tables(tables, plan, fits=column_fits(rows, plan, tables, release.others))
+        assessed = assess_tables(tables, plan, weighed=weighed_columns(rows, plan, tables, release.others))
     except MaskwellError as error:
         return replace(tried, note=error.message)
     return replace(_effect(assessed, left_out), categories=tried.categories, lifted=lifted)

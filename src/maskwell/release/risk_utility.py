@@ -181,7 +181,14 @@ def _with_bound(plan: ReleasePlan, protection: Protection, bound: Fraction) -> P
 def _tried(release: Release, label: str, plan: ReleasePlan) -> RiskUtilityPoint:
     try:
         return point_of(
-            assess_tables(dict(release.tables), plan, seen=release.seen, members=release.members, sizes=release.sizes),
+            assess_tables(
+                dict(release.tables),
+                plan,
+                seen=release.seen,
+                members=release.members,
+                sizes=release.sizes,
+                weighed=release.weighed,
+            ),
             label,
             threshold=release.plan.match,
         )

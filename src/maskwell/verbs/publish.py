@@ -27,9 +27,9 @@ from maskwell.release.assessment import (
     assess,
     assess_file,
     assess_tables,
-    column_fits,
     count_file,
     prepared,
+    weighed_columns,
 )
 from maskwell.release.folder.ledger import read_ledger
 from maskwell.release.folder.receipt import Receipt
@@ -400,7 +400,8 @@ def _method_and_intruder(
     if method != MIXING:
         return method, ANY_LOOK
     stronger = replace(plan, intruder=ALL_COLUMNS)
-    joined = assess_tables(dict(tables), stronger, fits=column_fits(records, plan, tables, unchanged)).joined
+    weighed = weighed_columns(records, stronger, dict(tables), unchanged)
+    joined = assess_tables(dict(tables), stronger, weighed=weighed).joined
     kept = joined is not None and plan.match is not None and joined.right_surest <= float(plan.match)
     return method, ALL_COLUMNS if kept else ANY_LOOK
 
