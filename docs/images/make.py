@@ -11,7 +11,6 @@ import json
 import re
 import sys
 import textwrap
-from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maskwell import estimate, regress
-from maskwell.core import Categories, CellTable, SeededRandom
+from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments
 from maskwell.planning import plan_sample
@@ -44,10 +43,10 @@ from maskwell.plots import (
 from maskwell.privacy import Demand, Lines, Steps
 from maskwell.procedures import forced, make_deck, make_device, make_spinner, warner
 from maskwell.release import Release, ReleasePlan, risk_utility_map
-from maskwell.release.assessment import assess_tables, tables_of
 from maskwell.reports.device.legend_sheets import spinner_svg
 from maskwell.reports.device.paper_cards import Face, faces_of, sheets_of
 from maskwell.reports.pictures.canvas import NARROW, TEXT_FONTS, WIDE, colour
+from maskwell.verbs import dry_run
 
 FOLDER = Path(__file__).parent
 TRUTH = {"never": 0.72, "once": 0.14, "a few times": 0.09, "every month": 0.05}
@@ -160,12 +159,11 @@ def released(**protect: object) -> Release:
     """What the plan of the tutorial does to its made-up survey."""
     survey = run_path(str(FOLDER.parent / "tutorials/labour_survey.py"))
     keys = ["region", "sex", "age", "job"]
-    file = CellTable.of(
-        [*keys, "income"], Counter(tuple(row[1:6]) for row in survey["people"](np.random.default_rng(2026)))
-    )
+    rows = survey["people"](np.random.default_rng(2026))
+    file = dict(zip([*keys, "income", "weight"], zip(*(row[1:7] for row in rows), strict=True), strict=True))
     protect = {"variables": keys, "method": "mixing", **protect}
-    plan = ReleasePlan.of([protect], keys=keys, sensitive=["income"], match="0.5")
-    return assess_tables({columns: file.project(columns) for columns in tables_of(plan)}, plan)
+    plan = ReleasePlan.of([protect], keys=keys, sensitive=["income"], match="0.5", intruder="all-columns")
+    return dry_run({name: [*column] for name, column in file.items()}, plan).release
 
 
 def asked() -> dict[str, np.ndarray]:

@@ -96,11 +96,12 @@ class ColumnFit:
             sums += np.where(codes[:, key, None] == own[None, :, key], less, 0.0)
         return sums
 
-    def exchange_costs(self, cells: Array) -> Real:
+    def exchange_costs(self, cells: Array) -> Array:
         """Shape (cells, cells): how much it shows if the records of two cells exchange their keys.
 
         The size of the log odds that they did not: how much better the records go with their own keys than with those
-        of each other, on average over the records of a cell.
+        of each other, on average over the records of a cell. In whole millionths, so that sums do not depend on the
+        processor.
         """
         records, count = self.records_of(cells), self.kept[cells]
         fits = self.fits(cells, records)
@@ -109,7 +110,7 @@ class ColumnFit:
         np.add.at(sums, owner, fits.T)
         means = sums / np.maximum(count, 1)[:, None]
         lost = means.diagonal()[:, None] - means
-        return np.asarray(np.abs(lost + lost.T))
+        return np.rint(np.abs(lost + lost.T) * 1e6).astype(np.int64)
 
 
 def read_column_fit(

@@ -140,7 +140,7 @@ def _check_all_columns(release: Release, limit: float) -> None:
     if joined is None and others:
         raise InfeasibleError(
             "what all columns together tell of the keys cannot be simulated for this plan",
-            hint='protect all keys in one [[protect]] without each = "unit" or a swap, or take intruder = "any-look"',
+            hint='protect all keys in one [[protect]] with a draw for each record, or take "any-look"',
         )
     if joined is not None and joined.right_surest > limit:
         raise InfeasibleError(

@@ -70,6 +70,7 @@ NEAR, COMPARED, ROUNDS = (32, 256), 1 << 22, 3
 most, so that about so many pairs are compared; and how often all cells of a file with few of them are looked at again.
 """
 
+_FAR = np.iinfo(np.int64).max
 _FACTORS = 1 << 12  # steps of the factor, from one on
 _ROOM = 1 << 20
 _POOLS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)  # times 1/xi: records that are to leave a block that larger cells have joined
@@ -226,8 +227,8 @@ class ExchangeCosts(Protocol):
     def order(self) -> Sequence[int]:
         """The columns of the codes, those first of which the other columns tell most."""
 
-    def costs(self, cells: Array) -> Real:
-        """Shape (cells, cells): how much it shows if the records of two cells exchange their keys."""
+    def costs(self, cells: Array) -> Array:
+        """Shape (cells, cells): how much it shows if the records of two cells exchange their keys, in whole numbers."""
 
 
 def rates_for_match(
@@ -316,13 +317,13 @@ def _blocks_alike(codes: Array, small: Array, size: int, group: Array, others: E
     return parts
 
 
-def _gathered(costs: Real, size: int) -> Array:
+def _gathered(costs: Array, size: int) -> Array:
     """Blocks of ``size`` cells with small costs between them; what is left joins the last one.
 
     Each block begins with the cell that goes worst with all others and is filled with the one that goes best with
     those that it has.
 
-    >>> _gathered(np.abs(np.subtract.outer([1.0, 9.0, 2.0, 8.0], [1.0, 9.0, 2.0, 8.0])), 2).tolist()
+    >>> _gathered(np.abs(np.subtract.outer([1, 9, 2, 8], [1, 9, 2, 8])), 2).tolist()
     [0, 1, 0, 1]
     """
     parts, left, part = np.zeros(len(costs), dtype=np.int64), np.ones(len(costs), dtype=bool), 0
@@ -331,31 +332,31 @@ def _gathered(costs: Real, size: int) -> Array:
             parts[left] = part
             break
         if left[seed]:
-            total, chosen = np.zeros(len(costs)), seed
+            total, chosen = np.zeros(len(costs), dtype=np.int64), seed
             for _ in range(size):
                 parts[chosen], left[chosen] = part, False
                 total += costs[chosen]
-                chosen = int(np.where(left, total, np.inf).argmin())
+                chosen = int(np.where(left, total, _FAR).argmin())
             part += 1
     return parts
 
 
-def _exchanged(costs: Real, parts: Array, rounds: int) -> Array:
+def _exchanged(costs: Array, parts: Array, rounds: int) -> Array:
     """The same blocks after exchanges of two cells that lower the sum of the costs inside blocks.
 
-    >>> far = np.abs(np.subtract.outer([1.0, 9.0, 2.0, 8.0], [1.0, 9.0, 2.0, 8.0]))
-    >>> _exchanged(far, np.array([0, 0, 1, 1]), 1).tolist()
+    >>> _exchanged(np.abs(np.subtract.outer([1, 9, 2, 8], [1, 9, 2, 8])), np.array([0, 0, 1, 1]), 1).tolist()
     [1, 0, 1, 0]
     """
     parts, every = parts.copy(), np.arange(len(parts))
-    sums = costs @ np.eye(int(parts.max()) + 1)[parts]
+    sums = np.zeros((len(parts), int(parts.max()) + 1), dtype=np.int64)
+    np.add.at(sums.T, parts, costs)
     for _ in range(rounds):
         before = parts.copy()
         for one in every.tolist():
             here = parts[one]
             gain = sums[one, parts] + sums[:, here] - 2 * costs[one] - sums[one, here] - sums[every, parts]
-            other = int(np.where(parts == here, 0.0, gain).argmin())
-            if parts[other] != here and gain[other] < -ROUNDING:
+            other = int(np.where(parts == here, 0, gain).argmin())
+            if parts[other] != here and gain[other] < 0:
                 there = parts[other]
                 sums[:, here] += costs[:, other] - costs[:, one]
                 sums[:, there] += costs[:, one] - costs[:, other]

@@ -102,8 +102,13 @@ def _stage_of(stages: Sequence[Stage], keys: Sequence[str]) -> Stage | None:
         return None
     (stage,) = moving
     earlier = {name for one in stages if one is not stage for name in one.moved}
-    simple = not stage.exchanges and stage.unit is None and stage.outputs is stage.states
+    simple = not stage.exchanges and stage.unit is None and _keeps_labels(stage)
     return stage if simple and {*keys} <= {*stage.columns} and not earlier & {*stage.columns} else None
+
+
+def _keeps_labels(stage: Stage) -> bool:
+    """Whether the released states are the true ones, in the same order."""
+    return len(stage.outputs) == len(stage.states) and bool((stage.own == np.arange(len(stage.states))).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +141,13 @@ class _Search:
         state_of_cell = stage.find(levels, codes)
         cell = np.full(len(stage.states), -1)
         cell[state_of_cell[state_of_cell >= 0]] = np.flatnonzero(state_of_cell >= 0)
-        if (cell < 0).any():
-            return None
         known = table.codes[cell][:, [table.place(name) for name in keys]]
+        known[cell < 0] = -1  # a state of an earlier release that nobody has any more
         key = np.unique(known, axis=0, return_inverse=True)[1].reshape(-1)
         holders = np.bincount(key, stage.counts).astype(np.int64)[key]
-        wanted = holders < below
+        wanted = (holders < below) & (cell >= 0)
         released, true, _, _ = stage.occurring_flows()
-        needed = cell[np.union1d(true[wanted[released]], np.flatnonzero(wanted))]
+        needed = cell[np.union1d(true[wanted[released]], np.flatnonzero(wanted))]  # all have records
         if not wanted.any() or (fit.kept[needed] < table.counts[needed]).any():
             return None
         return cls(stage, fit, state_of_cell[fit.cells], cell, key, holders, wanted)
@@ -213,7 +217,7 @@ class _Search:
             for some in np.array_split(records, 1 + len(records) * len(part) // AT_ONCE):
                 fits = self.fit.fits(self.cell[part], some)
                 odds = np.exp(fits - fits.max(axis=0))
-                chance = ((origin[wanted] * same) @ odds) / (origin[wanted] @ odds)
+                chance = (((origin[wanted] * same) @ odds) / (origin[wanted] @ odds)).round(9)  # on every processor
                 true = np.tile(self.state[some], draws)
                 drawn = np.asarray(sampler.sample(true).data)
                 shown = np.flatnonzero(self.wanted[drawn])

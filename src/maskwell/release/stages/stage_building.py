@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
@@ -472,7 +472,7 @@ class _OtherColumns:
         """Variables, those first of which the other columns tell most."""
         return [int(place) for place in np.argsort(-self.fit.told[self.n_within :], kind="stable")]
 
-    def costs(self, cells: Array) -> Real:
+    def costs(self, cells: Array) -> Array:
         """How much it shows if the records of two states exchange their keys."""
         return self.fit.exchange_costs(self.cells[cells])
 
