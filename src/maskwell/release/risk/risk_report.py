@@ -210,11 +210,15 @@ class RiskReport(Result):
     joined: JoinedRisk | None = None
 
     @property
-    def worst(self) -> float:
-        """The largest chance of a correct match that the report speaks of, whoever looks."""
+    def worst_by_counts(self) -> float:
+        """The largest chance of a correct match of any record, whoever looks and compares counts."""
         now = self.before if self.after is None else self.after
-        weighed = 0.0 if self.joined is None else self.joined.right_surest
-        return max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0, weighed)
+        return max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0)
+
+    @property
+    def worst(self) -> float:
+        """The largest figure that the report has for a correct match, also of who weighs unchanged columns."""
+        return max(self.worst_by_counts, 0.0 if self.joined is None else self.joined.right_surest)
 
     @property
     def headline(self) -> dict[str, Any]:

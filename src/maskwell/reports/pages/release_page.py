@@ -54,6 +54,7 @@ from maskwell.reports.text.release_words import (
     stays_right,
     unit_headline,
     utility_rows,
+    weighing_in_words,
 )
 
 MOST_MATRICES = 8
@@ -173,6 +174,7 @@ def _finding(release: Release) -> list[tuple[str, str]]:
         ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
         ("What they know besides", _known_besides(risk, release)),
         ("Whom they find", _found(risk, risk.after)),
+        ("Weighing other columns", weighing_in_words(risk, whole=True)),
         ("In the whole file", _found_in_all(risk.before, risk.after)),
         (f"With the same {plan.unit}", _found_of_units(risk.units)),
         ("What they learn", f"{in_words(open_)} of whoever is found: not randomized" if open_ else ""),
@@ -184,13 +186,14 @@ def _known_besides(risk: RiskReport, release: Release) -> str:
     """What is assumed, without what the line before says already."""
     units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
     said = assumptions(risk, release).replace(OF_UNITS, units)
-    return said.replace(ASSUMED, "The matrices and the true counts.")
+    weighing = f" {weighing_in_words(risk)}" if risk.joined is not None else ""
+    return said.replace(ASSUMED, "The matrices and the true counts.").replace(weighing, "")
 
 
 def _found(risk: RiskReport, after: FileRisk) -> str:
     """The highest chance with the number of records that have it, and who could be found for sure before."""
     n = counted(risk.count_above(NEARLY * after.max_risk), "record", "records")
-    nobody = f"nobody with a chance above {bound_value('match', risk.worst)}"
+    nobody = f"nobody with a chance above {bound_value('match', risk.worst_by_counts)}"
     nearly = f"{n} with {bound_value('match', after.max_risk)} or nearly that"
     said = f"{n} for sure" if is_sure(after.max_risk) else f"{nobody}; {nearly}"
     alone = counted(risk.before.uniques or 0, "record", "records")

@@ -509,7 +509,7 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     if counts is not None and counts > max(now.max_risk, now.max_risk_any_release) + SLACK:
         yield f"{bound_value('match', counts)} for someone who also compares all released counts with the true ones"
     joined = risk.joined
-    if joined is not None and joined.right_surest > max(now.max_risk, now.max_risk_any_release, counts or 0.0) + SLACK:
+    if joined is not None and joined.right_surest > risk.worst_by_counts + SLACK:
         yield (
             f"{percent(joined.right_surest)}{SPACE}% for someone who also weighs all unchanged columns, of the tenth of"
             " people that they are surest of (simulated)"
