@@ -164,6 +164,12 @@ def test_a_limit_against_who_weighs_all_columns_is_kept_or_refused() -> None:
     joined = release.joined
     assert joined is not None and joined.right_surest <= 0.2 and joined.columns == NAMES[2:]
     assert 0 < joined.error < 0.02 and joined.right < joined.right_surest
+    wide, tight = (
+        assessed(people(0.6), NAMES, plan_of(block_size=30, **more)) for more in ({}, {"intruder": "all-columns"})
+    )
+    assert wide.joined is not None and tight.joined is not None and wide.joined.beats(0.2)
+    assert tight.joined.right_surest <= 0.2 and tight.expected_change() > wide.expected_change()
+    assert any("times the limit, so that someone who weighs" in note for note in tight.notes)
     frame = {name: [row[i] for row in people(0.6)] for i, name in enumerate(NAMES)}
     with pytest.raises(InfeasibleError, match="someone who weighs all columns is right for 0"):
         mw.publish(frame, plan_of("inverse-frequency", match="0.35", intruder="all-columns"), random=SeededRandom(1))

@@ -19,6 +19,7 @@ import numpy as np
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable, give_back_memory
 from maskwell.core.display import Result
+from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import listed
 from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, open_rows, part_of
 from maskwell.engines.column_fit import MOST_KEPT, ColumnFit, read_column_fit
@@ -57,6 +58,9 @@ from maskwell.release.utility.utility_report import UtilityReport, assess_utilit
 if TYPE_CHECKING:
     from maskwell.release.folder.ledger import DrawnAgain
 
+MADE_FOR_LESS = (
+    "matrices are made for {part} times the limit, so that someone who weighs the other columns stays below it, too"
+)
 KEPT = (
     "draws are kept by key: the same true value under the same matrix gives the same report in every release, anything"
     " else an independent draw"
@@ -296,7 +300,13 @@ class Release(Result):
         """What a reader of the report should know, of all stages."""
         told = [note for stage in self.stages for note in stage.notes]
         again = [DRAWN_AGAIN.format(draws=self.attempts)] if self.attempts > 1 else []
-        return tuple(dict.fromkeys([*self.warnings, *again, *self._about_draws(), *told]))
+        return tuple(dict.fromkeys([*self.warnings, *again, *self._about_limit(), *self._about_draws(), *told]))
+
+    def _about_limit(self) -> Iterator[str]:
+        """That matrices are made for a smaller limit, and why."""
+        tighter, match = self.weighed.tighter, self.plan.match
+        if tighter is not None and tighter < 1 and match is not None:
+            yield MADE_FOR_LESS.format(part=to_decimal(tighter))
 
     def keeps(self, stage: Stage) -> bool:
         """Whether the draws of a stage, or of its first step, are kept by key."""
