@@ -33,7 +33,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -221,6 +221,7 @@ class BlockRates:
         return with_notes(design, amounts, "mixing", xi=to_decimal(self.xi))
 
 
+@runtime_checkable
 class ExchangeCosts(Protocol):
     """What else is published of the records of cells, and how much it shows if they exchange their keys."""
 
@@ -263,6 +264,7 @@ def rates_for_match(
     >>> mixed.rates.round(2).tolist(), bool(mixed.reached.all())   # cells of five and more stay as they are
     ([1.0, 0.91, 0.73, 0.52, 0.0, 0.0], True)
     """
+    check_kind(ExchangeCosts | None, others=others)
     bound = check_probability(xi, "xi")
     if bound < LEAST_BOUND:
         raise ParameterError(
