@@ -221,10 +221,25 @@ def random_order(stream: Stream, first: int, size: int) -> Array:
     Where two of these are equal, further words decide.
     """
     keys = stream.words(first, size, 2).copy().view("<u8").ravel()
-    order = np.argsort(keys)  # equal ones are put in order below, however they come
-    for start, end in _tied(keys[order]):
-        order[start:end] = sorted(order[start:end].tolist(), key=cmp_to_key(partial(_compared, stream, first)))
+    order, alike = _by_first_bits(keys)
+    order[alike] = order[alike][np.argsort(keys[order[alike]])]
+    for start, end in _tied(keys[order[alike]]):  # however these came out
+        rows = alike[start:end]
+        order[rows] = sorted(order[rows].tolist(), key=cmp_to_key(partial(_compared, stream, first)))
     return order
+
+
+def _by_first_bits(keys: Array) -> tuple[Array, Array]:
+    """The order by the first 32 bits, and the places in it that have these in common with a neighbour.
+
+    Sorted by counting, 16 bits at a time, in half the time of comparisons.
+    """
+    second, first = ((keys >> np.uint64(bits)).astype(np.uint16) for bits in (32, 48))
+    order = np.argsort(second, kind="stable")
+    order = order[np.argsort(first[order], kind="stable")]
+    sorted_ = (keys >> np.uint64(32)).astype(np.uint32)[order]
+    same = np.concatenate([[False], sorted_[1:] == sorted_[:-1], [False]])
+    return order, np.flatnonzero(same[1:] | same[:-1])
 
 
 def _compared(stream: Stream, first: int, a: int, b: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -65,6 +66,7 @@ class ParquetSource:
                 page_checksum_verification=True,
             )
         self._stored, self._rows, self._seen = stored, about.num_rows, 0
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="maskwell-reader")
 
     def _is_coded(self, about: Any, place: int) -> bool:
         """Whether a column of texts is stored as places in dictionaries: as texts, each takes more than four bytes."""
@@ -75,15 +77,17 @@ class ParquetSource:
         return all(group.total_uncompressed_size < 3 * group.num_values for group in groups)
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
+        """The rows, as Arrow record batches; the next one is read while one is used."""
         names = None if only is None else [self.schema.names[i] for i in sorted(only)]
         rows = min(BATCH_ROWS, rows_of_cells(len(self.schema if only is None else only)))
         batches = self._file.iter_batches(batch_size=rows, columns=names)
+        coming = self._reader.submit(next, batches, None)
         while True:
             with file_errors("read", self._path):
-                batch = next(batches, None)
+                batch = coming.result()
             if batch is None:
                 return
+            coming = self._reader.submit(next, batches, None)
             check_unpacked(batch.get_total_buffer_size(), self._size, self._path)
             self._seen += len(batch)
             yield batch_without_views(self._selected(validated(batch, self._path), names))
@@ -107,6 +111,7 @@ class ParquetSource:
 
     def close(self) -> None:
         """Give back the file."""
+        self._reader.shutdown(cancel_futures=True)
         self._file.close()
         self._stored.close()
 

@@ -300,7 +300,7 @@ class LevelCoder:
     def codes(self, values: Any) -> Array:
         """Codes of the next rows, int32; -1 where there is no value."""
         places, dictionary = places_of(values)
-        codes: Array = self._table(dictionary)[places]
+        codes: Array = np.take(self._table(dictionary), places)
         return codes
 
     def _table(self, dictionary: Any) -> Array:

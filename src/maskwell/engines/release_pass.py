@@ -308,7 +308,8 @@ def _order(
         return
     shuffled = ShuffledRows(releaser.made, rows, _row_bytes(releaser.made), folder, plan.shuffled)
     try:
-        yield shuffled
+        with in_background(shuffled) as behind:
+            yield behind
         for batch in releaser.sorted_again(shuffled.batches()):
             even.write(batch if takes_codes else releaser.without_codes(batch))
     finally:
@@ -546,6 +547,9 @@ class RowReleaser:
         have drawn it, and a mark of its own, such as NaN or 99, would tell the others from them.
         """
         arrow, labels = require(), self._labels[name]
+        if isinstance(labels, arrow.DictionaryArray) and int(codes.min(initial=0)) > MISSING:
+            positions = codes.astype(labels.type.index_type.to_pandas_dtype())
+            return arrow.DictionaryArray.from_arrays(positions, labels.dictionary)
         lost = codes == MISSING
         some = bool(lost.any())
         values = labels.take(arrow.array(codes, mask=lost) if some else arrow.array(codes))

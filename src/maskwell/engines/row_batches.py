@@ -15,7 +15,6 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.randomness import RandomSource, random_order
 from maskwell.engines.arrow_arrays import file_errors, require
-from maskwell.engines.row_sources import Sink
 
 MOST_TEXT = 1 << 26
 """Bytes of texts that wait to be written together."""
@@ -91,36 +90,51 @@ def text_bytes(batch: Any) -> Array:
 
 # ---- a sink that writes in a thread of its own, while the next rows are made ready
 
-WAITING_BATCHES = 2
-"""Batches that may wait to be written: enough that neither side stands still, and memory stays flat."""
+WAITING_BATCHES, WAITING_BYTES = 2, 1 << 24
+"""What may wait to be written: so many batches, or as many as have these bytes. A sink that writes a group of rows at
+once takes that long for one of its batches; meanwhile there must be room for those of the next group."""
 
 
 class BackgroundSink:
     """Hands rows to another sink, in their order, from a thread; what goes wrong there is raised at the next call."""
 
-    def __init__(self, sink: Sink, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, sink: Writes, pool: ThreadPoolExecutor) -> None:
         self._sink, self._pool = sink, pool
-        self._waiting: deque[Future[None]] = deque()
+        self._waiting: deque[tuple[Future[None], int]] = deque()
+        self._bytes = 0
 
     def write(self, batch: Any) -> None:
         """Add rows."""
-        while len(self._waiting) >= WAITING_BATCHES:
-            self._waiting.popleft().result()
-        self._waiting.append(self._pool.submit(self._sink.write, batch))
+        while self._waiting and (self._waiting[0][0].done() or self._is_full()):
+            self._await_first()
+        self._waiting.append((self._pool.submit(self._sink.write, batch), batch.nbytes))
+        self._bytes += batch.nbytes
 
     def finish(self) -> None:
         """Wait until everything is written."""
         while self._waiting:
-            self._waiting.popleft().result()
+            self._await_first()
+
+    def _is_full(self) -> bool:
+        return len(self._waiting) >= WAITING_BATCHES and self._bytes >= WAITING_BYTES
+
+    def _await_first(self) -> None:
+        written, size = self._waiting.popleft()
+        self._bytes -= size
+        written.result()
 
 
 @contextmanager
-def in_background(sink: Sink) -> Iterator[BackgroundSink]:
+def in_background(sink: Writes) -> Iterator[BackgroundSink]:
     """Write in a thread until the block ends; then everything is written, or the first error is raised."""
     with ThreadPoolExecutor(1, thread_name_prefix="maskwell-writer") as pool:
         behind = BackgroundSink(sink, pool)
-        yield behind
-        behind.finish()
+        try:
+            yield behind
+            behind.finish()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # what waits is not wanted any more
+            raise
 
 
 # ---- rows in random order, in memory that does not grow with the file
@@ -166,10 +180,10 @@ class ShuffledRows:
             self._waiting[0].append(batch)
             return
         arrow = require()
-        buckets = self._numbers(len(batch)) % np.uint64(self._count)
+        buckets = (self._numbers(len(batch)) % np.uint64(self._count)).astype(np.uint16)  # few bits: sorted by counting
         order = np.argsort(buckets, kind="stable")
         sorted_ = batch.take(arrow.array(order))
-        ends = np.searchsorted(buckets[order], np.arange(self._count + 1, dtype=np.uint64))
+        ends = np.searchsorted(buckets[order], np.arange(self._count + 1, dtype=np.uint16))
         for bucket in range(self._count):
             start, end = int(ends[bucket]), int(ends[bucket + 1])
             if end > start:
