@@ -47,7 +47,7 @@ def cost_of(command: list[str], folder: Path) -> Cost:
     return Cost(seconds, sum(after[2:4]) - sum(before[2:4]), peak)
 
 
-MASKWELL = python("from maskwell.cli.main import main; main()")
+MASKWELL = python("from maskwell.__main__ import main; main()")
 
 
 def on_one_core() -> None:

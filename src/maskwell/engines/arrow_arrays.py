@@ -174,14 +174,19 @@ def _pandas_notes(schema: Any) -> dict[str, Any] | None:
     return notes if fits else None
 
 
-def numbers_array(values: Array) -> Any:
-    """Numbers as an Arrow array that shares their memory; ``pyarrow.array`` would load pandas, which takes long.
+def numbers_array(values: Array, lost: Array | None = None) -> Any:
+    """Numbers as an Arrow array that shares their memory, without those that are lost, if any.
+
+    ``pyarrow.array`` would load pandas, which takes long.
 
     >>> numbers_array(np.array([2, 3], dtype=np.int8)).to_pylist()
     [2, 3]
+    >>> numbers_array(np.array([2, 3]), np.array([True, False])).to_pylist()
+    [None, 3]
     """
     arrow, held = require(), np.ascontiguousarray(values)
-    return arrow.Array.from_buffers(arrow.from_numpy_dtype(held.dtype), len(held), [None, arrow.py_buffer(held)])
+    there = None if lost is None else arrow.py_buffer(np.packbits(~lost, bitorder="little"))
+    return arrow.Array.from_buffers(arrow.from_numpy_dtype(held.dtype), len(held), [there, arrow.py_buffer(held)])
 
 
 def texts_array(texts: Sequence[str]) -> Any:
@@ -383,7 +388,7 @@ def first_used(values: Any) -> Any:
     used = used.take(compute.sort_indices(used)) if values.type.ordered else used
     places = np.zeros(len(values.dictionary), dtype=values.type.index_type.to_pandas_dtype())
     places[numbers_in_memory(used)] = np.arange(len(used))
-    indices = arrow.array(places).take(values.indices)
+    indices = numbers_array(places).take(values.indices)
     return arrow.DictionaryArray.from_arrays(indices, values.dictionary.take(used), ordered=values.type.ordered)
 
 

@@ -24,7 +24,16 @@ from maskwell.core.groups import KeyFinder
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import fault_of
 from maskwell.core.randomness import RandomSource
-from maskwell.engines.arrow_arrays import ANY, SortedDictionary, has_values, require, without_traces, without_views
+from maskwell.engines.arrow_arrays import (
+    ANY,
+    SortedDictionary,
+    has_values,
+    numbers_array,
+    require,
+    texts_array,
+    without_traces,
+    without_views,
+)
 from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, open_rows
 from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
 from maskwell.engines.input_file import TextForm
@@ -477,7 +486,7 @@ class RowReleaser:
         }
         for name in texts:
             labels = self._labels[name]
-            positions = arrow.array(np.arange(len(labels), dtype=np.int16 if len(labels) < 1 << 15 else np.int32))
+            positions = numbers_array(np.arange(len(labels), dtype=np.int16 if len(labels) < 1 << 15 else np.int32))
             self._labels[name] = arrow.DictionaryArray.from_arrays(positions, labels)
         fields = [f.with_type(self._labels[f.name].type) if f.name in texts else f for f in self.schema]
         self.made = arrow.schema(fields, metadata=self.schema.metadata)
@@ -549,10 +558,10 @@ class RowReleaser:
         arrow, labels = require(), self._labels[name]
         if isinstance(labels, arrow.DictionaryArray) and int(codes.min(initial=0)) > MISSING:
             positions = codes.astype(labels.type.index_type.to_pandas_dtype())
-            return arrow.DictionaryArray.from_arrays(positions, labels.dictionary)
+            return arrow.DictionaryArray.from_arrays(numbers_array(positions), labels.dictionary)
         lost = codes == MISSING
         some = bool(lost.any())
-        values = labels.take(arrow.array(codes, mask=lost) if some else arrow.array(codes))
+        values = labels.take(numbers_array(codes, lost if some else None))
         if name not in self._can_be_lost and some and original.null_count < int(lost.sum()):
             kind = self._kinds[name]
             plain = original if original.type == kind else original.cast(kind)
@@ -584,14 +593,15 @@ def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
         return _values(column, without_views(kind), labels)
     positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
     values = _values(column, kind.value_type, labels)
-    return arrow.DictionaryArray.from_arrays(arrow.array(np.arange(len(labels)), type=positions), values)
+    return arrow.DictionaryArray.from_arrays(numbers_array(np.arange(len(labels))).cast(positions), values)
 
 
 def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
     """Labels in the type of their column; an error for one that it cannot hold, which Arrow would cut to fit."""
     arrow = require()
     try:
-        values = arrow.array(labels, type=kind)
+        is_text = str(kind) in TEXTS[:2] and all(isinstance(label, str) for label in labels)
+        values = texts_array([*map(str, labels)]).cast(kind) if is_text else arrow.array(labels, type=kind)
     except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise _misfit(column, kind, fault_of(error, 200)) from None
     wrong = (

@@ -14,7 +14,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array
 from maskwell.core.randomness import RandomSource, random_order
-from maskwell.engines.arrow_arrays import file_errors, require
+from maskwell.engines.arrow_arrays import file_errors, numbers_array, require
 
 MOST_TEXT = 1 << 26
 """Bytes of texts that wait to be written together."""
@@ -101,19 +101,29 @@ class BackgroundSink:
     def __init__(self, sink: Writes, pool: ThreadPoolExecutor) -> None:
         self._sink, self._pool = sink, pool
         self._waiting: deque[tuple[Future[None], int]] = deque()
-        self._bytes = 0
+        self._bytes, self._failed = 0, False
 
     def write(self, batch: Any) -> None:
         """Add rows."""
         while self._waiting and (self._waiting[0][0].done() or self._is_full()):
             self._await_first()
-        self._waiting.append((self._pool.submit(self._sink.write, batch), batch.nbytes))
+        self._waiting.append((self._pool.submit(self._hand_over, batch), batch.nbytes))
         self._bytes += batch.nbytes
 
     def finish(self) -> None:
         """Wait until everything is written."""
         while self._waiting:
             self._await_first()
+
+    def _hand_over(self, batch: Any) -> None:
+        """Write rows, unless rows before them could not be written."""
+        if self._failed:
+            return
+        try:
+            self._sink.write(batch)
+        except BaseException:
+            self._failed = True
+            raise
 
     def _is_full(self) -> bool:
         return len(self._waiting) >= WAITING_BATCHES and self._bytes >= WAITING_BYTES
@@ -179,10 +189,9 @@ class ShuffledRows:
         if self._count == 1:
             self._waiting[0].append(batch)
             return
-        arrow = require()
         buckets = (self._numbers(len(batch)) % np.uint64(self._count)).astype(np.uint16)  # few bits: sorted by counting
         order = np.argsort(buckets, kind="stable")
-        sorted_ = batch.take(arrow.array(order))
+        sorted_ = batch.take(numbers_array(order))
         ends = np.searchsorted(buckets[order], np.arange(self._count + 1, dtype=np.uint16))
         for bucket in range(self._count):
             start, end = int(ends[bucket]), int(ends[bucket + 1])
@@ -199,7 +208,7 @@ class ShuffledRows:
             table = arrow.Table.from_batches([*self._spilled(bucket), *self._waiting[bucket]], self._schema)
             self._waiting[bucket] = []
             if len(table):
-                yield from table.combine_chunks().take(arrow.array(self._order(len(table)))).to_batches()
+                yield from table.combine_chunks().take(numbers_array(self._order(len(table)))).to_batches()
 
     def close(self) -> None:
         """Throw away the temporary files."""

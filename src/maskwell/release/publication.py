@@ -25,7 +25,7 @@ from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.design import Design
 from maskwell.designs.sampler import KeyedSampler, Sampler, forget_tables, variable_name
 from maskwell.designs.sparse import Sparse
-from maskwell.engines.arrow_arrays import require
+from maskwell.engines.arrow_arrays import texts_array
 from maskwell.engines.cell_counts import merged, write_cell_values
 from maskwell.engines.formula import read_formula
 from maskwell.engines.input_file import InputFile
@@ -338,7 +338,7 @@ def _released_column(name: str, kind: str, rows: RowPlan, done: RowsReleased) ->
     """A column with all its labels; columns of texts that are numbers throughout are called so."""
     if name in rows.levels:
         labels = tuple(rows.levels[name])
-        of_text = text_kind(require().array(labels, require().string())) if kind == TEXT else None
+        of_text = text_kind(texts_array([one for one in labels if one is not None])) if kind == TEXT else None
     else:
         of_text, labels = done.values[name].kind, done.values[name].labels or ()
     told = (of_text or kind) if kind == TEXT else kind

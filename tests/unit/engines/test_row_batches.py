@@ -1,17 +1,22 @@
-"""Rows in random order: none lost, every order alike, memory bounded by buckets on disk."""
+"""Rows in random order: none lost, every order alike, memory bounded by buckets on disk; and a writer in a thread."""
 
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from pathlib import Path
+from threading import Event, Timer, get_ident
+from threading import enumerate as enumerate_threads
+from typing import Any
 
+import numpy as np
 import pytest
 
 from maskwell.core import SeededRandom
 from maskwell.core.randomness import SECURE
 from maskwell.engines import row_batches
-from maskwell.engines.row_batches import ShuffledRows
+from maskwell.engines.row_batches import ShuffledRows, in_background
 
 pa = pytest.importorskip("pyarrow")
 SCHEMA = pa.schema([("x", pa.int64()), ("y", pa.string())])
@@ -73,3 +78,96 @@ def test_long_texts_go_to_files_though_they_were_not_foreseen(tmp_path: Path, mo
     assert not list(tmp_path.iterdir()), "nor in a file with a name, which a kill would leave"
     assert sorted(x for batch in rows.batches() for x in batch.column(0).to_pylist()) == list(range(1000))
     rows.close()
+
+
+# ---- a sink in a thread of its own
+
+
+class Recording:
+    """A sink that writes down what comes, waits where it is told to, and fails at one of its batches."""
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        self.may_go, self.began, self.seen, self.fails_at = Event(), Event(), list[int](), fails_at
+        self.threads = set[int]()
+
+    def write(self, batch: Any) -> None:
+        self.began.set()
+        assert self.may_go.wait(60)
+        self.threads.add(get_ident())
+        number = batch.column(0)[0].as_py()
+        if number == self.fails_at:
+            raise OSError("no room")
+        self.seen.append(number)
+
+
+def batch_of(number: int, rows: int = 1) -> Any:
+    return pa.record_batch([pa.array(np.full(rows, number))], ["x"])
+
+
+def writers() -> list[str]:
+    return [thread.name for thread in enumerate_threads() if thread.name.startswith("maskwell-writer")]
+
+
+def test_rows_come_in_their_order_from_one_other_thread() -> None:
+    sink = Recording()
+    sink.may_go.set()
+    with in_background(sink) as behind:
+        for number in range(50):
+            behind.write(batch_of(number))
+    assert sink.seen == [*range(50)]
+    assert len(sink.threads) == 1
+    assert sink.threads != {get_ident()}
+    assert not writers()
+
+
+def test_batches_of_a_whole_group_may_wait_while_the_group_before_is_written() -> None:
+    """Sixteen batches of 2^20 rows: with room for two only, whoever draws rows would stand still meanwhile."""
+    sink = Recording()
+    with in_background(sink) as behind:
+        for number in range(16):
+            behind.write(batch_of(number, row_batches.WAITING_BYTES // 8 // 16 - 1))  # bytes of all: just enough
+        assert sink.seen == []
+        sink.may_go.set()
+    assert sink.seen == [*range(16)]
+
+
+def test_what_waits_is_bounded_in_bytes() -> None:
+    """The third of three batches that have more than all the bytes has to wait until the first is written."""
+    sink = Recording()
+    with in_background(sink) as behind, ThreadPoolExecutor(1) as pool:
+        large = [batch_of(number, row_batches.WAITING_BYTES // 8) for number in range(3)]
+        behind.write(large[0])
+        behind.write(large[1])
+        third = pool.submit(behind.write, large[2])
+        with pytest.raises(TimeoutError):
+            third.result(0.2)
+        sink.may_go.set()
+        third.result(60)
+    assert sink.seen == [0, 1, 2]
+
+
+def test_an_error_in_the_thread_is_raised_once_and_nothing_is_written_after_it() -> None:
+    sink = Recording(fails_at=1)
+    with pytest.raises(OSError, match="no room"), in_background(sink) as behind:  # noqa: PT012
+        for number in range(100):
+            behind.write(batch_of(number))
+        sink.may_go.set()
+    assert sink.seen == [0]
+    assert not writers()
+
+
+def test_what_waits_is_not_written_when_the_rows_end_with_an_error() -> None:
+    sink = Recording()
+
+    def end_early() -> None:
+        with in_background(sink) as behind:
+            for number in range(5):
+                behind.write(batch_of(number))
+            assert sink.began.wait(60)
+            Timer(0.1, sink.may_go.set).start()
+            raise KeyError("row")
+
+    with pytest.raises(KeyError, match="row"):
+        end_early()
+    assert sink.seen == [0], "the one that was being written"
+    assert not writers()
