@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
 from maskwell.core import SecureRandom, SeededRandom
-from maskwell.core.randomness import SECURE, Stream
+from maskwell.core.randomness import SECURE, Stream, random_order
 from maskwell.errors import MaskwellError, ParameterError, WrongTypeError
 
 # NIST SP 800-38A, F.5.5: CTR-AES256
@@ -389,3 +389,40 @@ def test_forks_while_other_threads_draw_do_not_hang_the_children() -> None:
     print(hung)
     """
     assert run(FORKED + script) == ["0"]
+
+
+class Alike:
+    """A stream whose rows have words with few different values in each half, or in all of them."""
+
+    def __init__(self, mask: list[int]) -> None:
+        self.own, self.mask = SeededRandom(3).stream(), np.array(mask, dtype=np.uint32)
+
+    def words(self, first: int, rows: int, words: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
+        return self.own.words(first, rows, words) & self.mask
+
+    def spill(self, row: int, refill: int) -> list[int]:
+        return self.own.spill(row, refill)
+
+
+ALL = 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("mask", [[ALL, ALL], [ALL, 0xF], [0xF, ALL], [ALL, 0xF0000000]])
+@pytest.mark.parametrize("size", [0, 1, 2, 1000, 70_000])
+def test_a_random_order_is_that_of_numbers_of_64_bits(mask: list[int], size: int) -> None:
+    """Also where many rows have the first 32 bits in common, or the last: the second word holds the first bits."""
+    stream: Any = Alike(mask)
+    keys = stream.words(5, size, 2).astype(np.uint64)
+    numbers = keys[:, 0] + (keys[:, 1] << np.uint64(32))
+    order = random_order(stream, 5, size)
+    assert sorted(order.tolist()) == [*range(size)]
+    assert (np.diff(numbers[order].astype(object)) >= 0).all()
+    different = np.unique(numbers).size == size
+    assert not different or order.tolist() == np.argsort(numbers).tolist()
+
+
+def test_equal_numbers_are_put_in_order_by_further_words() -> None:
+    stream: Any = Alike([0x3, 0x3])
+    order = random_order(stream, 0, 200).tolist()
+    numbers = (stream.words(0, 200, 2).astype(np.uint64) * np.array([1, 1 << 32], dtype=np.uint64)).sum(axis=1).tolist()
+    assert order == sorted(range(200), key=lambda row: (numbers[row], stream.spill(row, 0)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,46 @@ def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
         assert first.column(0).to_pylist()[-1] == "no"
         with pytest.raises(DataFileError, match="cannot read"):
             list(batches)
+
+
+def readers() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("maskwell-reader")]
+
+
+def test_rows_before_a_damaged_page_come_first(tmp_path: Path) -> None:
+    """The next rows are read while those before are used; what is wrong with them is said when they are asked for."""
+    path, rows = tmp_path / "a.parquet", 1 << 16
+    table = pa.table({"y": ["yes"] * (2 * rows) + ["north"] * rows})
+    path.write_bytes(_parquet(table, row_group_size=rows, write_page_checksum=True).replace(b"north", b"forth"))
+    seen = []
+    with open_source(str(path)) as source:
+        with pytest.raises(DataFileError, match="cannot read"):
+            seen.extend(len(batch) for batch in source.batches())
+        assert seen == [rows, rows]
+        assert readers()
+    assert not readers()
+
+
+def test_no_thread_is_left_of_a_file_that_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"y": ["yes", "no"] * 200_000}), path)
+    with open_source(str(path)) as source:
+        batches = source.batches()
+        next(batches)
+    assert not readers()
+
+
+@pytest.mark.parametrize("late", [3, 5000, 69_999], ids=["at once", "later", "in the last row"])
+@pytest.mark.parametrize("lost", [False, True], ids=["all there", "some missing"])
+def test_dictionaries_hold_what_occurs_in_its_order(late: int, lost: bool) -> None:
+    places = np.tile(np.array([2, 0], dtype=np.int16), 35_000)
+    places[late] = 4
+    missing = np.arange(len(places)) < 2 if lost else None
+    array = pa.DictionaryArray.from_arrays(pa.array(places, mask=missing), pa.array(["a", "b", "c", "d", "e"]))
+    found = arrow_arrays.first_used(array)
+    assert found.type == array.type
+    assert found.to_pylist() == array.to_pylist()
+    assert found.dictionary.to_pylist() == [*dict.fromkeys(value for value in array.to_pylist() if value is not None)]
 
 
 def test_pages_whose_checksum_is_wrong(tmp_path: Path) -> None:
