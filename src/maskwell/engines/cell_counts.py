@@ -39,8 +39,9 @@ from maskwell.engines.row_sources import (
 )
 from maskwell.errors import CountsError, DataFileError, InputError, TooLargeError
 
-DENSE_CELLS = 1 << 21
-"""Tables with at most so many possible cells are counted in an array; others by the cells that occur."""
+DENSE_CELLS, DENSE_SHARE = 1 << 21, 8
+"""Tables with at most so many possible cells are counted in an array; others by the cells that occur. Where all labels
+are known, an array also does with so many possible cells for each that occurs: adding up lists takes more memory."""
 
 WRITTEN_AS = {".sas7bdat": ".xpt"}
 """Kinds of file that can only be read, and the kind that takes their place."""
@@ -306,7 +307,8 @@ class _TableCounter:
 class CellCounter:
     """Counts the cells of one table.
 
-    A cell is one number in mixed radix; a radix that has become too small is doubled, and what was counted moves.
+    A cell is one number in mixed radix; a radix that has become too small is doubled, and what was counted moves. Where
+    all labels are known from the beginning, there is room for them and no others.
     """
 
     def __init__(self, coders: Sequence[LevelCoder], weighted: bool) -> None:  # noqa: FBT001
@@ -377,7 +379,10 @@ class CellCounter:
             return
         cells, *sums = self._occurring()
         codes = separate_codes(cells, self._sizes)
-        self._sizes = [max(s, 1 << (n - 1).bit_length()) for s, n in zip(self._sizes, needed, strict=True)]
+        wanted = [
+            n if coder.fixed else 1 << (n - 1).bit_length() for n, coder in zip(needed, self._coders, strict=True)
+        ]
+        self._sizes = [max(pair) for pair in zip(self._sizes, wanted, strict=True)]
         if self._possible > LARGEST_KEY:
             named = shorten(", ".join(coder.column for coder in self._coders), 60)
             raise TooLargeError(
@@ -390,7 +395,8 @@ class CellCounter:
         """Go on from these counts, in an array where it is small enough."""
         self._pieces, self._kept = [(cells, *sums)], len(cells)
         self._dense = None
-        if self._possible <= DENSE_CELLS:
+        known = all(coder.fixed for coder in self._coders)
+        if self._possible <= max(DENSE_CELLS, known * DENSE_SHARE * len(cells)):
             self._dense = [np.zeros(self._possible, dtype=_kind(one)) for one in self._sums]
             for total, values in zip(self._dense, sums, strict=True):
                 total[cells] = values
@@ -400,8 +406,9 @@ class CellCounter:
         self._pieces.append(piece)
         self._kept += len(piece[0])
         if self._kept > KEPT_PIECES and len(self._pieces) > 1:
-            whole = self._occurring()
-            self._pieces, self._kept = [whole], 0  # counted anew, so that large tables are not merged each time
+            cells, *sums = self._occurring()
+            self._start(cells, sums)
+            self._kept = 0  # counted anew, so that large tables are not merged each time
 
     def _occurring(self) -> tuple[Array, ...]:
         """Cells that occur, their counts and sums of weights."""

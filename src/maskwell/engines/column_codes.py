@@ -279,7 +279,7 @@ def separate_codes(joint: Array, sizes: Sequence[int]) -> list[Array]:
 class LevelCoder:
     """Turns one column into codes, batch after batch; labels get their codes as they are met.
 
-    With ``levels`` the labels are given, and any other is an error.
+    With ``levels`` the labels are given (``fixed``), and any other is an error.
 
     >>> import pyarrow as pa
     >>> coder = LevelCoder("smokes")
@@ -290,7 +290,7 @@ class LevelCoder:
     def __init__(self, column: str, levels: Sequence[Label] | None = None, about: ColumnLabels | None = None) -> None:
         self.column = column
         self.labels: list[Label] = [] if levels is None else [label for label in levels if label is not None]
-        self._fixed = levels is not None
+        self.fixed = levels is not None
         self._places: dict[Label, int] = {label: i for i, label in enumerate(self.labels)}
         self.about = about
         self._last: tuple[Any, Array] | None = None
@@ -348,7 +348,7 @@ class LevelCoder:
         return (about.text and value == "") or any(low <= value <= high for low, high in about.missing)
 
     def _add(self, label: Label) -> int:
-        if self._fixed:
+        if self.fixed:
             raise UnknownCategoryError(
                 f"column {self.column!r} holds a value that was not there when the file was counted",
                 hint="do not change the file while it is being released",

@@ -178,8 +178,8 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
                     target.write(counter.released(batch))
                     if progress is not None:
                         progress(counter.rows, source.done())
+                releaser.finish()
             even.finish()
-        releaser.finish()
         require().default_memory_pool().release_unused()  # the risk of the drawn file needs the room
         if counter.rows != rows:
             raise DataFileError(
