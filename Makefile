@@ -126,7 +126,7 @@ python-is-new-enough:
 
 $(VENV)/locked.stamp: $(LOCK)
 	@$(MAKE) --no-print-directory python-is-new-enough
-	@echo "set up: $(VENV) from $(LOCK): $$(grep -c '^[a-z0-9-]*==' $(LOCK)) packages, about 270 MB to download; two to five minutes"
+	@echo "set up: $(VENV) from $(LOCK): $$(grep -c '^[a-z0-9-]*==' $(LOCK)) packages, about 280 MB to download; two to five minutes"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python requirements/install.py $(LOCK)
 	@touch $@
