@@ -34,7 +34,7 @@ from maskwell.core.arguments import (
     numbers_of_rows,
 )
 from maskwell.core.groups import LARGEST_KEY, Factor, Groups, number_cells, possible_cells, renumber
-from maskwell.core.labels import sorted_levels
+from maskwell.core.labels import sorted_levels, texts
 from maskwell.core.phrases import listed
 from maskwell.errors import (
     CountsError,
@@ -58,7 +58,8 @@ class CellTable:
     columns
         Names of the classifying columns; the first is the slowest.
     levels
-        For each column its distinct labels, sorted; ``None`` (a missing value) last where there is one.
+        For each column its distinct labels, in their natural order or in one that was given; ``None`` (a missing value)
+        last where there is one.
     codes
         Shape (cells, columns): which label each cell has, in lexicographic order of the rows.
     counts
@@ -114,7 +115,7 @@ class CellTable:
         if len(tables) == 1:
             return tables[0]
         by_column = [*zip(*(part.levels for part in tables), strict=True)]
-        levels = tuple(tuple(sorted_levels({label for part in each for label in part})) for each in by_column)
+        levels = tuple(_joined_levels(each) for each in by_column)
         places = [{label: code for code, label in enumerate(level)} for level in levels]
         codes = [
             np.stack([_recoded(part.codes[:, i], part.levels[i], places[i]) for i in range(len(levels))], axis=1)
@@ -126,6 +127,25 @@ class CellTable:
             for name in ("counts", "weights", "squares")
         ]
         return cls(tables[0].columns, levels, distinct, *sums)
+
+    def in_order(self, orders: Mapping[str, Sequence[str]]) -> CellTable:
+        """The same cells, with the labels of some columns in an order that was given, as texts.
+
+        >>> table = CellTable.of(["pay"], {("high",): 1, ("low",): 5, ("middle",): 3})
+        >>> table.in_order({"pay": ["low", "middle", "high"]}).labels()
+        [('low',), ('middle',), ('high',)]
+        """
+        if not any(name in orders for name in self.columns):
+            return self
+        levels = tuple(
+            tuple(_by_texts(own, orders[name])) if name in orders else own
+            for name, own in zip(self.columns, self.levels, strict=True)
+        )
+        places = [{label: code for code, label in enumerate(level)} for level in levels]
+        codes = np.stack([_recoded(self.codes[:, i], self.levels[i], places[i]) for i in range(len(levels))], axis=1)
+        order = np.lexsort(codes.T[::-1])
+        weights, squares = (None if one is None else one[order] for one in (self.weights, self.squares))
+        return CellTable(self.columns, levels, codes[order], self.counts[order], weights, squares)
 
     @property
     def n(self) -> int:
@@ -205,6 +225,19 @@ def _keys(sizes: Sequence[int], codes: Array, places: Sequence[int]) -> tuple[in
     """How many numbers there may be, and one for each cell that rises with the combination of some of its columns."""
     (keys,) = number_cells(sizes, codes[:, places])
     return min(possible_cells(sizes), LARGEST_KEY), keys
+
+
+def _joined_levels(parts: Sequence[tuple[Hashable, ...]]) -> tuple[Hashable, ...]:
+    """The labels of several parts together; an order of their own, which somebody gave them, is kept."""
+    labels = [*dict.fromkeys(label for part in parts for label in part)]
+    natural = all(list(part) == sorted_levels(part) for part in parts)
+    return tuple(sorted_levels(labels, () if natural else [label for label in labels if label is not None]))
+
+
+def _by_texts(levels: Sequence[Hashable], texts_in_order: Sequence[str]) -> list[Hashable]:
+    """Labels in the order of these texts."""
+    known = {text: label for label in levels if label is not None for text in texts(label)}
+    return sorted_levels(levels, [known[text] for text in texts_in_order if text in known])
 
 
 def _recoded(codes: Array, levels: Sequence[Hashable], places: Mapping[Hashable, int]) -> Array:

@@ -8,6 +8,7 @@ unknown values, which the caller tells apart.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -241,13 +242,27 @@ def from_json(form: Any) -> Hashable:
     )
 
 
-def sorted_levels(labels: Iterable[Hashable]) -> list[Hashable]:
-    """Labels in their natural order: numbers, also those written as text, by value; then texts; a missing one last.
+def sorted_levels(labels: Iterable[Hashable], given: Iterable[Hashable] = ()) -> list[Hashable]:
+    """Labels in an order that was given, and any others after them in their natural order.
 
-    >>> sorted_levels(["10", "9", "N"]), sorted_levels(["b", None, "a"])
-    (['9', '10', 'N'], ['a', 'b', None])
+    In that order numbers come first, also those that a text is or begins with, by value; then texts, and a missing
+    label last.
+
+    >>> sorted_levels(["10", "9", "N"]), sorted_levels(["b", None, "a"]), sorted_levels(["10-14", "65 or more", "5-9"])
+    (['9', '10', 'N'], ['a', 'b', None], ['5-9', '10-14', '65 or more'])
+    >>> sorted_levels(["high", "low", "unknown", "middle"], given=["low", "middle", "high"])
+    ['low', 'middle', 'high', 'unknown']
     """
-    return sorted(labels, key=_natural)
+    return sorted(labels, key=level_key(given))
+
+
+def level_key(given: Iterable[Hashable] = ()) -> Callable[[Hashable], tuple[Any, ...]]:
+    """What labels are sorted by: their place in the order that was given, or their natural order."""
+    places = {label: place for place, label in enumerate(given)}
+    return lambda label: (0, places[label]) if label in places else (1, *_natural(label))
+
+
+_FIRST_NUMBER = re.compile(r"\s*(\d{1,3}(?:,\d{3})+(?!\d)|\d{1,15}(?:\.\d{1,15})?)")
 
 
 def _natural(label: Hashable) -> tuple[int, float, str]:
@@ -256,6 +271,9 @@ def _natural(label: Hashable) -> tuple[int, float, str]:
     try:
         value = float(label)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
+        number = _FIRST_NUMBER.match(label) if isinstance(label, str) else None
+        if number:
+            return (0, float(number[1].replace(",", "")), str(label))
         return (1 if isinstance(label, str) else 2, 0.0, str(label))
     return (1, 0.0, str(label)) if math.isnan(value) else (0, value, str(label))
 

@@ -55,7 +55,8 @@ class ParquetSource:
             for i in range(about.num_row_groups):
                 check_unpacked(about.row_group(i).total_byte_size, self._size, path)
             leaves = [about.schema.column(i).path for i in range(about.num_columns)]
-            kept = [name for i, name in enumerate(leaves) if name in coded or (copied and self._is_coded(about, i))]
+            asked = {*coded} - {one.name for one in self.schema if require().types.is_dictionary(one.type)}
+            kept = [name for i, name in enumerate(leaves) if name in asked or (copied and self._is_coded(about, i))]
             # Texts of coded columns stay dictionaries; pages are read when they are needed, not whole row groups.
             self._file = parquet.ParquetFile(
                 stored,

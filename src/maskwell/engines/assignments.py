@@ -19,15 +19,17 @@ import numpy as np
 
 from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
+from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.designs.basket_bits import ItemBits, find_item_bits
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
-from maskwell.engines.arrow_arrays import column_errors
+from maskwell.engines.arrow_arrays import column_errors, require
 from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
-from maskwell.engines.row_sources import MemoryTable, Source, find_column, in_parts
+from maskwell.engines.labelled_columns import Labels
+from maskwell.engines.row_sources import MemoryRows, MemoryTable, Source, find_column, in_parts, open_source
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
 SAMPLES_LIMIT = 10_000
@@ -382,14 +384,16 @@ def direct_design(path: str | MemoryTable, name: str) -> Uniform:
             "a directly asked column needs two passes over the rows", hint="give a file in place of standard input"
         )
     values: dict[Any, None] = {}
+    given: Sequence[Any] = ()
     for part in in_parts(path, _Values(name, str(path)), coded={name: None}):
         values.update(part.values)
+        given = given or part.given
         _check_few(values, name)
     if len(values) < 2:
         raise DataFileError(
             f"column {name!r} has {len(values)} different values", hint="a table needs at least two", column=name
         )
-    return Uniform.of(Fraction(1), Categories.of(sorted(values, key=_value_order)))
+    return Uniform.of(Fraction(1), Categories.of(sorted_levels(values, given)))
 
 
 def different_rows(path: str | MemoryTable, names: Sequence[str], most: int) -> list[tuple[str | None, ...]]:
@@ -451,10 +455,11 @@ def _different(columns: Sequence[Any], names: Sequence[str]) -> list[tuple[str |
 
 @dataclass(frozen=True)
 class _ValuesPart:
-    """The different values of a column in one part of the rows."""
+    """The different values of a column in one part of the rows, and an order that they were given."""
 
     rows: int
     values: dict[Any, None]
+    given: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -470,14 +475,16 @@ class _Values:
 
     def __call__(self, source: Source, first_row: int | None, progress: Any) -> _ValuesPart:
         values: dict[Any, None] = {}
+        given: list[Any] = []
         rows = 0
         for batch in source.batches([find_column(source.schema, self.column, self.where)]):
             _, dictionary = places_of(batch.column(0))
             with column_errors(self.column):
                 values.update(dict.fromkeys(value for value in dictionary.to_pylist() if value is not None))
             _check_few(values, self.column)
+            given = given or given_order(source, self.column, batch.column(0))
             rows += len(batch)
-        return _ValuesPart(rows, values)
+        return _ValuesPart(rows, values, given)
 
 
 def _check_few(values: dict[Any, None], name: str) -> None:
@@ -489,13 +496,39 @@ def _check_few(values: dict[Any, None], name: str) -> None:
         )
 
 
-def _value_order(value: Any) -> tuple[int, float, str]:
-    """Numbers by size, also when they are texts, before other texts.
+def label_orders(path: str | MemoryTable, names: Sequence[str]) -> list[list[Any]]:
+    """For each column its labels in an order that somebody gave them; none for rows that cannot be looked at twice."""
+    if path == "-" or (isinstance(path, MemoryTable) and not path.at_hand):
+        return [[] for _ in names]
+    if isinstance(path, MemoryTable):
+        return [_order(path.rows, name, str(path)) for name in names]
+    with open_source(path, coded=dict.fromkeys(names)) as source:
+        return [_order(source, name, path) for name in names]
 
-    >>> sorted(["10", "9", "b", "a"], key=_value_order)
-    ['9', '10', 'a', 'b']
+
+def _order(source: Source, name: str, where: str) -> list[Any]:
+    place = find_column(source.schema, name, where)
+    if isinstance(source.style, Labels) or not require().types.is_dictionary(source.schema.field(place).type):
+        return given_order(source, name, None)
+    rows = source.batches([place])
+    batch = next(rows, None)
+    if hasattr(rows, "close"):
+        rows.close()
+    return [] if batch is None else given_order(source, name, batch.column(0))
+
+
+def given_order(source: Source, name: str, column: Any) -> list[Any]:
+    """The labels of a column in an order that somebody gave them; nothing where there is none.
+
+    ``column`` is a piece of it; None where it is no dictionary.
+
+    A dictionary that is marked as ordered has one, categories of pandas do, and codes of SPSS, Stata and SAS give one
+    to their labels.
     """
-    try:
-        return (0, float(value), "")
-    except (TypeError, ValueError):
-        return (1, 0.0, str(value))
+    if isinstance(source.style, Labels):
+        return source.style.columns[name].in_order if name in source.style.columns else []
+    if column is None or not require().types.is_dictionary(column.type):
+        return []
+    told = column.type.ordered or (isinstance(source, MemoryRows) and source.has_categories(name))
+    with column_errors(name):
+        return [label for label in column.dictionary.to_pylist() if label is not None] if told else []

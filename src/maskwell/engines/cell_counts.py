@@ -426,7 +426,8 @@ def _sorted_labels(coder: LevelCoder, codes: Array) -> tuple[tuple[Any, ...], Ar
     labels: list[Any] = [None, *coder.labels]
     used = np.ones(len(labels), dtype=bool)
     used[0] = bool((codes == 0).any())  # a missing value is a label where it occurs
-    order = sorted_levels([label for label, there in zip(labels, used, strict=True) if there])
+    occurring = [label for label, there in zip(labels, used, strict=True) if there]
+    order = sorted_levels(occurring, [label for label in coder.given if label is not None])
     place = {label: i for i, label in enumerate(order)}
     to = np.array([place.get(label, -1) for label in labels], dtype=np.int32)
     return tuple(order), to[codes]

@@ -293,6 +293,8 @@ class LevelCoder:
         self.fixed = levels is not None
         self._places: dict[Label, int] = {label: i for i, label in enumerate(self.labels)}
         self.about = about
+        self.given: dict[Label, None] = {}
+        """Labels in the order of a dictionary that is marked as ordered."""
         self._last: tuple[Any, Array] | None = None
         self.most: int | None = None
         """Labels that are told apart; further ones count with the last. ``None``: too many are an error."""
@@ -301,6 +303,8 @@ class LevelCoder:
         """Codes of the next rows, int32; -1 where there is no value."""
         places, dictionary = places_of(values)
         codes: Array = np.take(self._table(dictionary), places)
+        if getattr(values.type, "ordered", False) and len(self.given) < len(self.labels):
+            self.given.update(dict.fromkeys(map(self._label, dictionary.to_pylist())))
         return codes
 
     def _table(self, dictionary: Any) -> Array:

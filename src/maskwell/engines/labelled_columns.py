@@ -80,6 +80,15 @@ class ColumnLabels:
             return False
         return bool(texts & set(self.values.values()))
 
+    @property
+    def in_order(self) -> list[str]:
+        """The labels, in the order of their values.
+
+        >>> ColumnLabels(values={2.0: "middle", 1.0: "low", 3.0: "high"}).in_order
+        ['low', 'middle', 'high']
+        """
+        return [*dict.fromkeys(self.values[value] for value in _in_order(self))]
+
     def label_of(self, value: Any) -> str:
         """The label of a value, or the value itself as text."""
         return self.values.get(value, value_text(value))
@@ -338,7 +347,7 @@ def as_factor(values: Any, about: ColumnLabels) -> Any | None:
     arrow = require()
     spoken = arrow.types.is_dictionary(values.type)
     coded = values if spoken else values.dictionary_encode()
-    labels = [*dict.fromkeys(about.values[value] for value in _in_order(about))]
+    labels = about.in_order
     texts: list[Any] = [value if spoken else about.values.get(_key(value)) for value in coded.dictionary.to_pylist()]
     if not {*texts} <= {*labels} or _repeats(about):
         return None

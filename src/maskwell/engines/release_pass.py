@@ -27,6 +27,7 @@ from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow_arrays import (
     ANY,
     SortedDictionary,
+    first_used,
     has_values,
     numbers_array,
     require,
@@ -215,6 +216,9 @@ class ValueSurvey:
         listed = {name: has_values(schema.field(name).type) for name in names}
         self._met: dict[str, dict[Hashable, None] | None] = {name: {} if listed[name] else None for name in names}
         self._kinds: dict[str, str | None] = {name: None if listed[name] else OTHER for name in names}
+        self._given: dict[str, dict[Hashable, None]] = {
+            name: {} for name in names if getattr(schema.field(name).type, "ordered", False)
+        }
 
     def add(self, batch: Any) -> None:
         """Look at the next rows."""
@@ -222,7 +226,9 @@ class ValueSurvey:
             if (met is None and self._kinds[name] in (TEXT, OTHER)) or not len(batch):
                 continue
             column = batch.column(name)
-            distinct = column.dictionary if require().types.is_dictionary(column.type) else column.unique()
+            distinct = first_used(column).dictionary if _is_dictionary(column) else column.unique()
+            if name in self._given:
+                self._given[name].update(dict.fromkeys(column.dictionary.to_pylist()))
             self._kinds[name] = wider(self._kinds[name], text_kind(distinct))
             if met is not None:
                 met.update(
@@ -231,11 +237,17 @@ class ValueSurvey:
                 self._met[name] = met if len(met) <= MOST_CATEGORIES and all(map(_is_label, met)) else None
 
     def values(self) -> dict[str, ColumnValues]:
-        """What was met; labels are sorted, so that they do not tell whose came first."""
+        """What was met; labels are sorted, so that they do not tell whose came first, unless they have an order."""
         return {
-            name: ColumnValues(self._kinds[name], None if met is None else tuple(sorted_levels(met)))
+            name: ColumnValues(
+                self._kinds[name], None if met is None else tuple(sorted_levels(met, self._given.get(name, ())))
+            )
             for name, met in self._met.items()
         }
+
+
+def _is_dictionary(column: Any) -> bool:
+    return bool(require().types.is_dictionary(column.type))
 
 
 def _is_label(value: Hashable) -> bool:
@@ -585,15 +597,15 @@ def _replaced(codes: Array, rows: Array, values: Array) -> Array:
 def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
     """All labels of a column as an Arrow array of its own type.
 
-    A dictionary is not called ordered any more: its labels come sorted or as the codebook has them, not in the order
-    that the column had.
+    The labels of a dictionary that is marked as ordered come in its order, or in that of the codebook.
     """
     arrow = require()
     if not arrow.types.is_dictionary(kind):
         return _values(column, without_views(kind), labels)
     positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
     values = _values(column, kind.value_type, labels)
-    return arrow.DictionaryArray.from_arrays(numbers_array(np.arange(len(labels))).cast(positions), values)
+    places = numbers_array(np.arange(len(labels))).cast(positions)
+    return arrow.DictionaryArray.from_arrays(places, values, ordered=kind.ordered)
 
 
 def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:

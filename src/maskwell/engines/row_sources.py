@@ -561,6 +561,12 @@ class MemoryRows:
     def close(self) -> None:
         """Nothing is open."""
 
+    def has_categories(self, name: str) -> bool:
+        """Whether pandas lists the categories of a column: somebody may have put them in order."""
+        if type(self._given).__module__.partition(".")[0] != "pandas":
+            return False
+        return type(self._given[name].dtype).__name__ == "CategoricalDtype"
+
     def with_table(self, table: Any) -> MemoryRows:
         """The same with other rows, which still become a table of the kind that was given."""
         return MemoryRows(self._given, table)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import check_kind, check_option
 from maskwell.core.exact import check_probability
+from maskwell.core.labels import level_key
 from maskwell.core.phrases import listed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
-from maskwell.engines.assignments import Assignment, direct_design
+from maskwell.engines.assignments import Assignment, direct_design, label_orders
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.named_quantities import (
@@ -438,13 +439,24 @@ def _by_plan(question: _Question, plan: SurveyPlan) -> EstimateResult:
         shares, assumed = _planned(tally, chosen, question, plan), plan.assumed
     flags = *shares.flags, *(() if chosen else _empty(tally.empty_domains, question.by)), *assumed
     return EstimateResult(
-        replace(shares, flags=flags),
+        replace(shares, flags=flags, domains=_in_order(shares.domains, question)),
         question.variables,
         tally.rows,
         tally.dropped,
         by=question.by,
         where=None if question.conditions is None else question.conditions.text,
     )
+
+
+def _in_order(domains: Mapping[Any, Any], question: _Question) -> dict[Any, Any]:
+    """Domains in the order of the labels of their columns."""
+    keys = [level_key(given) for given in label_orders(question.rows, question.by)] if domains else []
+    if len(keys) == 1:
+        return {label: domains[label] for label in sorted(domains, key=keys[0])}
+    return {
+        labels: domains[labels]
+        for labels in sorted(domains, key=lambda one: [key(label) for key, label in zip(keys, one, strict=True)])
+    }
 
 
 def _planned(tally: SurveyTally, chosen: Chosen | None, question: _Question, plan: SurveyPlan) -> SurveyEstimate:

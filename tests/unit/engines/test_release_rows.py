@@ -176,15 +176,14 @@ def test_dictionary_columns_keep_their_kind_and_list_all_labels() -> None:
     assert column.dictionary.to_pylist() == ["a", "b", "c"]
 
 
-def test_an_order_of_labels_that_is_not_kept_is_not_claimed() -> None:
+def test_an_order_of_labels_is_kept() -> None:
     values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["low", "mid", "high"]), ordered=True)
     given = pa.RecordBatch.from_arrays([values], names=["x"])
-    two = np.array([[0], [1], [2]])
-    released, _, _ = releaser(
-        given, [coded({"x": ["high", "low", "mid"]}, ("x",), ("x",), two, two, Turn(3))], {"x": ["high", "low", "mid"]}
-    ).release(given)
+    three, levels = np.array([[0], [1], [2]]), {"x": ["low", "mid", "high"]}
+    released, _, _ = releaser(given, [coded(levels, ("x",), ("x",), three, three, Turn(3))], levels).release(given)
     assert released.column(0).to_pylist() == ["mid", "high", "low"]
-    assert not released.schema.field("x").type.ordered
+    assert released.column(0).dictionary.to_pylist() == levels["x"]
+    assert released.schema.field("x").type.ordered
 
 
 @pytest.mark.skipif(not hasattr(pa, "string_view"), reason="an Arrow without views")

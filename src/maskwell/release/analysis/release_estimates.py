@@ -313,7 +313,8 @@ def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
     with released_rows(data, route.cells) as (source, name):
         used = weights_used(route, receipt, options.weights, source.schema.names)
         route = measured(route, receipt, used)
-        tables = count_rows(source, name, _needed_tables(route), weights=used, progress=options.progress)
+        counted = count_rows(source, name, _needed_tables(route), weights=used, progress=options.progress)
+    tables = [table.in_order(receipt.categories) for table in counted]
     if route.kind != BOUNDED:
         return _Counted(route, name, used, tables)
     hidden = [move for move in route.moves if route.to_solve is None or move.group.design is None]

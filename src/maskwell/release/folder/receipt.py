@@ -91,6 +91,8 @@ class Receipt:
         The tables of the plan, in an internal receipt.
     intruder
         Whom the limit of the plan is for; told by internal receipts.
+    categories
+        Labels of columns whose order is not their natural one, in their order, as texts.
     """
 
     audience: str
@@ -101,6 +103,7 @@ class Receipt:
     commitment: str | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     intruder: str = ANY_LOOK
+    categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         groups = [f"{', '.join(group.variables)} ({_kept(self.groups, group)} kept)" for group in self.groups]
@@ -158,6 +161,7 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
             commitment=_commitment(content.get("randomness", {})),
             plan=_plan(content),
             intruder=_intruder(content.get("plan", {})),
+            categories=_categories(content),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
@@ -186,6 +190,11 @@ def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
     for one in of_kind(list, {"protect": [], **plan}, "protect"):
         of_kind(dict, {"protect": one}, "protect")
     return plan
+
+
+def _categories(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    orders = table_of(content, "categories") if "categories" in content else {}
+    return {name: names_of(orders, name) for name in orders}
 
 
 def _intruder(plan: Mapping[str, Any]) -> str:

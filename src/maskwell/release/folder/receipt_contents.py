@@ -279,7 +279,19 @@ def _head(release: Release, audience: str) -> dict[str, Any]:
         "order": "shuffled" if release.shuffled else "kept",
         "weights": release.plan.weights,
         **({"recoded": recoded} if (recoded := recoded_in_words(release)) else {}),
+        **({"categories": orders} if (orders := _told_orders(release)) else {}),
     }
+
+
+def _told_orders(release: Release) -> dict[str, list[str]]:
+    """Labels of released columns that the plan puts in another order than their natural one."""
+    orders = {}
+    for column in release.columns:
+        labels = [rules.texts(label)[-1] for label in column.labels or () if label is not None]
+        told = release.plan.told_order(column.name, labels)
+        if [*told] != rules.sorted_levels(told):
+            orders[column.name] = [*told]
+    return orders
 
 
 def recoded_in_words(release: Release) -> dict[str, str]:

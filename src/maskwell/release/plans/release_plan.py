@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -211,9 +211,19 @@ class ReleasePlan:
         return labels
 
     def _in_classes(self, column: str, occurring: list[Hashable]) -> list[Hashable]:
-        """Labels in the order of the classes that a recode cuts, where it does."""
-        places = {label: i for i, label in enumerate(self.order_of(column))}
+        """Labels in the order of the classes that a recode cuts, or of groups that hold all of them."""
+        places = {label: i for i, label in enumerate(self.told_order(column, map(str, occurring)))}
         return sorted(occurring, key=lambda level: places.get(str(level), len(places))) if places else occurring
+
+    def told_order(self, column: str, labels: Iterable[str]) -> tuple[str, ...]:
+        """Those of some labels, as texts, that the plan puts in order; empty where it does not.
+
+        Groups of a recode tell an order where they and what it calls ``other`` are all there is.
+        """
+        recode, known = self.recodes.get(column), {*labels}
+        groups = () if recode is None else (*recode.group, *(() if recode.other is None else (recode.other,)))
+        order = self.order_of(column) or (groups if known <= {*groups} else ())
+        return tuple(label for label in order if label in known)
 
     def order_of(self, column: str) -> tuple[str, ...]:
         """The labels of a column in the order that the plan tells, as texts; empty where it tells none."""
