@@ -74,13 +74,23 @@ def slow(rows: list[Row], largest: int) -> list[float]:
                 known = None not in [row[i] for i in places]
                 if alike == 1 and known and not any(part <= {*places} for part in sets):
                     sets.append({*places})
-        scores.append(float(sum(math.prod(k - i for i in range(len(one), largest)) for one in sets)))
+        factors = ([k - i for i in range(len(one), largest + 1) if i < k] for one in sets)
+        scores.append(float(sum(map(math.prod, factors))))
     return scores
+
+
+@together(["largest", "score"], [(1, 3), (2, 12), (3, 12), (4, 12)])
+def test_scores_by_the_largest_set_that_is_looked_for(largest: int, score: float) -> None:
+    """The SDC Practice Guide works out the fifth record with M = 3: {Rural} counts 3 * 2 * 1 and three pairs 2 * 1.
+
+    With M = 2 its formula, the product of 4 - i for i from k to M, gives 3 * 2 and 2; with M = 1, 3 for {Rural} alone.
+    """
+    assert scored(GUIDELINE, largest=largest)[1][4] == score
 
 
 def test_scores_are_those_of_a_slow_twin() -> None:
     random = np.random.default_rng(8)
-    for largest in (2, 4):
+    for largest in (1, 2, 3, 4):
         drawn = random.integers(0, 4, (25, 4)).tolist()
         rows = [tuple(None if one == 3 and i == 2 else one for i, one in enumerate(row)) for row in drawn]
         found, scores = scored(rows, largest=largest)

@@ -4,9 +4,10 @@ A set of keys is a *minimal sample unique* of a record if no other record has th
 of no smaller part of the set. The fewer keys it takes, and the more such sets there are, the more special is the
 record. With K keys, of which sets of up to M are looked at, a set of k keys counts
 
-    prod over i = k .. M - 1 of (K - i)
+    prod over i = k .. M of (K - i)
 
-and the score of a record is the sum over its sets. The share that a key has in it counts the sets with the key.
+and the score of a record is the sum over its sets. Where M = K, the last factor would be 0 and is left out: so does
+sdcMicro, which always looks at all sets. The share that a key has in the score counts the sets with the key.
 
 The chance that a record which is alone in the sample is alone in the population is estimated for all such records
 together, from those that are alone and those that come in pairs,
@@ -20,8 +21,9 @@ sampled. It is then spread over the records by their scores s,
 
 with the sum over all records that have a score.
 
-Source: after Elliot, Manning, Mayes, Gurd and Bane, and Skinner and Elliot, as sdcMicro's documentation and tests give
-them; nobody promises that d_r is a chance. A missing value tells nobody apart.
+Source: after Elliot, Manning, Mayes, Gurd and Bane, and Skinner and Elliot, as the SDC Practice Guide of the World Bank
+(scores, with the product up to M) and the documentation and tests of sdcMicro give them; nobody promises that d_r is a
+chance. A missing value tells nobody apart.
 """
 
 from __future__ import annotations
@@ -190,7 +192,7 @@ def _scored(own: CellTable, most: int) -> tuple[Real, Real, dict[int, int]]:
     scores, by_key, sets = np.zeros(len(own)), np.zeros(k), dict[int, int]()
     smaller: dict[tuple[int, ...], Array] = {}
     for size in range(1, most + 1):
-        worth, found, unique = math.prod(k - i for i in range(size, most)), 0, dict[tuple[int, ...], Array]()
+        worth, found, unique = _worth(k, size, most), 0, dict[tuple[int, ...], Array]()
         for places, there in _unique_in(own, alone, size):
             parts = [smaller[part] for part in combinations(places, size - 1)] if size > 1 else []
             told = np.logical_or.reduce(parts) if parts else np.zeros(len(alone), dtype=bool)
@@ -201,6 +203,15 @@ def _scored(own: CellTable, most: int) -> tuple[Real, Real, dict[int, int]]:
             unique[places] = there | told
         smaller, sets[size] = unique, found
     return scores, by_key, sets
+
+
+def _worth(keys: int, size: int, most: int) -> int:
+    """What a set of so many keys counts, where sets of up to ``most`` are looked at.
+
+    >>> [_worth(4, size, 4) for size in (1, 2, 3, 4)], [_worth(4, size, 2) for size in (1, 2)]
+    ([6, 2, 1, 1], [6, 2])
+    """
+    return math.prod(keys - i for i in range(size, min(most, keys - 1) + 1))
 
 
 def _unique_in(own: CellTable, alone: Array, size: int) -> Iterator[tuple[tuple[int, ...], Array]]:
