@@ -154,8 +154,8 @@ def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(rel
     risk, plan = release.risk, planned(drop=["name"], unit="house", recode={"diary": {"top": 3}})
     assert risk is not None
     assert risk.after is not None
-    before = UnitFigures(1.0, 1.0, 9.0, 20.0)
-    units = UnitRisk("house", 40, 6, before, replace(before, expected_units=7.4), alone=3, known_together=1.0)
+    before, after = UnitFigures(1.0, 1.0, 9.0, 20.0), UnitFigures(0.75, 0.9, 7.4, 20.0, worst_risk=0.9, worst_bound=1.0)
+    units = UnitRisk("house", 40, 6, before, after, alone=3, known_together=1.0)
     found = replace(risk, units=units, after=replace(risk.after, max_risk_released_counts=0.999))
     words = Outline(release_page(replace(release, plan=plan, risk=found, recoded={"diary": (9, 4)}))).words
     most = risk.risk.max()
@@ -166,7 +166,8 @@ def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(rel
         f"{nearly} record{'s' * (nearly > 1)} with {bound_value('match', float(most))} or nearly that",
         f"{math.ceil(risk.after.expected_matches):,} of 289 matches are expected to be correct",
         "in 8 of 40 groups at least one record is expected to be found",
-        "by someone who does not compare all released counts",
+        f"up to {bound_value('match', 0.75)} by someone who looks once for each, if they are matched independently; "
+        f"{bound_value('match', 0.9)} for someone who also compares all released counts",
     ):
         assert said.replace("\u00a0", " ") in words, said
 

@@ -222,7 +222,11 @@ class RiskReport(Result):
 
     @property
     def headline(self) -> dict[str, Any]:
-        """The figure that stands above the release, for whom, and whether the limit is kept."""
+        """The figure that stands above the release, for whom, and whether the limit is kept.
+
+        ``worst`` and ``worst_unit`` are for whoever finds most; ``covers_released_counts`` says whether somebody who
+        compares all released counts with the true ones is among those.
+        """
         now = self.before if self.after is None else self.after
         return {
             "risk": now.max_risk,
@@ -231,6 +235,7 @@ class RiskReport(Result):
             "limit": self.threshold,
             "kept": None if self.threshold is None else not now.records_above,
             "worst": self.worst,
+            **({} if self.after is None else {"covers_released_counts": now.max_risk_released_counts is not None}),
             **({} if self.units is None else {"unit": self.units.unit, "worst_unit": self.units.worst}),
         }
 

@@ -74,10 +74,13 @@ class UnitFigures:
     Attributes
     ----------
     max_risk
-        The largest chance that at least one record of a unit is found, if its records are matched independently; where
-        they have one draw, the bound that needs no independence.
+        The largest chance that at least one record of a unit is found by the intruder of the report, who looks once for
+        each, if they are matched independently; where they have one draw, the bound that needs no independence.
     max_bound
         The same without that assumption: the largest sum of the chances of a unit, 1 at most.
+    worst_risk, worst_bound
+        The same two for whoever finds most: by the best look or, where that can be told, by comparing all released
+        counts with the true ones. ``None`` for a file that is not randomized, where everybody finds the same.
     expected_units
         Units of which at least one record is found, if every record is looked for.
     expected_records
@@ -91,6 +94,8 @@ class UnitFigures:
     expected_units: float
     expected_records: float
     expected_reidentifications: float | None = None
+    worst_risk: float | None = None
+    worst_bound: float | None = None
 
 
 @dataclass(frozen=True)
@@ -125,9 +130,9 @@ class UnitRisk:
 
     @property
     def worst(self) -> float:
-        """The largest chance that is stated of a unit."""
+        """The largest chance that is stated of a unit, whoever looks."""
         now = self.before if self.after is None else self.after
-        return max(now.max_risk, self.known_together if self.seen_share else 0.0)
+        return max(now.max_risk, now.worst_risk or 0.0, self.known_together if self.seen_share else 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -148,9 +153,9 @@ def with_units(
     """
     keys = cells_in(report.table, report.table.project(report.keys))
     alike = same_units(members.units, keys[members.cells])
-    after = None if report.after is None else _figures(_after(report.per_cell), members)
+    after = None if report.after is None else _with_worst(_figures(_after(report.per_cell), members), report, members)
     if after is not None and TOGETHER in report.flags:  # such draws are not independent: only the sum is claimed
-        after = replace(after, max_risk=after.max_bound)
+        after = replace(after, max_risk=after.max_bound, worst_risk=after.worst_bound)
     units = UnitRisk(
         unit=members.column,
         units=len(members.sizes),
@@ -176,14 +181,31 @@ def _after(per_cell: Mapping[str, Real]) -> tuple[Real, Real, Real | None]:
     return per_cell["after"], expected, sample
 
 
+_WHOEVER = ("after", "any_release", "released_counts")
+
+
+def _with_worst(figures: UnitFigures, report: RiskReport, members: UnitMembers) -> UnitFigures:
+    """The figures with those of whoever finds most."""
+    most = np.max([report.per_cell[name] for name in _WHOEVER if name in report.per_cell], axis=0)
+    one, bound = _found(most, members)
+    return replace(figures, worst_risk=one, worst_bound=bound)
+
+
+def _found(most: Real, members: UnitMembers) -> tuple[float, float]:
+    """The largest chance that a record of a unit is found: if they are matched independently, and whatever depends."""
+    one = at_least_one(most[members.cells], members.units)
+    sums = np.bincount(members.units, most[members.cells])
+    return float(one.max()), min(1.0, float(sums.max()))
+
+
 def _figures(chances: tuple[Real, Real, Real | None], members: UnitMembers) -> UnitFigures:
     most, expected, sample = chances
     found = at_least_one(expected[members.cells], members.units)
-    sums = np.bincount(members.units, most[members.cells])
+    one, bound = _found(most, members)
     sampled = None if sample is None else at_least_one(sample[members.cells], members.units)
     return UnitFigures(
-        max_risk=float(at_least_one(most[members.cells], members.units).max()),
-        max_bound=min(1.0, float(sums.max())),
+        max_risk=one,
+        max_bound=bound,
         expected_units=float(found.sum()),
         expected_records=float((found * members.sizes).sum()),
         expected_reidentifications=None if sampled is None else float((sampled * members.sizes).sum()),

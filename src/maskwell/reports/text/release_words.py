@@ -482,8 +482,10 @@ def unit_headline(risk: RiskReport) -> list[str]:
         f"At least one of the records with the same {column} is found with a chance of up to"
         f" {bound_value('match', now.max_risk)}"
     )
+    said += " by someone who looks once for each"
     said += ", if they are matched independently" if now.max_risk < now.max_bound else ""
-    said += " by someone who does not compare all released counts" if _counts_tell_more(risk) else ""
+    if now.worst_risk is not None and now.worst_risk > now.max_risk + SLACK:
+        said += f"; {bound_value('match', now.worst_risk)} for someone who {_finds_most(risk)}"
     said += "; the limit is for single records." if risk.threshold is not None else "."
     if not units.seen_share:
         return [said]
@@ -495,10 +497,11 @@ def unit_headline(risk: RiskReport) -> list[str]:
     return [said, together]
 
 
-def _counts_tell_more(risk: RiskReport) -> bool:
-    """Whether somebody who compares all released counts finds more than the figure of the headline."""
-    after = risk.after
-    return after is not None and after.max_risk + SLACK < (after.max_risk_released_counts or 0.0)
+def _finds_most(risk: RiskReport) -> str:
+    """What somebody does who finds more of a unit than the intruder of the headline."""
+    if risk.intruder == ANY_LOOK:
+        return "also compares all released counts"
+    return f"looks where it is easiest{' or compares all released counts' * ('released_counts' in risk.per_cell)}"
 
 
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:

@@ -29,6 +29,7 @@ from maskwell.release.risk import assess_risk, cell_risks, unit_risks
 from maskwell.release.risk.unit_risk import same_units
 from maskwell.release.utility.utility_measures import inflation_of
 from maskwell.reports.text.release_report import dry_run_report
+from maskwell.reports.text.release_words import bound_value, unit_headline
 
 FALSE_ALARM = 1e-6
 
@@ -99,6 +100,27 @@ def test_a_household_is_at_least_as_easy_to_find_as_each_of_its_members() -> Non
     said = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
     assert "At least one of the records with the same hid is found with a chance of up to" in said
     assert "the limit is for single records" in said
+
+
+def test_the_worst_of_a_household_is_for_whoever_finds_most() -> None:
+    """Also for somebody who compares all counts of the file as it came out: in JSON as in the text."""
+    protect = [{"variables": ["x"], "method": "method1", "theta": "0.9"}]
+    plan = ReleasePlan.of(protect, keys=["x"], unit="hid", demonstration=True)
+    release = release_table({"x": [*"abccddd"], "hid": [0, 0, 2, 3, 4, 5, 6]}, plan, random=SeededRandom(2)).release
+    report, members = release.risk, release.members
+    assert report is not None and report.units is not None and report.units.after is not None and members is not None
+    told, units, whose = report.headline, report.units.after, members.units.tolist()
+    most = np.max([report.per_cell[name] for name in ("any_release", "released_counts")], axis=0)[members.cells]
+    assert (most > report.per_cell["after"][members.cells] + 1e-6).any()
+    assert units.worst_risk == pytest.approx(unit_risks(np.minimum(most, 1), whose).max())
+    assert units.worst_bound == pytest.approx(min(1, max(most[members.units == one].sum() for one in whose)))
+    assert told["covers_released_counts"] is True
+    assert told["worst_unit"] == units.worst_risk > units.max_risk
+    assert told["worst_unit"] >= told["worst"]
+    text = " ".join(unit_headline(report))
+    assert f"; {bound_value('match', units.worst_risk)} for someone who also compares all released counts" in text
+    unknown = replace(report, after=replace(report.after, max_risk_released_counts=None))
+    assert unknown.headline["covers_released_counts"] is False
 
 
 # ---- an intruder who knows all members of a household
