@@ -71,21 +71,28 @@ def texts(root: Path) -> list[tuple[Path, str]]:
     return read
 
 
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+INSIDE = (ast.stmt, ast.excepthandler, ast.match_case)
+"""What holds statements. Expressions, most of what a module says, hold neither imports nor docstrings."""
+
+
 @cache
-def nodes_of(path: Path) -> list[ast.AST]:
-    """Everything that a module says, read once for all rules."""
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+def imports_and_docstrings(path: Path) -> tuple[list[ast.ImportFrom], list[str]]:
+    """What a module imports by name, wherever it does, and its docstrings; read once for all rules."""
+    imports, texts, left = [], [], list[ast.AST]([ast.parse(path.read_text(encoding="utf-8"))])
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.ImportFrom):
+            imports.append(node)
+        elif isinstance(node, DOCUMENTED):
+            texts.append(ast.get_docstring(node, clean=False) or "")
+        left += [inner for inner in ast.iter_child_nodes(node) if isinstance(inner, INSIDE)]
+    return imports, texts
 
 
 def name_of(function: ast.expr) -> str:
     """The last name of what is called; nothing where it has none."""
     return getattr(function, "attr", getattr(function, "id", ""))
-
-
-def docstrings(path: Path) -> list[str]:
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = (n for n in nodes_of(path) if isinstance(n, documented))
-    return [ast.get_docstring(n) or "" for n in nodes]
 
 
 def bibliography(root: Path) -> set[str]:
@@ -148,10 +155,12 @@ def test_names_that_moved_lead_somewhere(root: Path) -> None:
 
 def test_no_room_is_imported_by_a_string(root: Path) -> None:
     """Every edge between rooms is one that the import contracts see."""
+    sources = {path: path.read_text(encoding="utf-8") for path in (root / "src/maskwell").rglob("*.py")}
     calls = [
         f"{path.name}: {ast.unparse(node)}"
-        for path in (root / "src/maskwell").rglob("*.py")
-        for node in nodes_of(path)
+        for path, source in sources.items()
+        if "import_module" in source or "__import__" in source
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call) and name_of(node.func) in ("import_module", "__import__")
     ]
     assert sorted(call for call in calls if "maskwell" in call.partition(": ")[2]) == []
@@ -183,8 +192,8 @@ def importers_of(root: Path) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
     modules = modules_of(root)
     importers: dict[tuple[str, ...], set[tuple[str, ...]]] = {parts: set() for parts in modules}
     for parts, path in modules.items():
-        for node in nodes_of(path):
-            if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "maskwell":
+        for node in imports_and_docstrings(path)[0]:
+            if str(node.module).partition(".")[0] == "maskwell":
                 module = tuple(str(node.module).split(".")[1:])
                 for target in {module, *((*module, alias.name) for alias in node.names)} & modules.keys():
                     importers[target].add(parts)
@@ -238,7 +247,7 @@ def test_every_cited_source_is_in_the_bibliography(root: Path) -> None:
     cited = {
         (key, path.relative_to(root).as_posix())
         for path in (root / "src").rglob("*.py")
-        for text in docstrings(path)
+        for text in imports_and_docstrings(path)[1]
         for key in CITATION.findall(text)
     }
     assert len(cited) > 0
