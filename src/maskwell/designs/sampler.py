@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 if TYPE_CHECKING:
     from maskwell.designs.design import Design
+
+Part = TypeVar("Part")
+Done = TypeVar("Done")
 
 CHUNK_BYTES = 1 << 20
 """Random bytes made at a time: enough that Python does not count, little enough for the cache shared by the cores."""
@@ -226,6 +229,16 @@ def _refills(expected: float) -> int:
 def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def on_all_processors(work: Callable[[Part], Done], parts: Sequence[Part]) -> list[Done]:
+    """What is made of each part, in their order: in threads, unless there is only one part, which they would slow."""
+    if len(parts) < 2:
+        return [*map(work, parts)]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(processors()) as pool:
+        return [*pool.map(work, parts)]
 
 
 def check_codes(codes: Array, k: int) -> Array:

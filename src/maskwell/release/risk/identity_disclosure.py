@@ -7,7 +7,6 @@ sampling weights, where the file is a sample and a target may or may not be in i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Flag, Real, as_list, as_whole_numbers, check_counts, check_kind, check_level
 from maskwell.core.cells import CellTable
 from maskwell.designs.dense import design_of
-from maskwell.designs.sampler import processors
+from maskwell.designs.sampler import on_all_processors
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals
 from maskwell.release.risk.binomial_sums import BinomialSums, highest_of, row_sums
@@ -154,8 +153,7 @@ def _in_stretches(
         risks.put(own, target_risks(terms, place[own] - first, p[own], level=level))
         return terms.ends()
 
-    with ThreadPoolExecutor(processors()) as pool:
-        return risks, BinomialSums.joined([*pool.map(work, range(len(firsts)))])
+    return risks, BinomialSums.joined(on_all_processors(work, range(len(firsts))))
 
 
 def _asked(counts: Array, cells: Any) -> Array:

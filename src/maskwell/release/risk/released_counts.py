@@ -29,15 +29,14 @@ Source: derived; [Adeshiyan2011, eq. (4.24)] conditions on one of the counts alo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.designs.sampler import processors
+from maskwell.designs.sampler import on_all_processors
 from maskwell.release.risk.binomial_sums import row_sums
 
 if TYPE_CHECKING:
@@ -364,18 +363,14 @@ def dealt_risks(blocks: Dealt) -> Real:
     >>> dealt_risks(block).round(3).tolist()   # both records stayed, or both changed: 9 to 1
     [[0.9, 0.9]]
     """
-    from scipy.special import roots_laguerre
-
     out = np.zeros(blocks.counts.shape)
     leavers = (blocks.counts * blocks.leave).sum(axis=1)
     more = 0.0
     for few, nodes in NODES.items():
-        rule = roots_laguerre(nodes)
         step = max(1, _ROOM // (nodes * blocks.counts.shape[1] * 20))
         parts = [*_pieces(np.flatnonzero((leavers >= more) & (leavers < few)), step)]
-        with ThreadPoolExecutor(processors()) as pool:
-            for rows, risks in zip(parts, pool.map(partial(_by_rule, blocks, rule), parts), strict=True):
-                out[rows] = risks
+        for rows, risks in zip(parts, on_all_processors(partial(_by_rule, blocks, nodes), parts), strict=True):
+            out[rows] = risks
         more = few
     for row in np.flatnonzero(leavers >= more).tolist():
         one = blocks.part(slice(row, row + 1))
@@ -383,8 +378,17 @@ def dealt_risks(blocks: Dealt) -> Real:
     return out
 
 
-def _by_rule(blocks: Dealt, rule: tuple[Real, Real], rows: Array) -> Real:
-    return _risks(blocks.part(rows), rule[0], np.log(rule[1]))
+def _by_rule(blocks: Dealt, nodes: int, rows: Array) -> Real:
+    return _risks(blocks.part(rows), *_laguerre(nodes))
+
+
+@cache
+def _laguerre(nodes: int) -> tuple[Real, Real]:
+    """Nodes and logarithms of weights of the Gauss-Laguerre rule: made once, and only read."""
+    from scipy.special import roots_laguerre
+
+    places, weights = roots_laguerre(nodes)
+    return places, np.log(weights)
 
 
 def _pieces(rows: Array, step: int) -> Iterator[Array]:
