@@ -284,10 +284,14 @@ class WrittenOut(CodedDesign):
         """Of the singular value decomposition."""
         return self.k * self.m * min(self.k, self.m)
 
-    def rank(self) -> int:
-        """Singular values above ``max(k m eps, 1e-12)`` times the largest."""
+    @cached_property
+    def _rank(self) -> int:
         values = self._singular_values
         return int((values > values[0] * max(self.k * self.m * np.finfo(float).eps, RANK)).sum())
+
+    def rank(self) -> int:
+        """Singular values above ``max(k m eps, 1e-12)`` times the largest."""
+        return self._rank
 
     def singular_range(self) -> tuple[float, float]:
         """From the singular value decomposition."""

@@ -553,19 +553,21 @@ def _bounded_chance(outside: Real, error: Real, steps: Real, count: int) -> floa
 
     Source: derived, from the inequality of Bennett and the bound on a standard deviation of Maurer and Pontil.
     """
-
-    def exponent(x: float) -> Real:
-        v = (error + steps * np.sqrt(2 * x)) ** 2
-        u = outside * steps / v
-        return np.asarray(v / steps**2 * ((1 + u) * np.log1p(u) - u))
-
-    farthest = int(np.argmax(exponent(np.log(2 * count / DOUBTFUL))))
-    outside, error, steps = (values[farthest : farthest + 1] for values in (outside, error, steps))
+    evidence = math.log(2 * count / DOUBTFUL)
+    farthest = int(np.argmax(_exponent(evidence, outside, error, steps)))
+    t, own_error, step = (float(values[farthest]) for values in (outside, error, steps))
     low, high = 0.0, 1e4
     while high - low > 1e-3 * high and high > 1e-3:
         middle = (low + high) / 2
-        low, high = (middle, high) if exponent(middle)[0] >= middle else (low, middle)
+        low, high = (middle, high) if _exponent(middle, t, own_error, step) >= middle else (low, middle)
     return min(0.5, 2 * float(np.exp(-low)))
+
+
+def _exponent(x: float, outside: Any, error: Any, step: Any) -> Any:
+    """``(v / s^2) h(t s / v)`` of :func:`_bounded_chance` at x: of one estimate or, as arrays, of several."""
+    v = (error + step * math.sqrt(2 * x)) ** 2
+    u = outside * step / v
+    return v / step**2 * ((1 + u) * np.log1p(u) - u)
 
 
 def two_sided_p(t: float, degrees_of_freedom: float | None = None) -> float:

@@ -329,6 +329,8 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
 
 
 def _check_options(method: str, make: Callable[..., Intervals], options: dict[str, Any]) -> None:
+    if not options:
+        return
     known = [name for name, one in inspect.signature(make).parameters.items() if one.kind is one.KEYWORD_ONLY]
     unknown = sorted(set(options) - set(known))
     if unknown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,9 +27,10 @@ from maskwell.engines.row_sources import open_source  # noqa: E402
 COIN = Uniform.from_gamma(3, Categories.of([0, 1]))
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    place = tmp_path / "a.sav"
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file of several batches, which is only read."""
+    place = tmp_path_factory.mktemp("reader") / "a.sav"
     prs.write_sav(pd.DataFrame({"y": [0.0, 1.0] * 100_000}), place)
     return str(place)
 
@@ -74,10 +76,11 @@ def test_faults_of_ours_are_not_called_damage(path: str) -> None:
 
 def test_no_module_of_the_folder_is_run(path: str, tmp_path: Path) -> None:
     """A file of a stranger may come with a module named as one that the reader imports."""
+    given = str(shutil.copy(path, tmp_path))
     for name in ("json.py", "pyreadstat.py", "struct.py"):
         (tmp_path / name).write_text("open('ran', 'w')\n", encoding="utf-8")
     asked = (
-        f"from maskwell.engines.row_sources import open_source\nwith open_source({path!r}) as s: print(s.schema.names)"
+        f"from maskwell.engines.row_sources import open_source\nwith open_source({given!r}) as s: print(s.schema.names)"
     )
     program = tmp_path / "elsewhere" / "program.py"
     program.parent.mkdir()
