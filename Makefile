@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 # algebra. The tests of a file run in one process, so that what they share is made once.
 # To see one test alone: .venv/bin/python -m pytest -x PATH
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -gt 7 ] && echo 8 || echo $$((n + 1)))
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.support.side_by_side $(PROCESSES) -q
 # Documents, examples and commands whose tests compare digits that are printed.
 PRINTED := src docs README.md tests/golden $(addprefix tests/end_to_end/test_,documents.py cli_audit.py cli_compare.py \
   cli_design.py cli_estimate.py cli_estimate_plan.py cli_estimate_receipt.py cli_improve.py cli_plan.py \

@@ -18,13 +18,15 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from tests.support.side_by_side import options
 
 KERNELS = ("Nehalem", "Haswell", "Sandybridge", "Prescott", "ARMV8", "NEOVERSEN1")
 """In order of preference. Prescott runs on every 64-bit x86, Nehalem and Haswell stand for before and after FMA."""
 WITH_FMA = ("Haswell",)
 NO_FMA = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA"
-PYTEST = ["-m", "pytest", "-q", "--numprocesses", "auto", "--maxprocesses", "8"]
-PYTEST += ["--dist", "loadfile", "--no-loadscope-reorder"]
+PROCESSES = min((os.cpu_count() or 1) // 2, 8)
+"""Half of the cores are left to the other tests, which run meanwhile."""
+PYTEST = ["-m", "pytest", "-q", *(options(PROCESSES) if PROCESSES > 1 else [])]
 
 
 def kernel() -> str | None:
