@@ -7,7 +7,7 @@ LOCK := requirements/dev.txt
 KERNELS := $(wildcard src/maskwell/designs/kernels/_compiled.c)
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 # One process more than there are cores, since tests also wait for browsers and services; each with one thread for linear
-# algebra. The tests of a file run in one process, so that what they share is made once.
+# algebra. All tests are collected once, and those of a file run in one process, so that what they share is made once.
 # To see one test alone: .venv/bin/python -m pytest -x PATH
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -gt 7 ] && echo 8 || echo $$((n + 1)))
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.support.side_by_side $(PROCESSES) -q
@@ -31,8 +31,9 @@ setup: $(VENV)/installed.stamp  ## an environment in .venv from the lock file
 run: setup  ## the service with an example survey, on this machine: answer it, and watch its estimates move
 	@$(BIN)/maskwell serve --example
 
-test: setup  ## set up, then every check and test
-	@$(MAKE) --no-print-directory check WITH="spark browser $(VENV)/compiled.stamp" JOBS=4
+test:  ## set up, then every check and test
+	@$(MAKE) --no-print-directory --jobs=2 setup browser
+	@$(MAKE) --no-print-directory check WITH="spark $(VENV)/compiled.stamp" JOBS=3
 
 # Tests of pages need a browser. Where this user may install packages of the system, Chromium is installed: without its
 # windows where there is such a package, which takes half the processor time.
@@ -50,8 +51,7 @@ spark: setup
 	elif ! cmp -s requirements/spark.txt $(VENV)/spark.txt; then echo "set up: PySpark, 430 MB to download; a minute or two"; \
 	  $(PIP) install --no-compile --no-deps --no-build-isolation --require-hashes -r requirements/spark.txt && cp requirements/spark.txt $(VENV); fi
 
-# In a new environment one process compiles what all import, while Spark and a browser are loaded: else each of the
-# processes that test would.
+# In a new environment what tests import is compiled while Spark is loaded.
 $(VENV)/compiled.stamp: | setup
 	@$(BIN)/python -m pytest -q --collect-only tests > /dev/null; touch $@
 
@@ -79,7 +79,7 @@ checks: setup
 	@echo "check: lint"; $(BIN)/ruff check --quiet .
 	@echo "check: types"; $(BIN)/mypy --no-error-summary
 	@echo "check: import contracts"; out=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$out"; exit 1; }
-	@echo "check: documentation"; $(BIN)/python -m sphinx -q -W --keep-going -b dummy docs docs/_build/check
+	@echo "check: documentation"; $(BIN)/python -m sphinx -q -W --keep-going -b dummy -D smartquotes=0 docs docs/_build/check
 
 # A failure says how to run its case alone. START=N repeats the rounds of an earlier run.
 MINUTES ?= 60

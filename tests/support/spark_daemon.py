@@ -4,6 +4,7 @@ Spark's own has PySpark as a zip file on the path, whose list of contents is rea
 imported from where it is installed.
 """
 
+import gc
 import sys
 
 
@@ -11,13 +12,17 @@ def main() -> None:
     """Import, then do as Spark's own."""
     sys.path[:] = [path for path in sys.path if not path.endswith(".zip")]
     sys.path_importer_cache.clear()
+    import cryptography.hazmat.primitives.ciphers  # noqa: F401
     import pandas as pd  # noqa: F401
-    import pyarrow as pa  # noqa: F401
+    import pyarrow.pandas_compat  # noqa: F401
     import pyspark.worker  # noqa: F401
     from pyspark.daemon import manager
 
-    from maskwell.engines import spark_frames  # noqa: F401
+    from maskwell.designs import subset  # noqa: F401
+    from maskwell.engines import arrow_columns, spark_frames  # noqa: F401
 
+    gc.collect()
+    gc.freeze()  # a worker looks for rubbish after each task
     manager()
 
 
