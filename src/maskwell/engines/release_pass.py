@@ -19,7 +19,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.atomic import atomic_file
-from maskwell.core.cells import CellTable
+from maskwell.core.cells import CellTable, give_back_memory
 from maskwell.core.groups import KeyFinder
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import fault_of
@@ -56,6 +56,9 @@ from maskwell.errors import DataFileError, MissingValueError, ParameterError, To
 
 DENSE_STATES = 1 << 22
 """States are found in a table up to so many combinations of labels, else by searching."""
+
+TIDY_BATCHES = 16
+"""After so many batches memory that is free is given back: the arrays of a batch leave gaps, more with every batch."""
 
 MOST_POSSIBLE = 1 << 62
 """Combinations of labels that have a number of 64 bits."""
@@ -174,9 +177,11 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             even = EvenRows(behind, min(BATCH_ROWS, rows_of_cells(len(source.schema))))
             survey = ValueSurvey([name for name in releaser.schema.names if name not in plan.levels], source.schema)
             with _order(plan, releaser, rows, Path(output).parent, even, takes_codes=takes_codes) as target:
-                for batch in pieces(source.batches(), BATCH_ROWS):
+                for place, batch in enumerate(pieces(source.batches(), BATCH_ROWS)):
                     survey.add(batch)
                     target.write(counter.released(batch))
+                    if place % TIDY_BATCHES == 0:
+                        give_back_memory()
                     if progress is not None:
                         progress(counter.rows, source.done())
                 releaser.finish()

@@ -13,6 +13,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from maskwell.core.arguments import Array
+from maskwell.core.cells import give_back_memory
 from maskwell.core.randomness import RandomSource, random_order
 from maskwell.engines.arrow_arrays import file_errors, numbers_array, require
 
@@ -205,6 +206,7 @@ class ShuffledRows:
         """All rows, in random order."""
         arrow = require()
         for bucket in range(self._count):
+            give_back_memory()
             table = arrow.Table.from_batches([*self._spilled(bucket), *self._waiting[bucket]], self._schema)
             self._waiting[bucket] = []
             if len(table):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from maskwell.engines import cell_counts, count_tables
-from maskwell.engines.cell_counts import CellCounter, count_columns
 from maskwell.engines.column_codes import LevelCoder
 from maskwell.errors import CountsError, DataFileError, MissingValueError, TooLargeError
 
@@ -82,7 +81,7 @@ def test_cells_of_known_labels_are_counted_either_way(monkeypatch: pytest.Monkey
     data = rows(2000)
     levels = {"a": [str(x) for x in range(12)], "b": [f"b{x}" for x in range(100)]}
     coders = {name: LevelCoder(name, labels) for name, labels in levels.items()}
-    counter = CellCounter([*coders.values()], weighted=True)
+    counter = cell_counts.CellCounter([*coders.values()], weighted=True)
     for start in range(0, len(data), 100):
         batch = table_of(data[start : start + 100]).to_batches()[0]
         codes = {name: coder.codes(batch.column(name)) for name, coder in coders.items()}
@@ -118,7 +117,7 @@ def test_all_columns_are_counted_even_those_with_many_labels(tmp_path: Path, mon
     monkeypatch.setattr(cell_counts, "MOST_LISTED", 20)
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"x": pa.array(range(200)), "y": pa.array(["u", "v"] * 100)}), path)
-    x, y = count_columns(str(path))
+    x, y = cell_counts.count_columns(str(path))
     assert (len(x), x.n, y.counts.tolist()) == (20, 200, [100, 100])
 
 
