@@ -411,3 +411,18 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return "_" not in text
+
+
+LEAST = 0.0001
+"""Expected numbers below it are not told apart."""
+
+
+def expected_number(number: float) -> str:
+    """An expected number: to one decimal, and to two digits where it is below one.
+
+    >>> [expected_number(number) for number in (1234.56, 0.25, 0.0404, 0.00001, 0.0)]
+    ['1,234.6', '0.25', '0.04', 'under 0.0001', '0']
+    """
+    if 0 < number < LEAST:
+        return f"under {LEAST}"
+    return f"{Printed(number):,.1f}" if number >= 1 else f"{Printed(number):.2g}"

@@ -310,7 +310,7 @@ def _key_figures(release: Release) -> list[tuple[str, str, str]]:
             ),
             (
                 "Correct matches",
-                f"{Printed(after.expected_matches):,.0f}",
+                _at_most(after.expected_matches),
                 f"expected; {_at_most(before.expected_matches)} before",
             ),
         ]

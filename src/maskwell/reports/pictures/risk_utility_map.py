@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arguments import RealNumber, as_real, check_kind, list_of
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, expected_number, shorten
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.reports.pictures.canvas import (
@@ -86,7 +86,7 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
 
 
 def _row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better: int | None) -> list[str]:
-    matches = f"{Printed(point.matches):,.1f}".removesuffix(".0")
+    matches = expected_number(point.matches).removesuffix(".0")
     figures = [_risk(point.risk), f"{percent(point.changed)}{SPACE}%", matches, count(point.above)]
     return [point.label, *figures, "" if better is None else points[better].label]
 

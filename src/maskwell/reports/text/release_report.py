@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maskwell.core.cells import CellTable
-from maskwell.core.phrases import Printed, one_line, shorten
+from maskwell.core.phrases import Printed, expected_number, one_line, shorten
 from maskwell.engines.recoding import MOST_REMEMBERED
 from maskwell.errors import InfeasibleError
 from maskwell.privacy.certificate_check import Verified
@@ -243,7 +243,7 @@ def _map_row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better
         _label(point),
         _plain(bound_value("match", point.risk)) if measured else NONE,
         f"{percent(point.changed)} %",
-        f"{Printed(point.matches):,.1f}" if measured else NONE,
+        expected_number(point.matches) if measured else NONE,
         f"{point.above:,}" if measured else NONE,
         NONE if point.inflation is None else factor_text(point.inflation),
         "the plan" if point.chosen else "" if better is None else f"beaten by {_label(points[better])}",
@@ -455,8 +455,7 @@ def _file_grid(report: RiskReport) -> Grid:
         *([f"Records with fewer than {size} alike", count(alike)] for size, alike in small.items()),
     ]
     if file.expected_reidentifications is not None:
-        expected = f"{Printed(file.expected_reidentifications):,.1f}"
-        rows.insert(1, ["… not knowing who is in the sample", expected])
+        rows.insert(1, ["… not knowing who is in the sample", expected_number(file.expected_reidentifications)])
         rows[2:2] = [[name, _plain(read(file))] for name, read in IN_SAMPLE]
     rows += [[name, _plain(before)] for name, before, _ in unit_rows(report.units) if before != NONE]
     return Grid([f"in the file{ROUNDED}", ""], rows)
@@ -475,9 +474,9 @@ def _variables(added: Sequence[VariableContribution]) -> Grid:
     rows = [
         [
             shorten(one_line(one.variable), NAME),
-            f"{Printed(one.matches_without):,.1f}",
+            expected_number(one.matches_without),
             f"{Printed(100 * one.share):.0f} %",
-            f"{Printed(one.uniques_without):,.1f}",
+            expected_number(one.uniques_without),
             _plain(bound_value("match", one.max_risk_without)),
         ]
         for one in added
@@ -494,7 +493,7 @@ def _levels(levels: Sequence[LevelContribution]) -> Grid:
             count(one.records),
             _plain(bound_value("match", one.mean_risk)),
             _plain(bound_value("match", one.max_risk)),
-            f"{Printed(one.matches):,.1f}",
+            expected_number(one.matches),
         ]
         for one in levels[:MOST_LEVELS]
     ]

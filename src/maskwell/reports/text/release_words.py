@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from maskwell.core.exact import rounded, to_decimal
-from maskwell.core.phrases import Printed, listed, one_line, shorten
+from maskwell.core.phrases import Printed, expected_number, listed, one_line, shorten
 from maskwell.engines.labelled_columns import Labels
 from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words
@@ -242,7 +242,7 @@ def _number(name: str) -> Callable[[FileRisk], str]:
         value = getattr(file, name)
         if value is None:
             return NONE
-        return count(value) if isinstance(value, int) else f"{Printed(value):,.1f}"
+        return count(value) if isinstance(value, int) else expected_number(value)
 
     return read
 
@@ -295,14 +295,14 @@ def risk_rows(risk: RiskReport) -> list[tuple[str, str, str]]:
 UNIT_MEASURES: tuple[tuple[str, Callable[[UnitFigures], str]], ...] = (
     ("At least one record of a unit is found", lambda one: bound_value("match", one.max_risk)),
     ("… whatever depends on what, at most", lambda one: bound_value("match", one.max_bound)),
-    ("Units with a record found, expected", lambda one: f"{Printed(one.expected_units):,.1f}"),
-    ("… records in them", lambda one: f"{Printed(one.expected_records):,.1f}"),
+    ("Units with a record found, expected", lambda one: expected_number(one.expected_units)),
+    ("… records in them", lambda one: expected_number(one.expected_records)),
     ("… not knowing who is in the sample", lambda one: _sampled(one.expected_reidentifications)),
 )
 
 
 def _sampled(matches: float | None) -> str:
-    return NONE if matches is None else f"{Printed(matches):,.1f}"
+    return NONE if matches is None else expected_number(matches)
 
 
 def unit_rows(units: UnitRisk | None) -> list[tuple[str, str, str]]:
