@@ -402,6 +402,18 @@ def _first_places(indices: Any, size: int) -> Any:
         looked_at *= 16
 
 
+def with_dictionary(values: Any, dictionary: Any) -> Any:
+    """The same values with another dictionary, which has all of them.
+
+    >>> import pyarrow as pa
+    >>> array = with_dictionary(pa.array(["b", "a", None]).dictionary_encode(), pa.array(["a", "b", "c"]))
+    >>> array.indices.to_pylist(), array.to_pylist()
+    ([1, 0, None], ['b', 'a', None])
+    """
+    places = require("pyarrow.compute").index_in(values.dictionary, value_set=dictionary).cast(values.type.index_type)
+    return require().DictionaryArray.from_arrays(places.take(values.indices), dictionary, ordered=values.type.ordered)
+
+
 class SortedDictionary:
     """Sorts the dictionary of a column, batch after batch: its order often tells whose value stood first in the file.
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from maskwell.engines.arrow_arrays import (
     batch_without_views,
@@ -25,6 +27,7 @@ from maskwell.engines.arrow_arrays import (
     require,
     schema_without_views,
     validated,
+    with_dictionary,
 )
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine, rows_of_cells
 from maskwell.errors import DataFileError
@@ -300,27 +303,96 @@ class IpcSource:
 
 
 class IpcSink:
-    """Writes rows as an Arrow file, or as a stream, which can be read from its beginning on before it is whole."""
+    """Writes rows as an Arrow file, or as a stream, which can be read from its beginning on before it is whole.
+
+    Dictionaries hold what the rows hold, and nothing else that a column once had. In a stream each batch has its own. A
+    file has one for all, so its rows wait in a file without a name until all are there.
+    """
 
     def __init__(self, file: BinaryIO, schema: Any, *, stream: bool) -> None:
-        self._schema, ipc = schema_without_views(schema), require("pyarrow.ipc")
+        self._file, self._schema, self._stream = file, schema_without_views(schema), stream
+        is_dictionary = require().types.is_dictionary
+        self._coded = [place for place, field in enumerate(self._schema) if is_dictionary(field.type)]
+        self._used: dict[int, _UsedValues] = {place: _UsedValues() for place in self._coded}
         with file_errors("write", "the output"):
-            self._writer = (ipc.new_stream if stream else ipc.new_file)(file, self._schema)
+            self._waiting = None if stream or not self._coded else _file_beside(file)
+            self._writer = self._opened(self._file if self._waiting is None else self._waiting)
 
     def write(self, batch: Any) -> None:
         """Add rows."""
         with file_errors("write", "the output"):
-            self._writer.write_batch(exact_batch(batch, self._schema))
+            batch = exact_batch(batch, self._schema)
+            if self._coded:
+                batch = self._without_unused(batch)
+            self._writer.write_batch(batch)
 
     def close(self) -> None:
         """Write what is left; the file itself stays open."""
         with file_errors("write", "the output"):
             self._writer.close()
+            if self._waiting is not None:
+                self._write_waiting(self._waiting)
 
     def abandon(self) -> None:
         """Give up: the file will be thrown away."""
         with suppress(Exception):
             self._writer.close()
+        if self._waiting is not None:
+            self._waiting.close()
+
+    def _opened(self, file: Any) -> Any:
+        """A writer: of the file itself, or of a stream."""
+        ipc = require("pyarrow.ipc")
+        return (ipc.new_stream if self._stream or file is not self._file else ipc.new_file)(file, self._schema)
+
+    def _without_unused(self, batch: Any) -> Any:
+        columns = batch.columns
+        for place in self._coded:
+            self._used[place].add(columns[place])
+            columns[place] = first_used(columns[place])
+        return require().RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _write_waiting(self, waiting: BinaryIO) -> None:
+        """The rows that wait, with one dictionary for each column."""
+        waiting.seek(0)
+        dictionaries = {place: used.in_order() for place, used in self._used.items()}
+        with waiting, require("pyarrow.ipc").open_stream(waiting) as rows, self._opened(self._file) as writer:
+            for batch in rows:
+                columns = batch.columns
+                for place, values in dictionaries.items():
+                    columns[place] = with_dictionary(columns[place], values)
+                writer.write_batch(require().RecordBatch.from_arrays(columns, schema=self._schema))
+
+
+def _file_beside(file: BinaryIO) -> BinaryIO:
+    """A file without a name where another lies, which is gone once it is closed."""
+    name = getattr(file, "name", None)
+    folder = Path(name).parent if isinstance(name, str) else None
+    return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
+
+
+class _UsedValues:
+    """The values of a dictionary that rows have, in the order that it has: later batches may add some."""
+
+    def __init__(self) -> None:
+        self._listed: Any = None
+        self._used: Any = None
+
+    def add(self, column: Any) -> None:
+        """Look at the next rows."""
+        compute = require("pyarrow.compute")
+        found = column.dictionary.take(compute.drop_null(compute.unique(column.indices)))
+        if self._listed is None:
+            self._listed, self._used = column.dictionary, found
+        else:
+            self._listed = compute.unique(require().concat_arrays([self._listed, column.dictionary]))
+            self._used = compute.unique(require().concat_arrays([self._used, found]))
+
+    def in_order(self) -> Any:
+        """All values that were met."""
+        if self._listed is None:
+            return None
+        return self._listed.filter(require("pyarrow.compute").is_in(self._listed, value_set=self._used))
 
 
 def open_ipc_source(path: str, ending: str, *, coded: Coded, exact: bool, copied: bool) -> IpcSource:  # noqa: ARG001

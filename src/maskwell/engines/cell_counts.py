@@ -424,8 +424,9 @@ class CellCounter:
 def _sorted_labels(coder: LevelCoder, codes: Array) -> tuple[tuple[Any, ...], Array]:
     """The labels of a column in order, and the codes (one above those of the coder, 0 for none) as places in it."""
     labels: list[Any] = [None, *coder.labels]
-    used = np.ones(len(labels), dtype=bool)
-    used[0] = bool((codes == 0).any())  # a missing value is a label where it occurs
+    used = np.full(len(labels), coder.fixed)
+    used[0] = False
+    used[np.unique(codes)] = True  # a dictionary may list what no record has; a missing value is one where it occurs
     occurring = [label for label, there in zip(labels, used, strict=True) if there]
     order = sorted_levels(occurring, [label for label in coder.given if label is not None])
     place = {label: i for i, label in enumerate(order)}

@@ -37,6 +37,8 @@ MOST_LEVELS = 10**5
 
 MISSING = -1
 """The code of a row without a value."""
+UNKNOWN = -2
+"""The code of a value that is none of those that were given."""
 
 MISSING_NUMBER = np.uint64(0x9E3779B97F4A7C15)
 """The number of a missing value."""
@@ -303,6 +305,8 @@ class LevelCoder:
         """Codes of the next rows, int32; -1 where there is no value."""
         places, dictionary = places_of(values)
         codes: Array = np.take(self._table(dictionary), places)
+        if self.fixed and (codes == UNKNOWN).any():  # a dictionary may list what no record has
+            raise self._not_known(dictionary[int(places[np.flatnonzero(codes == UNKNOWN)[0]])].as_py())
         if getattr(values.type, "ordered", False) and len(self.given) < len(self.labels):
             self.given.update(dict.fromkeys(map(self._label, dictionary.to_pylist())))
         return codes
@@ -351,15 +355,18 @@ class LevelCoder:
             return False
         return (about.text and value == "") or any(low <= value <= high for low, high in about.missing)
 
+    def _not_known(self, label: Any) -> UnknownCategoryError:
+        return UnknownCategoryError(
+            f"column {self.column!r} holds a value that was not there when the file was counted",
+            hint="do not change the file while it is being released",
+            values=repr(label),
+            column=self.column,
+            label=label,
+        )
+
     def _add(self, label: Label) -> int:
         if self.fixed:
-            raise UnknownCategoryError(
-                f"column {self.column!r} holds a value that was not there when the file was counted",
-                hint="do not change the file while it is being released",
-                values=repr(label),
-                column=self.column,
-                label=label,
-            )
+            return UNKNOWN
         if self.most is not None and len(self.labels) >= self.most:
             return self.most - 1
         if len(self.labels) >= MOST_LEVELS:

@@ -39,7 +39,7 @@ from maskwell.release.stages.stage import Stage, State, kept_columns, share_step
 from maskwell.release.utility.utility_measures import inflation_of
 
 if TYPE_CHECKING:
-    from maskwell.release.assessment import Release
+    from maskwell.release.assessment import Release, ReleasedColumn
 
 
 PublicGroup = Mapping[str, Any]
@@ -283,11 +283,28 @@ def _head(release: Release, audience: str) -> dict[str, Any]:
     }
 
 
+def public_labels(release: Release, column: ReleasedColumn) -> list[Hashable]:
+    """The labels of a column that users may know: declared in the plan, in a published matrix, or of a released record.
+
+    Any other would tell that somebody has it, or had it before the file was made.
+    """
+    labels = [label for label in column.labels or () if label is not None]
+    tables = [table for columns, table in (release.released_tables or {}).items() if column.name in columns]
+    stages = [stage for stage in release.stages if column.name in stage.columns and release.plan.publishes(stage)]
+    if not tables:
+        return labels
+    place = tables[0].place(column.name)
+    seen = {tables[0].levels[place][code] for code in np.unique(tables[0].codes[:, place]).tolist()}
+    seen |= {state[stage.columns.index(column.name)] for stage in stages for state in stage.outputs}
+    declared = {*release.plan.codebook.get(column.name, ())}
+    return [label for label in labels if label in seen or declared & {*rules.texts(label)}]
+
+
 def _told_orders(release: Release) -> dict[str, list[str]]:
     """Labels of released columns that the plan puts in another order than their natural one."""
     orders = {}
     for column in release.columns:
-        labels = [rules.texts(label)[-1] for label in column.labels or () if label is not None]
+        labels = [rules.texts(label)[-1] for label in public_labels(release, column)]
         told = release.plan.told_order(column.name, labels)
         if [*told] != rules.sorted_levels(told):
             orders[column.name] = [*told]

@@ -1,8 +1,9 @@
 """Metadata of a release: codebook, a data package of Frictionless Data, DDI Codebook 2.5 for archives, and hashes.
 
-The codebook has every column, and all categories of those that have some. Categories come from the plan, from the
-labels of the file and from its values, also those that do not occur any more. How often each occurs is not told: what
-users count in the released file is what they may know.
+The codebook has every column, and all categories of those that have some. Categories come from the codebook of the
+plan and from the value labels of the file, also those that do not occur any more, and from what released records have:
+a label that none of them has would tell that somebody had it. How often each occurs is not told: what users count in
+the released file is what they may know.
 
 In the data package categories are ``constraints.enum`` of a field, and the groups of the receipt stand beside. What was
 randomized stands in a property of its own, ``maskwell:randomization``, which other programs keep and do not mind.
@@ -40,7 +41,7 @@ from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.release_pass import MOST_CATEGORIES
 from maskwell.engines.row_sources import COMPRESSED, input_files
 from maskwell.errors import DataFileError
-from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json, recoded_in_words
+from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json, public_labels, recoded_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -155,7 +156,7 @@ def _role(release: Release, column: ReleasedColumn, group: int | None) -> str:
 def _categories(
     release: Release, column: ReleasedColumn, about: ColumnLabels, group: int | None
 ) -> tuple[tuple[Hashable, str | None], ...] | None:
-    file_labels = [label for label in column.labels or () if label is not None]
+    file_labels = public_labels(release, column)
     many = MOST_NUMBERS if column.kind in ("integer", "number") else MOST_CATEGORIES
     if group is None and (len(file_labels) > many or column.name == release.plan.weights):
         return None

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.releases import COLUMNS, ROWS, drawn, fixed_stage, plan_of, release_of, stage_within, write_csv
 
+import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs import Design, Uniform
 from maskwell.errors import PublishError
@@ -253,3 +254,51 @@ def test_no_count_of_the_file_is_in_any_document(tmp_path: Path) -> None:
     for path in (tmp_path / "p").iterdir():
         text = path.read_text()
         assert path.name in ("data.csv", "SHA256SUMS") or not any(str(n) in text for n in counts.values())
+
+
+PLANTED = "no record has this"
+
+
+def with_planted(ordered: bool) -> pa.Table:
+    """A table whose dictionaries all list a label that no record has."""
+
+    def column(labels: list[str]) -> pa.Array:
+        places = pa.array([i * len(labels) // 240 if i % 7 else i % len(labels) for i in range(240)], pa.int8())
+        return pa.DictionaryArray.from_arrays(places, pa.array([*labels[1:], labels[0], PLANTED]), ordered=ordered)
+
+    rows = {"roof": ["tin", "tile", "straw"], "metal": ["yes", "no", "none"], "region": ["n", "s"], "sex": ["f", "m"]}
+    return pa.table({name: column(labels) for name, labels in (rows | {"job": ["a", "b"], "pay": ["x", "y"]}).items()})
+
+
+def write_arrow(table: pa.Table, path: str) -> None:
+    if path.endswith(".parquet"):
+        pq.write_table(table, path)
+        return
+    new = pa.ipc.new_stream if path.endswith(".arrows") else pa.ipc.new_file
+    with pa.OSFile(path, "wb") as file, new(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=50)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "arrows"])
+def test_no_public_file_has_a_label_that_no_record_has(tmp_path: Path, ending: str, ordered: bool) -> None:
+    """Randomized, linked, a cell of within, a key, recoded or not named at all: dictionaries tell what was there."""
+    write_arrow(with_planted(ordered), path := str(tmp_path / f"a.{ending}"))
+    roofs = {"variables": ["roof"], "linked": ["metal"], "within": ["region"], "method": "method1", "theta": "0.5"}
+    plan = mw.ReleasePlan.of(
+        [roofs], keys=["roof", "sex"], accept=["job", "pay"], recode={"pay": {"group": {"z": ["x", "y"]}}}
+    )
+    mw.publish(path, plan, tmp_path / "r")
+    files = [*(tmp_path / "r/public").iterdir()]
+    assert f"data.{ending}" in {file.name for file in files}
+    assert [file.name for file in files if PLANTED.encode() in file.read_bytes()] == []
+    released = rows_in(tmp_path / f"r/public/data.{ending}")
+    assert released.column("job").to_pylist().count("a") == with_planted(ordered).column("job").to_pylist().count("a")
+    assert {*released.column("roof").to_pylist()} <= {"tin", "tile", "straw"}
+
+
+def rows_in(path: Path) -> pa.Table:
+    if path.suffix == ".parquet":
+        return pq.read_table(path)
+    with pa.OSFile(str(path)) as file:
+        return (pa.ipc.open_stream if path.suffix == ".arrows" else pa.ipc.open_file)(file).read_all()

@@ -49,6 +49,19 @@ def test_the_codebook_has_all_categories_also_those_that_do_not_occur() -> None:
     assert entries["region"].role == "unchanged"
 
 
+def test_a_label_that_no_released_record_has_is_not_told() -> None:
+    """A rare roof that was changed everywhere: its place in the codebook would tell that somebody has it."""
+    stage = stage_within(ROWS, COLUMNS, ["roof"])
+    drawn = {("roof",): CellTable.of(["roof"], {("tile",): 70, ("straw",): 50})}
+    for codebook, told in (({}, ["tile", "straw"]), ({"roof": ["tin", "tile", "straw"]}, ["tin", "tile", "straw"])):
+        release = release_of([stage], plan_of([stage], codebook=codebook)).with_released(tables=drawn)
+        roof = next(entry for entry in codebook_of(release) if entry.name == "roof")
+        assert [value for value, _ in roof.categories or ()] == told  # what the plan declares says nothing of the file
+    published = release_of([stage], plan_of([stage], publish=["included"])).with_released(tables=drawn)
+    roof = next(entry for entry in codebook_of(published) if entry.name == "roof")
+    assert {value for value, _ in roof.categories or ()} == {"tin", "tile", "straw"}  # the matrix has them all
+
+
 def test_the_codebook_as_csv() -> None:
     rows = list(csv.DictReader(io.StringIO(codebook_csv(codebook_of(labelled())))))
     assert [row["value"] for row in rows if row["column"] == "roof"] == ["straw", "tile", "tin", "slate"]
