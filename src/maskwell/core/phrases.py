@@ -78,7 +78,7 @@ VALUES = 400
 
 LEAST = 12
 SHORT = 60
-P_LEAST = 0.0001
+P_LEAST_EXPECTED = 0.0001
 
 
 def shorten(text: str, width: int = 40) -> str:
@@ -112,7 +112,9 @@ def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = Fal
     ("'a', 'b'", '0, 1, 2, 3, ... (1,000 in all)')
     """
     ending = f", ... ({total:,} {'or more' if at_least else 'in all'})"
-    first = [_shorten_name(item, max(LEAST, width - len(ending))) for item in islice(items, max(1, width // 3 + 2))]
+    first = [
+        _shorten_name(item, max(LEAST_EXPECTED, width - len(ending))) for item in islice(items, max(1, width // 3 + 2))
+    ]
     whole = ", ".join(first)
     if len(first) == total and len(whole) <= width:
         return whole
@@ -141,7 +143,7 @@ def _shorten_name(item: str, width: int) -> str:
     name, opening, rest = item.rpartition(" (")
     if not opening or not rest.endswith(")"):
         return shorten(item, width)
-    return shorten(name, max(LEAST, width - len(rest) - 2)) + opening + rest
+    return shorten(name, max(LEAST_EXPECTED, width - len(rest) - 2)) + opening + rest
 
 
 def fault_of(error: BaseException, width: int = 44) -> str:
@@ -167,7 +169,7 @@ def p_text(value: float | None) -> str:
     """
     if value is None or math.isnan(value):
         return "n/a"
-    return f"{Printed(value):.4f}" if value >= P_LEAST else f"<{P_LEAST}"
+    return f"{Printed(value):.4f}" if value >= P_LEAST_EXPECTED else f"<{P_LEAST_EXPECTED}"
 
 
 def p_equals(value: float) -> str:
@@ -201,7 +203,7 @@ class Printed(float):
 def _off_half_way(value: float, spec: str) -> float:
     """The value itself, or the next one away from zero that the format can show where it lies half way to it."""
     digits, significant = _precision(spec)
-    if digits is None or not _LEAST < abs(value) < _LARGEST:
+    if digits is None or not _LEAST_EXPECTED < abs(value) < _LARGEST:
         return value
     last = (math.floor(math.log10(abs(value))) + 1 if significant else 0) - digits
     steps = abs(value) / 10.0**last if last >= 0 else abs(value) * 10.0**-last
@@ -413,7 +415,7 @@ def _is_number(text: str) -> bool:
     return "_" not in text
 
 
-LEAST = 0.0001
+LEAST_EXPECTED = 0.0001
 """Expected numbers below it are not told apart."""
 
 
@@ -423,6 +425,6 @@ def expected_number(number: float) -> str:
     >>> [expected_number(number) for number in (1234.56, 0.25, 0.0404, 0.00001, 0.0)]
     ['1,234.6', '0.25', '0.04', 'under 0.0001', '0']
     """
-    if 0 < number < LEAST:
-        return f"under {LEAST}"
+    if 0 < number < LEAST_EXPECTED:
+        return f"under {LEAST_EXPECTED}"
     return f"{Printed(number):,.1f}" if number >= 1 else f"{Printed(number):.2g}"
