@@ -78,7 +78,7 @@ VALUES = 400
 
 LEAST = 12
 SHORT = 60
-P_LEAST_EXPECTED = 0.0001
+P_LEAST = 0.0001
 
 
 def shorten(text: str, width: int = 40) -> str:
@@ -112,9 +112,7 @@ def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = Fal
     ("'a', 'b'", '0, 1, 2, 3, ... (1,000 in all)')
     """
     ending = f", ... ({total:,} {'or more' if at_least else 'in all'})"
-    first = [
-        _shorten_name(item, max(LEAST_EXPECTED, width - len(ending))) for item in islice(items, max(1, width // 3 + 2))
-    ]
+    first = [_shorten_name(item, max(LEAST, width - len(ending))) for item in islice(items, max(1, width // 3 + 2))]
     whole = ", ".join(first)
     if len(first) == total and len(whole) <= width:
         return whole
@@ -143,7 +141,7 @@ def _shorten_name(item: str, width: int) -> str:
     name, opening, rest = item.rpartition(" (")
     if not opening or not rest.endswith(")"):
         return shorten(item, width)
-    return shorten(name, max(LEAST_EXPECTED, width - len(rest) - 2)) + opening + rest
+    return shorten(name, max(LEAST, width - len(rest) - 2)) + opening + rest
 
 
 def fault_of(error: BaseException, width: int = 44) -> str:
@@ -169,7 +167,7 @@ def p_text(value: float | None) -> str:
     """
     if value is None or math.isnan(value):
         return "n/a"
-    return f"{Printed(value):.4f}" if value >= P_LEAST_EXPECTED else f"<{P_LEAST_EXPECTED}"
+    return f"{Printed(value):.4f}" if value >= P_LEAST else f"<{P_LEAST}"
 
 
 def p_equals(value: float) -> str:
@@ -203,7 +201,7 @@ class Printed(float):
 def _off_half_way(value: float, spec: str) -> float:
     """The value itself, or the next one away from zero that the format can show where it lies half way to it."""
     digits, significant = _precision(spec)
-    if digits is None or not _LEAST_EXPECTED < abs(value) < _LARGEST:
+    if digits is None or not _LEAST < abs(value) < _LARGEST:
         return value
     last = (math.floor(math.log10(abs(value))) + 1 if significant else 0) - digits
     steps = abs(value) / 10.0**last if last >= 0 else abs(value) * 10.0**-last

@@ -29,7 +29,6 @@ from maskwell.release.risk import assess_risk, cell_risks, unit_risks
 from maskwell.release.risk.unit_risk import same_units
 from maskwell.release.utility.utility_measures import inflation_of
 from maskwell.reports.text.release_report import dry_run_report
-from maskwell.reports.text.release_words import bound_value, unit_headline
 
 FALSE_ALARM = 1e-6
 
@@ -117,8 +116,8 @@ def test_the_worst_of_a_household_is_for_whoever_finds_most() -> None:
     assert told["covers_released_counts"] is True
     assert told["worst_unit"] == units.worst_risk > units.max_risk
     assert told["worst_unit"] >= told["worst"]
-    text = " ".join(unit_headline(report))
-    assert f"; {bound_value('match', units.worst_risk)} for someone who also compares all released counts" in text
+    text = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
+    assert " % for someone who also compares all released counts" in text.replace("\u00a0", " ")
     unknown = replace(report, after=replace(report.after, max_risk_released_counts=None))
     assert unknown.headline["covers_released_counts"] is False
 
