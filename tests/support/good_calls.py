@@ -18,10 +18,12 @@ from functools import cache
 from io import StringIO
 from types import FrameType
 from typing import Any
+from unittest import mock
 
 from tests.support.public_names import PUBLIC
 
 import maskwell
+from maskwell.plots import Picture
 
 SHOWN = "<doctest"
 EACH = 2
@@ -116,7 +118,7 @@ class GoodCall:
 def good_calls() -> dict[str, list[GoodCall]]:
     """Calls by the public name that they are about; made in the present folder, where examples leave their files."""
     noted: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    with redirect_stdout(StringIO()):
+    with redirect_stdout(StringIO()), mock.patch.object(Picture, "_rendered", _not_drawn):
         for test in _examples():
             _run(test, noted)
     found: dict[str, list[GoodCall]] = {}
@@ -128,6 +130,11 @@ def good_calls() -> dict[str, list[GoodCall]]:
                 made = GoodCall(f"{module}.{qualified}", function, kept, inspect.signature(target))
                 found.setdefault(owner, []).append(made)
     return found
+
+
+def _not_drawn(*_: object, **__: object) -> bytes:
+    """Stands in for drawings, which pages hold by the dozen, while calls are noted: what is in them is not asked."""
+    return b"<svg></svg>"
 
 
 def _examples() -> Iterator[doctest.DocTest]:

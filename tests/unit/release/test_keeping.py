@@ -35,6 +35,7 @@ BOUNDS = [
 ]
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("bounds", BOUNDS, ids=lambda bounds: next(iter(bounds)))
 def test_a_cell_with_one_value_breaks_what_is_asked_of_released_values(bounds: dict[str, str]) -> None:
     optimal = {"method": "optimal", "within": ["region"], **bounds}

@@ -337,6 +337,7 @@ def test_ids_are_refused_before_anything_is_written(person_file: str, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.parquet"]
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("limit", [None, 256])
 def test_a_first_plan_publishes_no_ids_and_works(
     person_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int | None
@@ -367,6 +368,7 @@ def test_a_dry_run_refuses_as_the_release_does(person_file: str) -> None:
         assess_file(person_file, plan_of(["sex"], id="pid"))
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["pid", "pb030", "rb030"])
 def test_the_last_look_finds_ids_in_all_rows_of_the_written_file(
     person_file: str, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
