@@ -347,6 +347,8 @@ def as_count(value: object, name: str) -> int:
     >>> as_count("12", "n"), as_count(3.0, "n")
     (12, 3)
     """
+    if type(value) is int and abs(value) <= LARGEST_COUNT:
+        return value  # the common case among a million
     try:
         number = as_fraction(value, name)  # type: ignore[arg-type]
     except ParameterError as error:

@@ -45,6 +45,8 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     """
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value  # the common case among a million; others may hold integers of NumPy
+    if type(value) is int:
+        return Fraction(value)
     given: Any = value
     if isinstance(given, bool) or not isinstance(given, str | Decimal | Real):
         raise WrongTypeError(
