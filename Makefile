@@ -49,7 +49,8 @@ browser:
 spark: setup
 	@if ! command -v java > /dev/null; then echo "no java: tests of Spark are left out (install Java 17 to run them)"; \
 	elif ! cmp -s requirements/spark.txt $(VENV)/spark.txt; then echo "set up: PySpark, 430 MB to download; a minute or two"; \
-	  $(PIP) install --no-compile --no-deps --no-build-isolation --require-hashes -r requirements/spark.txt && cp requirements/spark.txt $(VENV); fi
+	  DIST_EXTRA_CONFIG=$(CURDIR)/requirements/spark.cfg $(PIP) install --no-compile --no-deps --no-build-isolation \
+	    --require-hashes -r requirements/spark.txt && cp requirements/spark.txt $(VENV); fi
 
 # In a new environment what tests import is compiled while Spark is loaded.
 $(VENV)/compiled.stamp: | setup

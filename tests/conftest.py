@@ -17,16 +17,15 @@ LONGEST = (
     "test_every_engine.py",
     "test_documents.py",
     "test_collection_",
+    "test_cli_release.py",
     "test_device_sheets.py",
+    "test_printed_devices.py",
     "test_wrong_arguments.py",
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests first, with those that wait for a browser, so that no process is left with them at the end.
-
-    So those of Spark, which share a cluster, also run in one process: others take over tests from the end only.
-    """
+    """The longest files first, with those that wait for a browser, so that no process is left with one at the end."""
     items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
 
 
