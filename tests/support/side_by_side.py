@@ -125,7 +125,7 @@ class Crew:
         del self._running[child]
 
     def _ended(self, child: int, content: Any) -> None:
-        """Where a process has ended early its test has failed; others of its file were not run."""
+        """Where a process has ended early, or not as it should, its last test has failed."""
         nodeid, location = self._running.pop(child)
         where = location or ("the process", None, "before a test")
         report = pytest.TestReport(
@@ -150,6 +150,7 @@ def work(
             alone(session.config, out, folder)
             for item, following in pairwise(chain(taken(files, files_to_take), [None])):
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            session.config._ensure_unconfigure()  # which looks for files and sockets that nobody has closed
             last = ["done", None]
         except BaseException:  # noqa: BLE001  # whatever it is, the run has failed
             last = ["ended", traceback.format_exc()]

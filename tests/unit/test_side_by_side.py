@@ -43,6 +43,13 @@ def test_ends():
 def test_after():
     pass
 """
+LEAKS = """
+import socket
+
+def test_leaks():
+    around = [socket.socket()]
+    around.append(around)
+"""
 forking = pytest.mark.skipif("--processes" not in side_by_side.options(2), reason="processes are not forked here")
 
 
@@ -63,6 +70,15 @@ def test_failures_skips_output_and_a_process_that_ends_are_told(root: Path, tmp_
     assert "says 2" in told and "says 1" not in told
     assert "the process of this test: it ended before its tests did" in told and "test_ends.py::test_ends" in told
     assert (tmp_path / "taken-down").exists()
+
+
+@forking
+def test_what_is_left_open_at_the_end_fails(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_fine.py").write_text("def test_fine():\n    pass\n")
+    (tmp_path / "test_leaks.py").write_text(LEAKS)
+    status, told = run(root, "-W", "error", str(tmp_path))
+    assert status == 1
+    assert "1 failed, 2 passed in" in told and "ResourceWarning: unclosed <socket" in told, told
 
 
 @forking
