@@ -30,6 +30,9 @@ import pytest
 NUMBER = 4
 """Bytes of the number of a file in the pipe that processes take files from; all of them fit into it."""
 
+INTERRUPT = getattr(signal, "SIGUSR1", signal.SIGINT)
+"""Not the one from the keyboard, which a shell lets its background ignore."""
+
 
 def options(processes: int) -> list[str]:
     """What makes pytest run tests in so many processes."""
@@ -136,7 +139,7 @@ class Crew:
     def end(self) -> None:
         """Interrupt those that still run, as after the first failure with ``-x``; they take their fixtures down."""
         for child in self._running:
-            os.kill(child, signal.SIGINT)
+            os.kill(child, INTERRUPT)
         for child in self._all:
             os.waitpid(child, 0)
 
@@ -169,6 +172,7 @@ def taken(files: Sequence[Sequence[pytest.Item]], files_to_take: int) -> Iterato
 
 def alone(config: pytest.Config, out: TextIO, folder: Path) -> None:
     """Nothing of pytest is shared with other processes: not the files it captures output in, nor temporary folders."""
+    signal.signal(INTERRUPT, signal.default_int_handler)
     config.pluginmanager.unregister(name="terminalreporter")
     capture: Any = config.pluginmanager.getplugin("capturemanager")
     capture.stop_global_capturing()
