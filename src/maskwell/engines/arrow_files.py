@@ -305,26 +305,36 @@ class IpcSource:
 class IpcSink:
     """Writes rows as an Arrow file, or as a stream, which can be read from its beginning on before it is whole.
 
-    Dictionaries hold what the rows hold, and nothing else that a column once had. In a stream each batch has its own. A
-    file has one for all, so its rows wait in a file without a name until all are there.
+    Dictionaries come as they are, those of a design whole, unless somebody asks to :meth:`leave_out_unused`.
     """
 
     def __init__(self, file: BinaryIO, schema: Any, *, stream: bool) -> None:
         self._file, self._schema, self._stream = file, schema_without_views(schema), stream
+        self._used: dict[int, _UsedValues] = {}
+        self._waiting: BinaryIO | None = None
+        self._started: Any = None
+
+    def leave_out_unused(self) -> None:
+        """From now on, before there are rows: dictionaries hold what rows hold, and nothing else a column once had.
+
+        In a stream each batch has its own. A file has one for all, so its rows wait in a file without a name.
+        """
         is_dictionary = require().types.is_dictionary
-        self._coded = [place for place, field in enumerate(self._schema) if is_dictionary(field.type)]
-        self._used: dict[int, _UsedValues] = {place: _UsedValues() for place in self._coded}
+        self._used = {i: _UsedValues() for i, field in enumerate(self._schema) if is_dictionary(field.type)}
         with file_errors("write", "the output"):
-            self._waiting = None if stream or not self._coded else _file_beside(file)
-            self._writer = self._opened(self._file if self._waiting is None else self._waiting)
+            self._waiting = None if self._stream or not self._used else _file_beside(self._file)
+
+    @property
+    def _writer(self) -> Any:
+        if self._started is None:
+            self._started = self._opened(self._file if self._waiting is None else self._waiting)
+        return self._started
 
     def write(self, batch: Any) -> None:
         """Add rows."""
         with file_errors("write", "the output"):
             batch = exact_batch(batch, self._schema)
-            if self._coded:
-                batch = self._without_unused(batch)
-            self._writer.write_batch(batch)
+            self._writer.write_batch(self._without_unused(batch) if self._used else batch)
 
     def close(self) -> None:
         """Write what is left; the file itself stays open."""
@@ -347,8 +357,8 @@ class IpcSink:
 
     def _without_unused(self, batch: Any) -> Any:
         columns = batch.columns
-        for place in self._coded:
-            self._used[place].add(columns[place])
+        for place, used in self._used.items():
+            used.add(columns[place])
             columns[place] = first_used(columns[place])
         return require().RecordBatch.from_arrays(columns, schema=self._schema)
 

@@ -174,6 +174,8 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             open_sink(file, output, releaser.schema, style=_style(source.style, releaser.schema)) as sink,
             in_background(sink) as behind,
         ):
+            if hasattr(sink, "leave_out_unused"):  # dictionaries of texts are made anew by all other kinds of files
+                sink.leave_out_unused()
             even = EvenRows(behind, min(BATCH_ROWS, rows_of_cells(len(source.schema))))
             survey = ValueSurvey([name for name in releaser.schema.names if name not in plan.levels], source.schema)
             with _order(plan, releaser, rows, Path(output).parent, even, takes_codes=takes_codes) as target:
