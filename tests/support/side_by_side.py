@@ -148,20 +148,28 @@ def work(
     session: pytest.Session, files: Sequence[Sequence[pytest.Item]], files_to_take: int, telling: int, folder: Path
 ) -> NoReturn:
     """Run the tests of file after file in this process, and leave."""
-    with open(telling, "w", encoding="utf-8") as out:
-        try:
-            alone(session.config, out, folder)
-            for item, following in pairwise(chain(taken(files, files_to_take), [None])):
-                session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            session.config._ensure_unconfigure()  # which looks for files and sockets that nobody has closed
-            last = ["done", None]
-        except BaseException:  # noqa: BLE001  # whatever it is, the run has failed
-            last = ["ended", traceback.format_exc()]
-            with contextlib.suppress(Exception):
-                session._setupstate.teardown_exact(None)
-        atexit._run_exitfuncs()
-        tell(out, *last)
-    os._exit(0)
+    try:
+        with open(telling, "w", encoding="utf-8") as out:
+            last = run(session, taken(files, files_to_take), out, folder)
+            atexit._run_exitfuncs()
+            tell(out, *last)
+    finally:  # also where nobody listens any more
+        os._exit(0)
+
+
+def run(session: pytest.Session, items: Iterator[pytest.Item], out: TextIO, folder: Path) -> tuple[str, str | None]:
+    """Run tests and take down what they share; what to tell at the end."""
+    try:
+        alone(session.config, out, folder)
+        for item, following in pairwise(chain(items, [None])):
+            session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        session.config._ensure_unconfigure()  # which looks for files and sockets that nobody has closed
+    except BaseException:  # noqa: BLE001  # whatever it is, the run has failed
+        why = traceback.format_exc()
+        with contextlib.suppress(Exception):
+            session._setupstate.teardown_exact(None)
+        return "ended", why
+    return "done", None
 
 
 def taken(files: Sequence[Sequence[pytest.Item]], files_to_take: int) -> Iterator[pytest.Item]:
