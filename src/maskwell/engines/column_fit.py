@@ -10,7 +10,7 @@ files a part of the rows is counted. The values of some records are kept, a byte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -31,6 +31,9 @@ VALUES, CLASSES = 64, 16
 MOST_COLUMNS = 64
 LEARNED, MOST_KEPT = 1 << 20, 1 << 19
 """Rows that are counted at most, and rows up to which the values of all are kept."""
+
+TOGETHER = 1 << 16
+"""Rows that are looked at together, however a file is read, so that codes do not depend on it."""
 
 MOST_ODDS = 1 << 24
 """Log odds that are kept at most: columns whose tables would need more are left out, the last first."""
@@ -234,7 +237,7 @@ def read_column_fit(
     with open_rows(records, table.columns) as source:
         finder = RowCells(source, str(records), table, declared=declared)
         places = [find_column(source.schema, name, str(records), ANY) for name in columns]
-        for batch in source.batches():
+        for batch in _even_batches(source.batches()):
             cells = finder.find(batch)
             learned = np.zeros(len(cells), bool)
             learned[::step] = True
@@ -246,6 +249,21 @@ def read_column_fit(
     cells, values, counted = (np.concatenate(each) for each in zip(*kept, strict=True))
     order = np.argsort(cells, kind="stable")
     return ColumnFit(table, tuple(columns), cells[order], values[order], learner.labels, learner.counts, counted[order])
+
+
+def _even_batches(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same rows in batches of one length, but for the last."""
+    arrow, waiting, rows = require(), list[Any](), 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += len(batch)
+        if rows >= TOGETHER:
+            table = arrow.Table.from_batches(waiting).combine_chunks()
+            rows = table.num_rows % TOGETHER
+            yield from table.slice(0, table.num_rows - rows).to_batches(max_chunksize=TOGETHER)
+            waiting = table.slice(table.num_rows - rows).to_batches()
+    if rows:
+        yield from arrow.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
 def _affordable(table: CellTable, columns: Sequence[str]) -> list[str]:
