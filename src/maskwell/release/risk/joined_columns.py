@@ -271,9 +271,12 @@ class _Search:
         return _Origins(np.cumsum(count) - count, count, true[order], flow[order])
 
     def _picks(self, draw: Array, true: Array, drawn: Array, chance: Real) -> tuple[Real, Real, Array]:
-        """The best record for each key in each draw: its chance, how often it is right, and for how many people."""
+        """The best record for each key in each draw: its chance, how often it is right, and for how many people.
+
+        Of records that are equally good any is picked: their order is that of their true cells.
+        """
         look = draw.astype(np.int64) * (int(self.key.max()) + 1) + self.key[drawn]
-        order = np.lexsort((-chance, look))
+        order = np.lexsort((np.random.default_rng(SEED).permutation(len(look)), -chance, look))
         best = order[np.flatnonzero(np.append(True, np.diff(look[order]) > 0))]
         people = self.holders[drawn[best]]
         right = self.key[true[best]] == self.key[drawn[best]]

@@ -1,0 +1,112 @@
+"""The share of right picks of somebody who weighs other columns, against all files that can be released."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import maskwell as mw
+from maskwell.core import SeededRandom
+from maskwell.engines.cell_counts import count_tables
+from maskwell.engines.column_fit import PRIOR, read_column_fit
+from maskwell.engines.row_sources import MemoryTable
+from maskwell.release import ReleasePlan
+from maskwell.release.risk import joined_columns
+from maskwell.release.risk.joined_columns import JoinedRisk, joined_risk
+from maskwell.release.stages.stage import Stage
+
+KEY = [*"aabcd", *"e" * 8, *"f" * 9]
+OTHER = [*"xyxyy", *"xxxxxyyy", *"xxyyyyyyy"]
+FEW = 5
+
+
+def released() -> Stage:
+    plan = ReleasePlan.of([{"variables": ["k"], "method": "mixing"}], keys=["k"], match="0.35", demonstration=True)
+    (stage,) = mw.publish({"k": KEY, "v": OTHER}, plan, random=SeededRandom(1)).release.stages
+    return stage
+
+
+def simulated(stage: Stage) -> JoinedRisk:
+    records = MemoryTable(pa.table({"k": KEY, "v": OTHER}))
+    fit = read_column_fit(records, count_tables(records, [("k",)])[0], ["v"], 1 / 0.35)
+    assert fit is not None
+    joined = joined_risk([stage], ["k"], fit, 1 / 0.35)
+    assert joined is not None
+    return joined
+
+
+def fit_of(shown: list[str], row: int, label: str) -> float:
+    """``P(v | label) / P(v)`` of the value of a row, learned from the other rows of a released file."""
+    usual = Counter(OTHER)[OTHER[row]] / len(OTHER)
+    rest = [i for i, other in enumerate(shown) if other == label and i != row]
+    return (sum(OTHER[i] == OTHER[row] for i in rest) + PRIOR * usual) / (len(rest) + PRIOR) / usual
+
+
+def picks(stage: Stage) -> Iterator[tuple[float, float, float, int]]:
+    """Over all files: the chance of the best record, its share of right, the weight of the file, and the people.
+
+    Of records that are equally good any may be picked.
+    """
+    labels, counts = [state[0] for state in stage.states], Counter(KEY)
+    chance = {(labels[o], labels[d]): p for o, d, p in zip(*(x.tolist() for x in stage.transitions), strict=True)}
+    ways = [[label for label in labels if (label, true) in chance] for true in KEY]
+    assert all(way == [true] for way, true in zip(ways[FEW:], KEY[FEW:], strict=True))
+    for few in product(*ways[:FEW]):
+        shown, weight = [*few, *KEY[FEW:]], prod(chance[o, d] for o, d in zip(few, KEY[:FEW], strict=True))
+        for label in sorted({*few}):
+            rows = [row for row in range(FEW) if few[row] == label]
+            chances = [own(shown, row, chance, counts) for row in rows]
+            alike = [row for row, one in zip(rows, chances, strict=True) if one > max(chances) - 1e-12]
+            right = sum(KEY[row] == label for row in alike) / len(alike)
+            yield max(chances) / counts[label], right / counts[label], weight, counts[label]
+
+
+def own(shown: list[str], row: int, chance: dict[tuple[str, str], float], counts: Counter[str]) -> float:
+    """The chance that a row has the label that it shows in truth."""
+    odds = {d: p * counts[d] * fit_of(shown, row, d) for (o, d), p in chance.items() if o == shown[row]}
+    return odds[shown[row]] / sum(odds.values())
+
+
+def test_the_simulated_share_is_that_over_all_files_that_can_be_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both within four standard errors of 400 files of five people; the seed is fixed. False alarm: 1e-4."""
+    monkeypatch.setattr(joined_columns, "MOST_DRAWS", 400)
+    monkeypatch.setattr(joined_columns, "TRUST", (1.0,))
+    stage = released()
+    joined, looks = simulated(stage), [*picks(stage)]
+    assert joined.people == FEW and joined.draws == 400 and joined.columns == ("v",)
+    right = sum(share * weight * people for _, share, weight, people in looks) / FEW
+    assert abs(joined.right - right) < 4 * (right * (1 - right) / (400 * FEW)) ** 0.5
+    reached, found, total = 0.0, 0.0, sum(weight * people for _, _, weight, people in looks)
+    for _, share, weight, people in sorted(looks, reverse=True):
+        if reached < joined_columns.SUREST * total:
+            reached, found = reached + weight * people, found + share * weight * people
+    assert abs(joined.right_surest - found / reached) < 4 * joined.error
+
+
+def test_the_best_of_several_intruders_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, found = released(), []
+    for trust in ((1.0,), (0.5,), (1.0, 0.5)):
+        monkeypatch.setattr(joined_columns, "TRUST", trust)
+        found.append(simulated(stage))
+    assert found[2].right == max(found[0].right, found[1].right)
+    assert found[2].right_surest == max(found[0].right_surest, found[1].right_surest)
+    assert found[2] == simulated(stage)  # the same file is judged alike every time
+
+
+def test_people_with_the_same_keys_in_several_blocks_are_counted_once() -> None:
+    """Keys that are randomized within a column that the intruder does not know."""
+    random = np.random.default_rng(2)
+    frame = {
+        name: random.integers(size, size=300).tolist() for name, size in (("w", 2), ("a", 12), ("b", 12), ("v", 3))
+    }
+    entry = {"variables": ["a", "b"], "within": ["w"], "method": "mixing"}
+    plan = ReleasePlan.of([entry], keys=["a", "b"], match="0.2", demonstration=True)
+    joined = mw.publish(frame, plan, random=SeededRandom(1)).release.joined
+    counts = Counter(zip(frame["a"], frame["b"], strict=True))
+    assert joined is not None and joined.people == sum(n for n in counts.values() if n < 5)
