@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -110,3 +111,14 @@ def test_people_with_the_same_keys_in_several_blocks_are_counted_once() -> None:
     joined = mw.publish(frame, plan, random=SeededRandom(1)).release.joined
     counts = Counter(zip(frame["a"], frame["b"], strict=True))
     assert joined is not None and joined.people == sum(n for n in counts.values() if n < 5)
+
+
+@pytest.mark.parametrize(("entry", "match"), [({"within": ["v"]}, "0.2"), ({}, "1")])
+def test_a_limit_is_kept_where_nobody_can_be_found_by_other_columns(entry: dict[str, Any], match: str) -> None:
+    """Either the other column tells nothing, since keys are exchanged within it, or no keys are those of few."""
+    random = np.random.default_rng(2)
+    frame = {name: random.integers(size, size=300).tolist() for name, size in (("a", 12), ("b", 3), ("v", 2))}
+    entry = {"variables": ["a", "b"], "method": "mixing", **entry}
+    options: dict[str, Any] = {"keys": ["a", "b"], "match": match, "intruder": "all-columns", "demonstration": True}
+    release = mw.publish(frame, ReleasePlan.of([entry], **options), random=SeededRandom(1)).release
+    assert release.joined is None and release.others == ("v",)
