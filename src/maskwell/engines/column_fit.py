@@ -114,7 +114,7 @@ class ColumnFit:
     @property
     def kept(self) -> Array:
         """Shape (cells,): records that are kept of each cell: all or none."""
-        return np.diff(self._starts)
+        return np.asarray(np.diff(self._starts))
 
     def records_of(self, cells: Array) -> Array:
         """The places of the records of some cells, cell after cell."""
@@ -333,19 +333,11 @@ class _ValueCoder:
         return np.array(known, dtype=np.uint8)[places]
 
 
-def _edges(column: Any) -> Real | None:
-    """Where classes of numbers begin, from the first rows; None where these are something else."""
-    numbers = _as_numbers(column)
-    if numbers is None or np.isnan(numbers).all():
-        return None
-    return np.unique(np.nanquantile(numbers, np.arange(1, CLASSES) / CLASSES))
-
-
-def _classes(column: Any, edges: Real) -> Array:
-    numbers = _as_numbers(column)
-    if numbers is None:
-        return np.full(len(column), VALUES - 1, np.uint8)
-    return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(edges, numbers)).astype(np.uint8)
+    def _classes(self, column: Any) -> Array:
+        numbers = _as_numbers(column)
+        if numbers is None or self._edges is None:
+            return np.full(len(column), VALUES - 1, np.uint8)
+        return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(self._edges, numbers)).astype(np.uint8)
 
 
 def _as_numbers(column: Any) -> Real | None:

@@ -36,6 +36,9 @@ LOOKED_FOR = 20_000
 FEWEST_DRAWS, MOST_DRAWS = 2, 50
 """People who are looked for in all draws together, about; and draws."""
 
+MOST_WORK = 1 << 26
+"""Log odds that are looked up at most where there are more draws than the fewest."""
+
 MOST_STATES, AT_ONCE = 1500, 1 << 20
 """States that exchange records with each other at most; and chances that are worked out at once."""
 
@@ -163,9 +166,15 @@ class _Search:
         parts = self._parts()
         if parts is None:
             return None
-        people = self._people(np.concatenate(parts))
-        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, math.ceil(LOOKED_FOR / people)))
-        looks = [look for look in self._looks(parts, draws) if len(look[0])]
+        looked = np.concatenate(parts)
+        people = self._people(looked)
+        work = (
+            int(self.stage.counts[looked] @ self._origins.count[looked])
+            * self.fit.labels.codes.shape[1]
+            * len(self.fit.columns)
+        )
+        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)))
+        looks = [look for look in self._looks(looked, draws) if len(look[0])]
         if not looks:
             return None
         draw, true, drawn, chances = (np.concatenate(each) for each in zip(*looks, strict=True))
@@ -216,13 +225,13 @@ class _Search:
         wanted = part[self.wanted[part]]
         return int(self.holders[wanted][np.unique(self.key[wanted], return_index=True)[1]].sum())
 
-    def _looks(self, parts: Sequence[Array], draws: int) -> Iterator[tuple[Array, Array, Array, Real]]:
+    def _looks(self, looked: Array, draws: int) -> Iterator[tuple[Array, Array, Array, Real]]:
         """Draw, true and released state of each record that is released with keys that are looked for.
 
         And its chance to belong there, shape (records, intruders).
         """
         looked_at = np.zeros(len(self.stage.states), dtype=bool)
-        looked_at[np.concatenate(parts)] = True
+        looked_at[looked] = True
         looked_at &= self.wanted
         sampler = self.stage.design.sampler(SeededRandom(SEED))
         moving = np.flatnonzero((self.state >= 0) & self._moving()[self.state])

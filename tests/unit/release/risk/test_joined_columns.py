@@ -14,6 +14,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.core import SeededRandom
+from maskwell.engines import column_fit
 from maskwell.engines.cell_counts import count_tables
 from maskwell.engines.column_fit import PRIOR, read_column_fit
 from maskwell.engines.row_sources import MemoryTable
@@ -122,3 +123,22 @@ def test_a_limit_is_kept_where_nobody_can_be_found_by_other_columns(entry: dict[
     options: dict[str, Any] = {"keys": ["a", "b"], "match": match, "intruder": "all-columns", "demonstration": True}
     release = mw.publish(frame, ReleasePlan.of([entry], **options), random=SeededRandom(1)).release
     assert release.joined is None and release.others == ("v",)
+
+
+def test_what_only_pairs_of_keys_tell_is_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that go with the sum of two keys, and with neither of them alone: three standard errors, a fixed seed."""
+    random = np.random.default_rng(2)
+    frame = {name: random.integers(size, size=900) for name, size in (("a", 7), ("b", 7), ("c", 12))}
+    for name in ("u", "v", "w"):
+        frame[name] = np.where(random.random(900) < 0.8, (frame["a"] + frame["b"]) % 7, random.integers(7, size=900))
+    entry = {"variables": ["a", "b", "c"], "method": "mixing", "block_size": 40}
+    plan = ReleasePlan.of([entry], keys=["a", "b", "c"], match="0.2", demonstration=True)
+
+    def found() -> float:
+        joined = mw.publish(frame, plan, random=SeededRandom(1)).release.joined
+        assert joined is not None
+        return joined.right_surest
+
+    both = found()
+    monkeypatch.setattr(column_fit, "MOST_OF_PAIRS", 0)
+    assert both > found() + 0.02
