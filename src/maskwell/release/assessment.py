@@ -526,12 +526,12 @@ def _sizes(records: str | MemoryTable, plan: ReleasePlan, tables: Tables) -> Uni
     return sizes
 
 
-def weighed_columns(
-    records: str | MemoryTable, plan: ReleasePlan, tables: Tables, unchanged: Sequence[str]
-) -> WeighedColumns:
+def column_fits(
+    records: str | MemoryTable, plan: ReleasePlan, tables: Mapping[Columns, CellTable], unchanged: Sequence[str]
+) -> dict[Columns, ColumnFit]:
     """What the unchanged columns tell of keys, for protections that look at it or whose intruder is simulated."""
     moving = [one for one in plan.protections if {*one.moved} & {*plan.keys}]
-    fits = dict[Columns, ColumnFit]()
+    fits: dict[Columns, ColumnFit] = {}
     for protection in moving:
         within, variables = plan.columns_of(protection)
         table, match = tables[(*within, *variables)], plan.match_of(protection)

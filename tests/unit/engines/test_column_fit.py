@@ -11,10 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from maskwell.engines import column_fit
-from maskwell.engines.cell_counts import count_tables
-from maskwell.engines.column_fit import PRIOR, VALUES, ColumnFit, read_column_fit
-from maskwell.engines.row_sources import MemoryTable
+from maskwell.engines import column_fit, count_tables, row_sources
 
 KEYS, OTHERS = ("a", "b", "c"), ("x", "y")
 Rows = dict[str, list[Any]]
@@ -32,15 +29,15 @@ def made(n: int = 120) -> Rows:
     return {name: [f"v{value}" for value in column.tolist()] for name, column in (keys | others).items()}
 
 
-def fit_of(rows: Rows, keys: tuple[str, ...] = KEYS, below: float = 5.0) -> ColumnFit:
-    records = MemoryTable(pa.table(rows))
+def fit_of(rows: Rows, keys: tuple[str, ...] = KEYS, below: float = 5.0) -> column_fit.ColumnFit:
+    records = row_sources.MemoryTable(pa.table(rows))
     table = count_tables(records, [keys])[0]
-    fit = read_column_fit(records, table, [name for name in rows if name not in keys], below)
+    fit = column_fit.read_column_fit(records, table, [name for name in rows if name not in keys], below)
     assert fit is not None
     return fit
 
 
-def row_order(fit: ColumnFit, rows: Rows) -> list[int]:
+def row_order(fit: column_fit.ColumnFit, rows: Rows) -> list[int]:
     """The row of each kept record: cells in turn, rows of a cell in order."""
     keys = fit.table.columns
     cell = {
@@ -59,7 +56,7 @@ def odds_by_hand(rows: Rows, names: tuple[str, ...], labels: tuple[str, ...], re
     rest = [i for i in range(n) if i != record or having[i] != labels]
     with_labels = [i for i in rest if having[i] == labels]
     both = sum(rows[other][i] == value for i in with_labels)
-    return log((both + PRIOR * usual) / (len(with_labels) + PRIOR) / usual)
+    return log((both + column_fit.PRIOR * usual) / (len(with_labels) + column_fit.PRIOR) / usual)
 
 
 def by_hand(rows: Rows, labels: tuple[str, ...], record: int) -> tuple[float, float]:
@@ -76,7 +73,7 @@ def by_hand(rows: Rows, labels: tuple[str, ...], record: int) -> tuple[float, fl
     return single, pairs / (len(KEYS) - 1)
 
 
-def cell_labels(fit: ColumnFit, cell: int) -> tuple[Any, ...]:
+def cell_labels(fit: column_fit.ColumnFit, cell: int) -> tuple[Any, ...]:
     return tuple(level[code] for level, code in zip(fit.table.levels, fit.table.codes[cell], strict=True))
 
 
@@ -122,7 +119,7 @@ def test_pairs_of_many_labels_count_as_single_keys(monkeypatch: pytest.MonkeyPat
     rows = made()
     whole = fit_of(rows)
     sizes = sorted(whole.labels.sizes[3:])
-    monkeypatch.setattr(column_fit, "MOST_OF_PAIRS", sizes[0] * VALUES * len(OTHERS))
+    monkeypatch.setattr(column_fit, "MOST_OF_PAIRS", sizes[0] * column_fit.VALUES * len(OTHERS))
     fit = fit_of(rows)
     assert fit.labels.sizes[3:] == (sizes[0],)
     np.testing.assert_allclose(fit.labels.ways @ np.ones(4), [3, 2.5])  # a pair in place of two halves
@@ -153,8 +150,8 @@ def test_how_a_table_is_cut_into_batches_makes_no_difference(parts: int, monkeyp
     whole = pa.table(rows)
     bounds = np.linspace(0, whole.num_rows, parts + 1).astype(int).tolist()
     cut = pa.concat_tables([whole.slice(a, b - a) for a, b in pairwise(bounds)])
-    table, others = count_tables(MemoryTable(cut), [KEYS])[0], [name for name in rows if name not in KEYS]
-    found, expected = read_column_fit(MemoryTable(cut), table, others, 5.0), fit_of(rows)
+    table, others = count_tables(row_sources.MemoryTable(cut), [KEYS])[0], [name for name in rows if name not in KEYS]
+    found, expected = column_fit.read_column_fit(row_sources.MemoryTable(cut), table, others, 5.0), fit_of(rows)
     assert found is not None and len(cut["x"].chunks) == parts
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.fits(np.arange(5), np.arange(9)), expected.fits(np.arange(5), np.arange(9)))
@@ -187,14 +184,14 @@ def odd_columns(n: int) -> dict[str, pa.Array]:
 @pytest.mark.parametrize("name", [*odd_columns(3)])
 def test_columns_of_every_kind_are_weighed(name: str) -> None:
     rows = made()
-    records = MemoryTable(pa.table({**{key: rows[key] for key in KEYS}, name: odd_columns(120)[name]}))
+    records = row_sources.MemoryTable(pa.table({**{key: rows[key] for key in KEYS}, name: odd_columns(120)[name]}))
     table = count_tables(records, [KEYS])[0]
-    fit = read_column_fit(records, table, [name], 5.0)
-    assert fit is not None and len(fit.cells) == 120 and (fit.values < VALUES).all()
+    fit = column_fit.read_column_fit(records, table, [name], 5.0)
+    assert fit is not None and len(fit.cells) == 120 and (fit.values < column_fit.VALUES).all()
     assert np.isfinite(fit.fits(np.arange(5), np.arange(120))).all()
 
 
 def test_nothing_is_learned_where_there_is_nothing() -> None:
     rows = made()
-    records = MemoryTable(pa.table(rows))
-    assert read_column_fit(records, count_tables(records, [KEYS])[0], [], 5.0) is None
+    records = row_sources.MemoryTable(pa.table(rows))
+    assert column_fit.read_column_fit(records, count_tables(records, [KEYS])[0], [], 5.0) is None

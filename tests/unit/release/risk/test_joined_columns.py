@@ -14,31 +14,26 @@ import pytest
 
 import maskwell as mw
 from maskwell.core import SeededRandom
-from maskwell.engines import column_fit
-from maskwell.engines.cell_counts import count_tables
-from maskwell.engines.column_fit import PRIOR, read_column_fit
-from maskwell.engines.row_sources import MemoryTable
+from maskwell.engines import column_fit, count_tables, row_sources
 from maskwell.release import ReleasePlan
 from maskwell.release.risk import joined_columns
-from maskwell.release.risk.joined_columns import JoinedRisk, joined_risk
-from maskwell.release.stages.stage import Stage
 
 KEY = [*"aabcd", *"e" * 8, *"f" * 9]
 OTHER = [*"xyxyy", *"xxxxxyyy", *"xxyyyyyyy"]
 FEW = 5
 
 
-def released() -> Stage:
+def released() -> Any:
     plan = ReleasePlan.of([{"variables": ["k"], "method": "mixing"}], keys=["k"], match="0.35", demonstration=True)
     (stage,) = mw.publish({"k": KEY, "v": OTHER}, plan, random=SeededRandom(1)).release.stages
     return stage
 
 
-def simulated(stage: Stage) -> JoinedRisk:
-    records = MemoryTable(pa.table({"k": KEY, "v": OTHER}))
-    fit = read_column_fit(records, count_tables(records, [("k",)])[0], ["v"], 1 / 0.35)
+def simulated(stage: Any) -> joined_columns.JoinedRisk:
+    records = row_sources.MemoryTable(pa.table({"k": KEY, "v": OTHER}))
+    fit = column_fit.read_column_fit(records, count_tables(records, [("k",)])[0], ["v"], 1 / 0.35)
     assert fit is not None
-    joined = joined_risk([stage], ["k"], fit, 1 / 0.35)
+    joined = joined_columns.joined_risk([stage], ["k"], fit, 1 / 0.35)
     assert joined is not None
     return joined
 
@@ -47,10 +42,12 @@ def fit_of(shown: list[str], row: int, label: str) -> float:
     """``P(v | label) / P(v)`` of the value of a row, learned from the other rows of a released file."""
     usual = Counter(OTHER)[OTHER[row]] / len(OTHER)
     rest = [i for i, other in enumerate(shown) if other == label and i != row]
-    return (sum(OTHER[i] == OTHER[row] for i in rest) + PRIOR * usual) / (len(rest) + PRIOR) / usual
+    return (
+        (sum(OTHER[i] == OTHER[row] for i in rest) + column_fit.PRIOR * usual) / (len(rest) + column_fit.PRIOR) / usual
+    )
 
 
-def picks(stage: Stage) -> Iterator[tuple[float, float, float, int]]:
+def picks(stage: Any) -> Iterator[tuple[float, float, float, int]]:
     """Over all files: the chance of the best record, its share of right, the weight of the file, and the people.
 
     Of records that are equally good any may be picked.
