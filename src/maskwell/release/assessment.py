@@ -558,12 +558,14 @@ def _against_all_columns(
     if weighed.tighter is not None:
         return build(weighed.tighter), weighed, None
     limit = float(plan.match) if plan.match is not None and plan.intruder == ALL_COLUMNS else 1.0
+    before: JoinedRisk | None = None
     for tighter in TIGHTER:
         stages = build(tighter)
-        joined = _joined(plan, stages, weighed.fits)
-        if joined is None or joined.right_surest <= limit:
+        joined = _joined(plan, stages, fits)
+        if joined is None or joined.right_surest <= limit or joined == before:  # a smaller limit makes no difference
             break
-    return stages, weighed._replace(tighter=tighter), joined
+        before = joined
+    return stages, joined
 
 
 def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> JoinedRisk | None:

@@ -15,7 +15,8 @@ import pytest
 import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.engines import column_fit, count_tables, row_sources
-from maskwell.release import ReleasePlan
+from maskwell.errors import InfeasibleError
+from maskwell.release import ReleasePlan, assessment
 from maskwell.release.risk import joined_columns
 
 KEY = [*"aabcd", *"e" * 8, *"f" * 9]
@@ -139,3 +140,19 @@ def test_what_only_pairs_of_keys_tell_is_weighed(monkeypatch: pytest.MonkeyPatch
     both = found()
     monkeypatch.setattr(column_fit, "MOST_OF_PAIRS", 0)
     assert both > found() + 0.02
+
+
+def test_matrices_that_do_not_follow_the_limit_are_judged_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of an earlier release, or of a method that does not look at other columns."""
+    judged = []
+
+    def judge(*arguments: Any) -> joined_columns.JoinedRisk:
+        judged.append(arguments)
+        return joined_columns.JoinedRisk(("v",), people=9, draws=2, right=0.5, right_surest=0.7, surest=2, error=0.3)
+
+    monkeypatch.setattr(assessment, "_joined", judge)
+    options: dict[str, Any] = {"keys": ["k"], "match": "0.35", "intruder": "all-columns", "demonstration": True}
+    plan = ReleasePlan.of([{"variables": ["k"], "method": "mixing"}], **options)
+    with pytest.raises(InfeasibleError, match="someone who weighs all columns is right"):
+        mw.publish({"k": KEY, "v": OTHER}, plan, random=SeededRandom(1))
+    assert len(judged) == 2
