@@ -142,7 +142,7 @@ def _check_all_columns(release: Release, limit: float) -> None:
     if joined is None and others and few:
         raise InfeasibleError(
             "what all columns together tell of the keys cannot be simulated for this plan",
-            hint='protect all keys in one [[protect]] with a draw for each record, or take "any-look"',
+            hint='protect all keys in one [[protect]], with no unit and no swap, or take intruder = "any-look"',
         )
     if joined is not None and joined.right_surest > limit:
         raise InfeasibleError(

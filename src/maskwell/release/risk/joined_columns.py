@@ -111,7 +111,8 @@ def _stage_of(stages: Sequence[Stage], keys: Sequence[str]) -> Stage | None:
         return None
     (stage,) = moving
     earlier = {name for one in stages if one is not stage for name in one.moved}
-    simple = not stage.exchanges and stage.unit is None and _keeps_labels(stage)
+    same = stage.outputs is stage.states or [*stage.outputs] == [*stage.states]
+    simple = not stage.exchanges and stage.unit is None and same
     return stage if simple and {*keys} <= {*stage.columns} and not earlier & {*stage.columns} else None
 
 

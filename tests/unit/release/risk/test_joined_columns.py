@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -97,6 +98,12 @@ def test_the_best_of_several_intruders_is_told(monkeypatch: pytest.MonkeyPatch) 
     assert found[2].right == max(found[0].right, found[1].right)
     assert found[2].right_surest == max(found[0].right_surest, found[1].right_surest)
     assert found[2] == simulated(stage)  # the same file is judged alike every time
+
+
+def test_matrices_that_were_read_again_are_judged_like_new_ones() -> None:
+    """Their released states are not the same object as the true ones."""
+    stage = released()
+    assert simulated(replace(stage, outputs=(*stage.states,))) == simulated(stage)
 
 
 def test_people_with_the_same_keys_in_several_blocks_are_counted_once() -> None:
