@@ -162,14 +162,16 @@ class ColumnFit:
         """Shape (cells, cells): how much it shows if the records of two cells exchange their keys.
 
         The size of the log odds that they did not: how much better the records go with their own keys than with those
-        of each other, on average over the records of a cell. Both ways to add up count alike.
+        of each other, on average over the records of a cell. Both ways to add up count alike. In whole millionths, so
+        that sums do not depend on the processor.
         """
         records, count = self.records_of(cells), self.kept[cells]
-        fits = self.fits(cells, records)
-        start = np.concatenate([[0], np.cumsum(count)[:-1]])
-        means = np.add.reduceat(fits, start, axis=2).transpose(0, 2, 1) / count[:, None]
+        fits, owner = self.fits(cells, records), np.repeat(np.arange(len(cells)), count)
+        sums = np.zeros((len(cells), len(fits), len(cells)))
+        np.add.at(sums, owner, fits.transpose(2, 0, 1))
+        means = sums.transpose(1, 0, 2) / np.maximum(count, 1)[:, None]
         lost = means.diagonal(axis1=1, axis2=2)[:, :, None] - means
-        return np.asarray(np.abs(lost + lost.transpose(0, 2, 1)).mean(axis=0))
+        return np.asarray(np.rint(np.abs(lost + lost.transpose(0, 2, 1)).mean(axis=0) * 1e6).astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,11 +335,19 @@ class _ValueCoder:
         return np.array(known, dtype=np.uint8)[places]
 
 
-    def _classes(self, column: Any) -> Array:
-        numbers = _as_numbers(column)
-        if numbers is None or self._edges is None:
-            return np.full(len(column), VALUES - 1, np.uint8)
-        return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(self._edges, numbers)).astype(np.uint8)
+def _edges(column: Any) -> Real | None:
+    """Where classes of numbers begin, from the first rows; None where these are something else."""
+    numbers = _as_numbers(column)
+    if numbers is None or np.isnan(numbers).all():
+        return None
+    return np.unique(np.nanquantile(numbers, np.arange(1, CLASSES) / CLASSES))
+
+
+def _classes(column: Any, edges: Real) -> Array:
+    numbers = _as_numbers(column)
+    if numbers is None:
+        return np.full(len(column), VALUES - 1, np.uint8)
+    return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(edges, numbers)).astype(np.uint8)
 
 
 def _as_numbers(column: Any) -> Real | None:

@@ -526,9 +526,9 @@ def _sizes(records: str | MemoryTable, plan: ReleasePlan, tables: Tables) -> Uni
     return sizes
 
 
-def column_fits(
+def weighed_columns(
     records: str | MemoryTable, plan: ReleasePlan, tables: Mapping[Columns, CellTable], unchanged: Sequence[str]
-) -> dict[Columns, ColumnFit]:
+) -> WeighedColumns:
     """What the unchanged columns tell of keys, for protections that look at it or whose intruder is simulated."""
     moving = [one for one in plan.protections if {*one.moved} & {*plan.keys}]
     fits: dict[Columns, ColumnFit] = {}
@@ -561,11 +561,11 @@ def _against_all_columns(
     before: JoinedRisk | None = None
     for tighter in TIGHTER:
         stages = build(tighter)
-        joined = _joined(plan, stages, fits)
-        if joined is None or joined.right_surest <= limit or joined == before:  # a smaller limit makes no difference
+        joined = _joined(plan, stages, weighed.fits)
+        if joined is None or joined.right_surest + joined.error <= limit or joined == before:  # that changes nothing
             break
         before = joined
-    return stages, joined
+    return stages, weighed._replace(tighter=tighter), joined
 
 
 def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> JoinedRisk | None:

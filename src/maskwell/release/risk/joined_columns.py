@@ -111,8 +111,7 @@ def _stage_of(stages: Sequence[Stage], keys: Sequence[str]) -> Stage | None:
         return None
     (stage,) = moving
     earlier = {name for one in stages if one is not stage for name in one.moved}
-    same = stage.outputs is stage.states or [*stage.outputs] == [*stage.states]
-    simple = not stage.exchanges and stage.unit is None and same
+    simple = not stage.exchanges and stage.unit is None and _keeps_labels(stage)
     return stage if simple and {*keys} <= {*stage.columns} and not earlier & {*stage.columns} else None
 
 
@@ -239,7 +238,8 @@ class _Search:
         for draw in range(draws):
             drawn = self.state.copy()
             drawn[moving] = np.asarray(sampler.sample(self.state[moving]).data)
-            fit = self.fit.shown(moving, self.cell[drawn[moving]])
+            where = self.cell[drawn[moving]]
+            fit = self.fit.shown(moving, np.where(where < 0, self.fit.cells[moving], where))
             shown = np.flatnonzero((drawn >= 0) & looked_at[drawn])
             several = np.cumsum(self._origins.count[drawn[shown]]) // AT_ONCE
             for some in np.split(shown, np.flatnonzero(np.diff(several)) + 1):
@@ -271,7 +271,7 @@ class _Search:
             for trust in TRUST:
                 odds = origins.flow[entry] * np.exp(trust * below)
                 chances.append(np.add.reduceat(odds * same, first) / np.add.reduceat(odds, first))
-        return np.stack(chances, axis=1)
+        return np.stack(chances, axis=1).round(9)  # on every processor alike
 
     @cached_property
     def _origins(self) -> _Origins:

@@ -192,7 +192,7 @@ def test_the_risk_of_the_file_is_that_of_all_ways_to_release_it(
 @pytest.mark.parametrize(("cells", "size"), [(2, 2), (7, 3), (23, 4), (40, 41)])
 def test_cells_whose_records_can_be_exchanged_come_into_blocks_and_none_is_left_out(cells: int, size: int) -> None:
     """Blocks of ``size`` cells, the last one with the rest; exchanges keep the sizes and lower the costs inside."""
-    places = np.random.default_rng(cells).random((cells, 2))
+    places = np.random.default_rng(cells).integers(1000, size=(cells, 2))
     costs = np.abs(places[:, None] - places[None]).sum(axis=2)
     parts = _gathered(costs, size)
     sizes = np.bincount(parts)
