@@ -131,7 +131,7 @@ def test_who_weighs_all_unchanged_columns_does_not_beat_what_is_printed_for_them
 ) -> None:
     release, releases = released(share, **options)
     tried, right = surest(people(share), release, releases, score)
-    printed = printed_for(said(release), "weighs")
+    printed = printed_for(said(release), "also weighs")
     assert binom.sf(right - 1, tried, float(printed)) > FALSE_ALARM
     assert "intruder" not in options or printed <= 0.2
 
@@ -142,8 +142,8 @@ def test_the_same_attack_beats_the_headline_where_records_mix_with_all_others() 
     for score in (fit, own_origin):
         tried, right = surest(people(0.6), release, releases, score)
         assert binom.sf(right - 1, tried, float(headline(release))) < FALSE_ALARM
-        assert binom.sf(right - 1, tried, float(printed_for(said(release), "weighs"))) > FALSE_ALARM
-    assert printed_for(said(release), "weighs") > 0.3
+        assert binom.sf(right - 1, tried, float(printed_for(said(release), "also weighs"))) > FALSE_ALARM
+    assert printed_for(said(release), "also weighs") > 0.3
 
 
 def test_columns_that_tell_nothing_are_no_help() -> None:

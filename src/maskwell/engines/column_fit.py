@@ -2,15 +2,18 @@
 
 For each other column and each key, the pass counts how often a value goes with a label. The log odds of a value v given
 a label l, ``log(P(v | l) / P(v))``, added up over all columns and keys, tell how well a record goes with a combination
-of keys: that is what somebody can weigh who looks for the record of a person among several. Of long files a part of the
-rows is counted. The values of some records are kept, a byte for each column.
+of keys: that is what somebody can weigh who looks for the record of a person among several. Somebody else learns what
+goes with the labels of two keys together: a child of 10 has no job, whatever is usual in the region. The log odds of
+pairs are added up over all pairs and divided by the number of keys less one, so that each key counts once. Of long
+files a part of the rows is counted. The values of some records are kept, a byte for each column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -29,8 +32,14 @@ MOST_COLUMNS = 64
 LEARNED, MOST_KEPT = 1 << 20, 1 << 19
 """Rows that are counted at most, and rows up to which the values of all are kept."""
 
+TOGETHER = 1 << 16
+"""Rows that are looked at together, however a file is read, so that codes do not depend on it."""
+
 MOST_ODDS = 1 << 24
 """Log odds that are kept at most: columns whose tables would need more are left out, the last first."""
+
+MOST_OF_PAIRS = 1 << 23
+"""The same for labels of two keys: of pairs with more the labels of either key count by themselves."""
 
 PRIOR = 5.0
 """Records that speak for the whole file beside those with a label, so that few of them say little."""
@@ -49,20 +58,54 @@ class ColumnFit:
     cells, values
         Of the records that are kept, in order of their cells: the cell of each, and the codes of its values, shape
         (records, columns).
-    log_odds, of_others
-        For each other column and each key, shape (labels, values); and the same without one record that has both, so
-        that what a record itself adds does not tell where it belongs.
-    told
-        Shape (keys,): how much the other columns tell of each key, as the sum of their mutual information.
+    labels
+        What log odds are learned of: the labels of each key, and of pairs of keys.
+    counts, counted
+        For each other column and each of ``labels``, how many records have both, shape (labels, values); and which of
+        the kept records are among them.
     """
 
     table: CellTable
     columns: tuple[str, ...]
     cells: Array
     values: Array
-    log_odds: Sequence[Sequence[Real]]
-    of_others: Sequence[Sequence[Real]]
-    told: Real
+    labels: CellLabels
+    counts: Sequence[Sequence[Array]]
+    counted: Array
+
+    @cached_property
+    def log_odds(self) -> list[list[Real]]:
+        """For each other column and each of ``labels``, shape (labels, values)."""
+        return [[_log_odds(counts) for counts in tables] for tables in self.counts]
+
+    @cached_property
+    def of_others(self) -> list[list[Real]]:
+        """The same without one record that has both, so that what a record itself adds does not tell of it."""
+        return [[_log_odds(counts, less=1) for counts in tables] for tables in self.counts]
+
+    @cached_property
+    def told(self) -> Real:
+        """Shape (keys,): how much the other columns tell of each key, as the sum of their mutual information."""
+        keys, rows = len(self.table.columns), max(1, int(self.counts[0][0].sum()))
+        both = zip(self.counts, self.log_odds, strict=True)
+        told = [[(counts[key] * odds[key]).sum() / rows for key in range(keys)] for counts, odds in both]
+        return np.asarray(np.sum(told, axis=0))
+
+    def shown(self, records: Array, cells: Array) -> ColumnFit:
+        """What is learned from a file in which some of the kept records show the keys of these cells.
+
+        The records keep their places, so that they are no longer in order of their cells.
+        """
+        moved = self.counted[records] & (self.cells[records] != cells)
+        some, shown = records[moved], self.cells.copy()
+        shown[records] = cells
+        counts = [[one.copy() for one in tables] for tables in self.counts]
+        for one in range(len(self.labels.sizes)):
+            before, after = (self.labels.codes[each[some], one] for each in (self.cells, shown))
+            for column, tables in enumerate(counts):
+                np.subtract.at(tables[one], (before, self.values[some, column]), 1)
+                np.add.at(tables[one], (after, self.values[some, column]), 1)
+        return replace(self, cells=shown, counts=counts)
 
     @cached_property
     def _starts(self) -> Array:
@@ -71,7 +114,7 @@ class ColumnFit:
     @property
     def kept(self) -> Array:
         """Shape (cells,): records that are kept of each cell: all or none."""
-        return np.diff(self._starts)
+        return np.asarray(np.diff(self._starts))
 
     def records_of(self, cells: Array) -> Array:
         """The places of the records of some cells, cell after cell."""
@@ -80,37 +123,94 @@ class ColumnFit:
         return np.asarray(np.arange(int(count.sum())) + np.repeat(first - ends + count, count))
 
     def fits(self, cells: Array, records: Array) -> Real:
-        """Shape (cells, records): how well each record goes with the keys of each cell, as a sum of log odds.
+        """Shape (ways, cells, records): how well each record goes with the keys of each cell, as a sum of log odds.
 
-        They are learned from the other records.
+        They are learned from the other records. One way is to add up those of single keys, the other those of pairs.
         """
-        codes, own, values = self.table.codes[cells], self.table.codes[self.cells[records]], self.values[records]
-        sums, itself = np.zeros((len(cells), len(records))), np.zeros((own.shape[1], len(records)))
+        codes, own, values = self.labels.codes[cells], self.labels.codes[self.cells[records]], self.values[records]
+        ways = self.labels.ways
+        sums, itself = np.zeros((len(ways), len(cells), len(records))), np.zeros((own.shape[1], len(records)))
         for column, tables in enumerate(self.log_odds):
-            of_cells = sum(odds[codes[:, key]] for key, odds in enumerate(tables))
-            sums += np.asarray(of_cells)[:, values[:, column]]
-            for key, (odds, others) in enumerate(zip(tables, self.of_others[column], strict=True)):
-                at = own[:, key], values[:, column]
-                itself[key] += others[at] - odds[at]
-        for key, less in enumerate(itself):
-            sums += np.where(codes[:, key, None] == own[None, :, key], less, 0.0)
+            of_cells = np.array([odds[codes[:, one]] for one, odds in enumerate(tables)])
+            sums += np.tensordot(ways, of_cells, 1)[:, :, values[:, column]]
+            for one, (odds, others) in enumerate(zip(tables, self.of_others[column], strict=True)):
+                at = own[:, one], values[:, column]
+                itself[one] += others[at] - odds[at]
+        for one, less in enumerate(itself):
+            same = np.where(codes[:, one, None] == own[None, :, one], less, 0.0)
+            for way in np.flatnonzero(ways[:, one]).tolist():
+                sums[way] += ways[way, one] * same
+        return sums
+
+    def fits_of_pairs(self, cells: Array, records: Array) -> Real:
+        """Shape (ways, pairs): the same for one cell and one record at a time."""
+        sums, values = np.zeros((len(self.labels.ways), len(cells))), self.values[records].T
+        labels, owned = self.labels.codes[cells].T, self.labels.codes[self.cells[records]].T
+        usual = [_usual(tables[0])[value] for tables, value in zip(self.counts, values, strict=True)]
+        for one, (codes, own) in enumerate(zip(labels, owned, strict=True)):
+            itself = (codes == own).astype(np.int64)
+            having = np.maximum(self.counts[0][one].sum(axis=1)[codes] - itself, 0) + PRIOR
+            of_one = np.zeros(len(cells))
+            for tables, value, share in zip(self.counts, values, usual, strict=True):
+                both = np.maximum(tables[one][codes, value] - itself, 0)
+                of_one += np.log((both + PRIOR * share) / (having * share))
+            for way in np.flatnonzero(self.labels.ways[:, one]).tolist():
+                sums[way] += self.labels.ways[way, one] * of_one
         return sums
 
     def exchange_costs(self, cells: Array) -> Array:
         """Shape (cells, cells): how much it shows if the records of two cells exchange their keys.
 
         The size of the log odds that they did not: how much better the records go with their own keys than with those
-        of each other, on average over the records of a cell. In whole millionths, so that sums do not depend on the
-        processor.
+        of each other, on average over the records of a cell. Both ways to add up count alike. In whole millionths, so
+        that sums do not depend on the processor.
         """
         records, count = self.records_of(cells), self.kept[cells]
-        fits = self.fits(cells, records)
-        owner = np.repeat(np.arange(len(cells)), count)
-        sums = np.zeros((len(cells), len(cells)))
-        np.add.at(sums, owner, fits.T)
-        means = sums / np.maximum(count, 1)[:, None]
-        lost = means.diagonal()[:, None] - means
-        return np.rint(np.abs(lost + lost.T) * 1e6).astype(np.int64)
+        fits, owner = self.fits(cells, records), np.repeat(np.arange(len(cells)), count)
+        sums = np.zeros((len(cells), len(fits), len(cells)))
+        np.add.at(sums, owner, fits.transpose(2, 0, 1))
+        means = sums.transpose(1, 0, 2) / np.maximum(count, 1)[:, None]
+        lost = means.diagonal(axis1=1, axis2=2)[:, :, None] - means
+        return np.asarray(np.rint(np.abs(lost + lost.transpose(0, 2, 1)).mean(axis=0) * 1e6).astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class CellLabels:
+    """The labels of each key and of pairs of keys, by cell, and how their log odds are added up.
+
+    Attributes
+    ----------
+    codes
+        Shape (cells, labels): by number, the label of each key, and those of pairs of keys.
+    sizes
+        How many labels each of them has.
+    ways
+        Shape (ways, labels): what each of them counts, where those of single keys are added up; and, of three keys or
+        more, where those of pairs are.
+    """
+
+    codes: Array
+    sizes: tuple[int, ...]
+    ways: Real
+
+    @classmethod
+    def of(cls, table: CellTable, columns: int) -> CellLabels:
+        """Labels of the keys of a table, and of the pairs with fewest labels, as many as there is room for."""
+        keys = len(table.columns)
+        found = [
+            (pair, *np.unique(table.codes[:, pair], axis=0, return_inverse=True))
+            for pair in combinations(range(keys), 2)
+        ]
+        found = sorted(found, key=lambda one: len(one[1])) if keys > 2 else []
+        reached = np.cumsum([len(labels) for _, labels, _ in found]) * VALUES * max(1, columns)
+        found = found[: int(np.searchsorted(reached, MOST_OF_PAIRS, side="right"))]
+        ways = np.zeros((2 if found else 1, keys + len(found)))
+        ways[0, :keys] = ways[-1, :keys] = 1.0
+        for place, (pair, _, _) in enumerate(found):
+            ways[1, keys + place] = 1 / (keys - 1)
+            ways[1, pair] -= 1 / (keys - 1)
+        codes = np.column_stack([table.codes, *(cell.reshape(-1) for _, _, cell in found)]).astype(np.int64)
+        return cls(codes, (*map(len, table.levels), *(len(labels) for _, labels, _ in found)), ways.round(12))
 
 
 def read_column_fit(
@@ -135,23 +235,37 @@ def read_column_fit(
     everything, step = table.n <= MOST_KEPT, max(1, table.n // LEARNED)
     wanted = np.full(len(table), everything) | (table.counts < below)
     learner = _Learner(table, columns)
-    kept_cells, kept_values = [np.zeros(0, np.int32)], [np.zeros((0, len(columns)), np.uint8)]
+    kept = [(np.zeros(0, np.int32), np.zeros((0, len(columns)), np.uint8), np.zeros(0, bool))]
     with open_rows(records, table.columns) as source:
         finder = RowCells(source, str(records), table, declared=declared)
         places = [find_column(source.schema, name, str(records), ANY) for name in columns]
-        for batch in source.batches():
+        for batch in _even_batches(source.batches()):
             cells = finder.find(batch)
             learned = np.zeros(len(cells), bool)
             learned[::step] = True
             rows = np.flatnonzero((cells >= 0) & (learned | wanted[cells]))
             cells, values = cells[rows], learner.codes([batch.column(place) for place in places], rows)
-            learner.add(cells[learned[rows]], values[learned[rows]])
-            keep = wanted[cells]
-            kept_cells.append(cells[keep].astype(np.int32))
-            kept_values.append(values[keep])
-    cells, values = np.concatenate(kept_cells), np.concatenate(kept_values)
+            counted, keep = learned[rows], wanted[cells]
+            learner.add(cells[counted], values[counted])
+            kept.append((cells[keep].astype(np.int32), values[keep], counted[keep]))
+    cells, values, counted = (np.concatenate(each) for each in zip(*kept, strict=True))
     order = np.argsort(cells, kind="stable")
-    return ColumnFit(table, tuple(columns), cells[order], values[order], *learner.log_odds())
+    return ColumnFit(table, tuple(columns), cells[order], values[order], learner.labels, learner.counts, counted[order])
+
+
+def _even_batches(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same rows in batches of one length, but for the last."""
+    arrow, waiting, rows = require(), list[Any](), 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += len(batch)
+        if rows >= TOGETHER:
+            table = arrow.Table.from_batches(waiting).combine_chunks()
+            rows = table.num_rows % TOGETHER
+            yield from table.slice(0, table.num_rows - rows).to_batches(max_chunksize=TOGETHER)
+            waiting = table.slice(table.num_rows - rows).to_batches()
+    if rows:
+        yield from arrow.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
 def _affordable(table: CellTable, columns: Sequence[str]) -> list[str]:
@@ -163,9 +277,9 @@ class _Learner:
     """Counts how often the values of other columns go with the labels of keys."""
 
     def __init__(self, table: CellTable, columns: Sequence[str]) -> None:
-        self._table, self._columns = table, columns
+        self.labels, self._columns = CellLabels.of(table, len(columns)), columns
         self._coders = [_ValueCoder() for _ in columns]
-        self._counts = [[np.zeros((len(levels), VALUES), np.int64) for levels in table.levels] for _ in columns]
+        self.counts = [[np.zeros((size, VALUES), np.int32) for size in self.labels.sizes] for _ in columns]
 
     def codes(self, columns: Sequence[Any], rows: Array) -> Array:
         """Codes of the values of some rows of a batch, shape (rows, columns)."""
@@ -178,20 +292,11 @@ class _Learner:
 
     def add(self, cells: Array, values: Array) -> None:
         """Count records in these cells, with these values."""
-        for key, labels in enumerate(self._table.codes[cells].T):
-            for column, counts in enumerate(self._counts):
-                counts[key] += np.bincount(
-                    labels.astype(np.int64) * VALUES + values[:, column], minlength=counts[key].size
-                ).reshape(counts[key].shape)
-
-    def log_odds(self) -> tuple[list[list[Real]], list[list[Real]], Real]:
-        """The log odds, those without one record, and how much is told of each key."""
-        odds = [[_log_odds(counts) for counts in tables] for tables in self._counts]
-        without = [[_log_odds(counts, less=1) for counts in tables] for tables in self._counts]
-        rows = max(1, int(self._counts[0][0].sum()))
-        pairs = zip(self._counts, odds, strict=True)
-        told = [[(counts * one).sum() / rows for counts, one in zip(*both, strict=True)] for both in pairs]
-        return odds, without, np.sum(told, axis=0)
+        for one, size in enumerate(self.labels.sizes):
+            first = self.labels.codes[cells, one] * VALUES
+            for column, counts in enumerate(self.counts):
+                added = np.bincount(first + values[:, column], minlength=size * VALUES)
+                counts[one] += added.astype(np.int32).reshape(size, VALUES)
 
 
 def _log_odds(counts: Array, less: int = 0) -> Real:
@@ -200,9 +305,14 @@ def _log_odds(counts: Array, less: int = 0) -> Real:
     >>> _log_odds(np.array([[1000, 0], [0, 1000]])).round(2).tolist()
     [[0.69, -5.3], [-5.3, 0.69]]
     """
-    usual = np.maximum(counts.sum(axis=0), 0.5) / max(1, int(counts.sum()))
+    usual = _usual(counts)
     having = np.maximum(counts.sum(axis=1, keepdims=True) - less, 0) + PRIOR
     return np.asarray(np.log((np.maximum(counts - less, 0) + PRIOR * usual) / having / usual))
+
+
+def _usual(counts: Array) -> Real:
+    """The share of each value, where a value that no record has counts as half a record."""
+    return np.asarray(np.maximum(counts.sum(axis=0), 0.5) / max(1, int(counts.sum())))
 
 
 class _ValueCoder:

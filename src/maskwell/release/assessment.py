@@ -527,11 +527,11 @@ def _sizes(records: str | MemoryTable, plan: ReleasePlan, tables: Tables) -> Uni
 
 
 def weighed_columns(
-    records: str | MemoryTable, plan: ReleasePlan, tables: Tables, unchanged: Sequence[str]
+    records: str | MemoryTable, plan: ReleasePlan, tables: Mapping[Columns, CellTable], unchanged: Sequence[str]
 ) -> WeighedColumns:
     """What the unchanged columns tell of keys, for protections that look at it or whose intruder is simulated."""
     moving = [one for one in plan.protections if {*one.moved} & {*plan.keys}]
-    fits = dict[Columns, ColumnFit]()
+    fits: dict[Columns, ColumnFit] = {}
     for protection in moving:
         within, variables = plan.columns_of(protection)
         table, match = tables[(*within, *variables)], plan.match_of(protection)
@@ -558,11 +558,13 @@ def _against_all_columns(
     if weighed.tighter is not None:
         return build(weighed.tighter), weighed, None
     limit = float(plan.match) if plan.match is not None and plan.intruder == ALL_COLUMNS else 1.0
+    before: JoinedRisk | None = None
     for tighter in TIGHTER:
         stages = build(tighter)
         joined = _joined(plan, stages, weighed.fits)
-        if joined is None or joined.right_surest <= limit:
+        if joined is None or joined.right_surest + joined.error <= limit or joined == before:  # that changes nothing
             break
+        before = joined
     return stages, weighed._replace(tighter=tighter), joined
 
 

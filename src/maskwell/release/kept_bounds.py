@@ -136,11 +136,13 @@ def check_match(release: Release) -> None:
 
 def _check_all_columns(release: Release, limit: float) -> None:
     """Raise unless somebody who weighs how well unchanged columns go with the keys was kept below the limit."""
-    joined, others = release.joined, [name for name in release.others if name not in release.plan.keys]
-    if joined is None and others:
+    joined, smallest = release.joined, None if release.risk is None else release.risk.before.smallest
+    known = {*release.plan.keys, *(name for stage in release.stages for name in stage.within)}
+    others, few = {*release.others} - known, smallest is None or smallest * limit < 1
+    if joined is None and others and few:
         raise InfeasibleError(
             "what all columns together tell of the keys cannot be simulated for this plan",
-            hint='protect all keys in one [[protect]] with a draw for each record, or take "any-look"',
+            hint='protect all keys in one [[protect]], with no unit and no swap, or take intruder = "any-look"',
         )
     if joined is not None and joined.right_surest > limit:
         raise InfeasibleError(

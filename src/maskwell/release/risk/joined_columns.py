@@ -2,14 +2,16 @@
 
 A record that was given the keys of another person still has its own job, income and language. Somebody who looks for a
 person takes, of the records released with the person's keys, the one whose other columns go best with these keys. This
-intruder knows the matrices and the counts, and has learned from the file itself what goes with what, as naive Bayes
-does (:mod:`maskwell.engines.column_fit`): the chance that a record released in state o came from state d is
+intruder knows the matrices and the counts, and learns from the released file what goes with what, as naive Bayes does
+(:mod:`maskwell.engines.column_fit`): the chance that a record released in state o came from state d is
 
-    p_od N_d exp(f_d) / sum_e p_oe N_e exp(f_e),
+    p_od N_d exp(t f_d) / sum_e p_oe N_e exp(t f_e),
 
 where f_d says how well its other columns go with the keys of d. The intruder looks for everybody whose keys few records
 have, in files drawn for this purpose. What is told is the share of right picks: of all, and of the tenth with the
-greatest chance. Another way to learn may do better or worse. Source: derived.
+greatest chance. Several intruders are tried, and what the best of them reaches is told: they learn of single keys or of
+pairs of keys, and trust what they learned (t = 1) or half of it, since columns that tell the same are counted more than
+once. Another way to learn may do better. Source: derived.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,8 +36,14 @@ LOOKED_FOR = 20_000
 FEWEST_DRAWS, MOST_DRAWS = 2, 50
 """People who are looked for in all draws together, about; and draws."""
 
-MOST_STATES, AT_ONCE = 1500, 1 << 22
+MOST_WORK = 1 << 26
+"""Log odds that are looked up at most where there are more draws than the fewest."""
+
+MOST_STATES, AT_ONCE = 1500, 1 << 20
 """States that exchange records with each other at most; and chances that are worked out at once."""
+
+TRUST = (1.0, 0.5)
+"""How much of the log odds intruders weigh who are tried."""
 
 SUREST = 0.1
 SMALL = 5.0
@@ -157,24 +166,37 @@ class _Search:
         parts = self._parts()
         if parts is None:
             return None
-        people = sum(self._people(part) for part in parts)
-        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, math.ceil(LOOKED_FOR / people)))
-        looks = self._looks(parts, draws)
-        chance, right, weight = self._picks(*(np.concatenate(column) for column in zip(*looks, strict=True)))
-        order = np.argsort(-chance, kind="stable")
-        reached = np.cumsum(weight[order])
-        tenth = order[: int(np.searchsorted(reached, SUREST * reached[-1])) + 1]
-        share = float(np.average(right[tenth], weights=weight[tenth]))
-        tried = int(weight[tenth].sum())
+        looked = np.concatenate(parts)
+        people = self._people(looked)
+        work = (
+            int(self.stage.counts[looked] @ self._origins.count[looked])
+            * self.fit.labels.codes.shape[1]
+            * len(self.fit.columns)
+        )
+        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)))
+        looks = [look for look in self._looks(looked, draws) if len(look[0])]
+        if not looks:
+            return None
+        draw, true, drawn, chances = (np.concatenate(each) for each in zip(*looks, strict=True))
+        tried = [self._shares(people * draws, *self._picks(draw, true, drawn, chance)) for chance in chances.T]
+        share, surest = max(one[1:] for one in tried)
         return JoinedRisk(
             columns=self.fit.columns,
             people=people,
             draws=draws,
-            right=float((right * weight).sum() / (people * draws)),
+            right=max(one[0] for one in tried),
             right_surest=share,
-            surest=tried,
-            error=math.sqrt(share * (1 - share) / tried),
+            surest=surest,
+            error=math.sqrt(share * (1 - share) / surest),
         )
+
+    def _shares(self, people: int, chance: Real, right: Real, weight: Array) -> tuple[float, float, int]:
+        """The share of right picks of all, and of the tenth with the greatest chance; and how many people that has."""
+        order = np.argsort(-chance, kind="stable")
+        reached = np.cumsum(weight[order])
+        tenth = order[: int(np.searchsorted(reached, SUREST * reached[-1])) + 1]
+        share = float(np.average(right[tenth], weights=weight[tenth]))
+        return float((right * weight).sum() / people), share, int(weight[tenth].sum())
 
     def _parts(self) -> list[Array] | None:
         """States that exchange records with each other, where somebody is looked for; None where they are many.
@@ -203,47 +225,82 @@ class _Search:
         wanted = part[self.wanted[part]]
         return int(self.holders[wanted][np.unique(self.key[wanted], return_index=True)[1]].sum())
 
-    def _looks(self, parts: Sequence[Array], draws: int) -> Iterator[tuple[Array, Array, Array, Real]]:
-        """Draw, true and released state, and chance, of each record that is released with keys that are looked for."""
-        part_of = np.full(len(self.stage.states), -1)
-        for number, part in enumerate(parts):
-            part_of[part] = number
-        origins, members = self._origins(part_of), _groups(part_of[self.state], -1)
-        sampler = self.stage.design.sampler(SeededRandom(SEED))
-        for part, origin, records in zip(parts, origins, members, strict=True):
-            wanted = np.flatnonzero(self.wanted[part])
-            same = self.key[part][wanted][:, None] == self.key[part][None]
-            place = dict(zip(part[wanted].tolist(), range(len(wanted)), strict=True))
-            for some in np.array_split(records, 1 + len(records) * len(part) // AT_ONCE):
-                fits = self.fit.fits(self.cell[part], some)
-                odds = np.exp(fits - fits.max(axis=0))
-                chance = (((origin[wanted] * same) @ odds) / (origin[wanted] @ odds)).round(9)  # on every processor
-                true = np.tile(self.state[some], draws)
-                drawn = np.asarray(sampler.sample(true).data)
-                shown = np.flatnonzero(self.wanted[drawn])
-                row = np.array([place[state] for state in drawn[shown].tolist()], dtype=np.int64)
-                yield shown // len(some), true[shown], drawn[shown], chance[row, shown % len(some)]
+    def _looks(self, looked: Array, draws: int) -> Iterator[tuple[Array, Array, Array, Real]]:
+        """Draw, true and released state of each record that is released with keys that are looked for.
 
-    def _origins(self, part_of: Array) -> Iterator[Real]:
-        """Of the records released in a state of each part, the share that comes from each state of the part."""
-        released, true, flow, sums = self.stage.occurring_flows()
-        place = np.zeros(len(part_of), dtype=np.int64)
-        for part in _groups(part_of, -1):
-            place[part] = np.arange(len(part))
-        for entries in _groups(part_of[released], -1):
-            size = int(place[released[entries]].max()) + 1
-            origin = np.zeros((size, size))
-            origin[place[released[entries]], place[true[entries]]] = flow[entries] / sums[released[entries]]
-            yield origin
+        And its chance to belong there, shape (records, intruders).
+        """
+        looked_at = np.zeros(len(self.stage.states), dtype=bool)
+        looked_at[looked] = True
+        looked_at &= self.wanted
+        sampler = self.stage.design.sampler(SeededRandom(SEED))
+        moving = np.flatnonzero((self.state >= 0) & self._moving()[self.state])
+        for draw in range(draws):
+            drawn = self.state.copy()
+            drawn[moving] = np.asarray(sampler.sample(self.state[moving]).data)
+            where = self.cell[drawn[moving]]
+            fit = self.fit.shown(moving, np.where(where < 0, self.fit.cells[moving], where))
+            shown = np.flatnonzero((drawn >= 0) & looked_at[drawn])
+            several = np.cumsum(self._origins.count[drawn[shown]]) // AT_ONCE
+            for some in np.split(shown, np.flatnonzero(np.diff(several)) + 1):
+                yield np.full(len(some), draw), self.state[some], drawn[some], self._chances(fit, some, drawn[some])
+
+    def _moving(self) -> Array:
+        """Shape (states,): whether records may leave a state."""
+        released, true, _ = self.stage.transitions
+        leaves = np.zeros(len(self.stage.states), dtype=bool)
+        leaves[true[released != true]] = True
+        return leaves
+
+    def _chances(self, fit: ColumnFit, records: Array, drawn: Array) -> Real:
+        """Shape (records, intruders): the chance that records have the keys of the states that they were released in.
+
+        Of the states that each of them may come from.
+        """
+        if not len(records):
+            return np.zeros((0, 1))
+        origins = self._origins
+        count = origins.count[drawn]
+        first = np.cumsum(count) - count
+        entry = np.arange(int(count.sum())) + np.repeat(origins.first[drawn] - first, count)
+        true = origins.true[entry]
+        same = self.key[true] == np.repeat(self.key[drawn], count)
+        chances = []
+        for fits in fit.fits_of_pairs(self.cell[true], np.repeat(records, count)):
+            below = fits - np.repeat(np.maximum.reduceat(fits, first), count)
+            for trust in TRUST:
+                odds = origins.flow[entry] * np.exp(trust * below)
+                chances.append(np.add.reduceat(odds * same, first) / np.add.reduceat(odds, first))
+        return np.stack(chances, axis=1).round(9)  # on every processor alike
+
+    @cached_property
+    def _origins(self) -> _Origins:
+        released, true, flow, _ = self.stage.occurring_flows()
+        order = np.argsort(released, kind="stable")
+        count = np.bincount(released, minlength=len(self.stage.states))
+        return _Origins(np.cumsum(count) - count, count, true[order], flow[order])
 
     def _picks(self, draw: Array, true: Array, drawn: Array, chance: Real) -> tuple[Real, Real, Array]:
-        """The best record for each key in each draw: its chance, how often it is right, and for how many people."""
+        """The best record for each key in each draw: its chance, how often it is right, and for how many people.
+
+        Of records that are equally good any is picked: their order is that of their true cells.
+        """
         look = draw.astype(np.int64) * (int(self.key.max()) + 1) + self.key[drawn]
-        order = np.lexsort((-chance, look))
+        order = np.lexsort((np.random.default_rng(SEED).permutation(len(look)), -chance, look))
         best = order[np.flatnonzero(np.append(True, np.diff(look[order]) > 0))]
         people = self.holders[drawn[best]]
         right = self.key[true[best]] == self.key[drawn[best]]
         return chance[best] / people, right / people, people
+
+
+@dataclass(frozen=True, eq=False)
+class _Origins:
+    """The true states that records of a released state come from: the first of them, how many, and the flows."""
+
+    first: Array
+    count: Array
+    true: Array
+    flow: Real
 
 
 def _groups(labels: Array, none: int | None = None) -> list[Array]:

@@ -13,7 +13,7 @@ import pytest
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices import BlockRates, is_invariant, mixing_matrix, mixing_rate, rates_for_match
-from maskwell.release.matrices.mixing import GRID, mixed_risk
+from maskwell.release.matrices.mixing import GRID, _exchanged, _gathered, mixed_risk
 from maskwell.release.risk import cell_risks
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.released_counts import realised_risks
@@ -187,3 +187,21 @@ def test_the_risk_of_the_file_is_that_of_all_ways_to_release_it(
     found = realised_risks(listed)
     assert found is not None
     assert found.tolist() == pytest.approx(enumerated(counts, design.exact_matrix(), released), abs=1e-9)
+
+
+@pytest.mark.parametrize(("cells", "size"), [(2, 2), (7, 3), (23, 4), (40, 41)])
+def test_cells_whose_records_can_be_exchanged_come_into_blocks_and_none_is_left_out(cells: int, size: int) -> None:
+    """Blocks of ``size`` cells, the last one with the rest; exchanges keep the sizes and lower the costs inside."""
+    places = np.random.default_rng(cells).integers(1000, size=(cells, 2))
+    costs = np.abs(places[:, None] - places[None]).sum(axis=2)
+    parts = _gathered(costs, size)
+    sizes = np.bincount(parts)
+    assert sizes.sum() == cells and (sizes[:-1] == size).all() and sizes[-1] >= min(size, cells)
+    after = _exchanged(costs, parts, 3)
+    np.testing.assert_array_equal(np.bincount(after), sizes)
+
+    def inside(blocks: Any) -> float:
+        return float(costs[blocks[:, None] == blocks[None]].sum())
+
+    assert inside(after) <= inside(parts) + 1e-9
+    np.testing.assert_array_equal(_exchanged(costs, parts, 0), parts)
