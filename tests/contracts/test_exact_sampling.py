@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import DYADIC, EXAMPLES, LEADING_BITS, exact_columns
+from tests.support.inside.core import WordReader
+from tests.support.inside.designs import kernels, sampler
 from tests.support.together import together
 from tests.support.words import (
     HandmadeRandom,
@@ -27,8 +29,7 @@ from tests.support.words import (
 )
 
 from maskwell.core import SeededRandom
-from maskwell.core.draws import WordReader
-from maskwell.designs import Design, kernels, sampler
+from maskwell.designs import Design
 
 PATHS = ["compiled", "plain"]
 

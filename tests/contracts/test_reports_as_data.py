@@ -20,12 +20,13 @@ pl = pytest.importorskip("polars")
 import pyarrow.csv as pa_csv  # noqa: E402
 import pyarrow.feather as pa_feather  # noqa: E402
 import pyarrow.parquet as pa_parquet  # noqa: E402
+from tests.support.inside.engines_with_extras import pandas_columns, polars_columns  # noqa: E402
 from tests.support.together import together  # noqa: E402
 
 from maskwell import estimate, randomize, tally  # noqa: E402
 from maskwell.core import Categories, Counts, SeededRandom  # noqa: E402
 from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform  # noqa: E402
-from maskwell.engines import counts_from_arrow, counts_to_arrow, pandas_columns, polars_columns  # noqa: E402
+from maskwell.engines import counts_from_arrow, counts_to_arrow  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, ReportError, WrongTypeError  # noqa: E402
 from maskwell.estimation import estimate_by_moments  # noqa: E402
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.support.command_line import refused, run
+from tests.support.inside.engines import column_randomizer
 
 pytest.importorskip("pyarrow")
 
@@ -90,7 +91,7 @@ def test_a_fault_keeps_its_text_to_itself(monkeypatch: pytest.MonkeyPatch, folde
     def fail(*_: Any, **__: Any) -> None:
         raise KeyError(SECRET)
 
-    monkeypatch.setattr("maskwell.engines.column_randomizer.randomize_file", fail)
+    monkeypatch.setattr(column_randomizer, "randomize_file", fail)
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     found = run("randomize", "unknown answer.csv", "--design", "answer=w.json", "-o", "out.csv", status=3)
     assert SECRET not in found.err

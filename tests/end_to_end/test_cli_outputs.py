@@ -14,8 +14,7 @@ from pathlib import Path
 import click
 import pytest
 from tests.support.command_line import refused, run
-
-from maskwell.cli.main import cli
+from tests.support.inside.cli import cli
 
 posix = pytest.mark.skipif(os.name == "nt", reason="devices, pipes and signals of POSIX")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.command_line import refused, run
+from tests.support.inside.verbs import publish
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -273,7 +274,7 @@ def test_a_key_needs_ids_that_tell_records_apart(csv: Path) -> None:
 
 
 def test_an_interrupted_release_leaves_nothing(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.release import publication
+    from tests.support.inside.release import publication
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -285,7 +286,7 @@ def test_an_interrupted_release_leaves_nothing(csv: Path, monkeypatch: pytest.Mo
 
 
 def test_without_the_libraries_of_the_report_nothing_is_begun(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskwell.verbs.publish.LIBRARIES", ("no_such_library",))
+    monkeypatch.setattr(publish, "LIBRARIES", ("no_such_library",))
     refused("release", csv, "--plan", "plan.toml", "-o", "out", saying="no_such_library", kind="missing_extra")
     assert not Path("out").exists()
 

@@ -14,8 +14,7 @@ pytest.importorskip("sqlalchemy", reason="the service is not installed: pip inst
 
 from bench.collection import Service, check_counts, opened_example, sending
 from bench.submissions import Crowd
-
-from maskwell.collection.store import Store, StoredSurvey
+from tests.support.inside.collection import Store, StoredSurvey
 
 Running = tuple[Service, Store, StoredSurvey]
 

@@ -6,9 +6,7 @@ import io
 import time
 
 import pytest
-
-from maskwell.cli import output
-from maskwell.cli.output import Progress
+from tests.support.inside.cli import Progress, output
 
 
 class Terminal(io.StringIO):
@@ -60,7 +58,7 @@ def test_short_work_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_terminal_has_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     stream, clock = Terminal(), iter([0.0, 2.0, 4.0])
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr("maskwell.cli.output.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(output.time, "monotonic", lambda: next(clock))
     with Progress() as progress:
         progress(10, 0.5)
         progress(20, None)

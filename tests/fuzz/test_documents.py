@@ -19,22 +19,19 @@ import pytest
 from tests.support.command_line import design_file, run
 from tests.support.examples import EXAMPLES
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
+from tests.support.inside.core import fingerprint_of, from_json, read_document
+from tests.support.inside.designs import wire
+from tests.support.inside.engines import read_curves, read_matrix
+from tests.support.inside.privacy import verify_text
+from tests.support.inside.procedures import known_procedure
+from tests.support.inside.release import acting, needed_columns, read_plan, receipt_from_dict
+from tests.support.inside.reports import audit_report, explain
 from tests.support.together import together
 
-from maskwell.core.documents import fingerprint_of, from_json, read_document
-from maskwell.designs import wire
-from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DesignFileError, MaskwellError
 from maskwell.planning import improve
 from maskwell.privacy import Demand, audit, certify
-from maskwell.privacy.certificate_check import verify_text
-from maskwell.procedures.realisation import known_procedure
 from maskwell.release import load_plan, load_receipt
-from maskwell.release.folder.receipt import receipt_from_dict
-from maskwell.release.plans.release_plan import read_plan
-from maskwell.release.stages.stage import acting, needed_columns
-from maskwell.reports.demand_words import explain
-from maskwell.reports.text.privacy_report import audit_report
 
 PLAN = """
 [release]

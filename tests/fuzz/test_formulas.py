@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from tests.support.formulas import ATTACKS, FACTORS, allowed_formula, formula, predictors, table
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
+from tests.support.inside.engines import Coding, PlainCoding, read_formula
 
-from maskwell.engines.formula import Coding, read_formula
-from maskwell.engines.predictor_columns import PlainCoding
 from maskwell.errors import InputError
 
 formulaic = pytest.importorskip("formulaic")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.inside.designs import verify_gain, verify_garbling
 
 import maskwell as mw
-from maskwell.designs.proofs import verify_gain, verify_garbling
 
 Vector = dict[str, Any]
 

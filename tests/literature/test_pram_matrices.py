@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import flows, unprotected_states
 from tests.support.quiet import quiet
 
 import maskwell as mw
@@ -20,8 +21,6 @@ from maskwell.errors import (
     PublishError,
     UnknownCategoryError,
 )
-from maskwell.release.matrices.matrix_checks import flows
-from maskwell.release.matrices.matrix_patterns import unprotected_states
 
 Cases = dict[str, list[dict[str, Any]]]
 

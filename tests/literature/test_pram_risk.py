@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.designs import design_of
+from tests.support.inside.release import SparseArrivals, Stage, realised_risks
 
 import maskwell as mw
 from maskwell.core import Categories
-from maskwell.designs.dense import design_of
-from maskwell.release.risk.arrivals import SparseArrivals
-from maskwell.release.risk.released_counts import realised_risks
-from maskwell.release.stages.stage import Stage
 
 Vectors = dict[str, list[dict[str, Any]]]
 

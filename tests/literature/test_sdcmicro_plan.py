@@ -6,13 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.inside.release import Stage, build_stages, check_match, count_file, read_plan
 
 from maskwell.release import ReleasePlan, assess_file, plan_from_sdcmicro
-from maskwell.release.assessment import count_file
-from maskwell.release.kept_bounds import check_match
-from maskwell.release.plans.release_plan import read_plan
-from maskwell.release.stages.stage import Stage
-from maskwell.release.stages.stage_building import build_stages
 from maskwell.verbs import first_plan
 
 FILES = {

@@ -12,13 +12,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import (
+    Stage,
+    build_stages,
+    expected_table,
+    is_kept,
+    kept_columns,
+    kept_of,
+    needed_columns,
+    tables_of,
+)
 
 from maskwell.core import CellTable
 from maskwell.release import ReleasePlan
-from maskwell.release.assessment import tables_of
-from maskwell.release.folder.receipt_contents import kept_of
-from maskwell.release.stages.stage import Stage, expected_table, is_kept, kept_columns, needed_columns
-from maskwell.release.stages.stage_building import build_stages
 
 COLUMNS = ("a", "b", "c", "d")
 FOLLOWS = {"a0": "u", "a1": "u", "a2": "v"}

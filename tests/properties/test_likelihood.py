@@ -8,12 +8,11 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.support.arrays import Real
+from tests.support.inside.estimation import Written, em_step, newton, squarem, value
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Mixture
 from maskwell.estimation import maximise
-from maskwell.estimation.maximisation.ascent import em_step, newton, squarem
-from maskwell.estimation.maximisation.log_likelihood import Written, value
 
 often = settings(deadline=None, derandomize=True, max_examples=30)
 seldom = settings(deadline=None, derandomize=True, max_examples=30)

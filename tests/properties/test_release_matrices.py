@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.inside.release import flows
 
 from maskwell.core import SeededRandom
 from maskwell.designs import Sparse
@@ -22,7 +23,6 @@ from maskwell.release.matrices import (
     thetas_for_blocks,
     whole_flows,
 )
-from maskwell.release.matrices.matrix_checks import flows
 
 COUNTS = st.lists(st.integers(0, 60), min_size=1, max_size=8).filter(any)
 SHARES = st.fractions(0, 1, max_denominator=50)

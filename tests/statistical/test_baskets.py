@@ -16,10 +16,10 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from tests.support.inside.estimation import ReportedBaskets
 
 from maskwell.core import SeededRandom
 from maskwell.designs import ItemBits, item_bits
-from maskwell.estimation.itemset_supports import ReportedBaskets
 from maskwell.procedures import bits
 
 pytestmark = pytest.mark.statistical

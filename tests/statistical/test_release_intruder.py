@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binom
+from tests.support.inside.core import Array
+from tests.support.inside.designs import CodedDesign
+from tests.support.inside.release import assess_tables, tables_of
 
 from maskwell.core import CellTable, SeededRandom
-from maskwell.core.arguments import Array
-from maskwell.designs.coded import CodedDesign
 from maskwell.release import Release, ReleasePlan
-from maskwell.release.assessment import assess_tables, tables_of
 
 COUNTS = [1, 2, 3, 40, 60]
 RELEASES = 20_000

@@ -7,8 +7,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tests.support.inside.release import Stage
+
 from maskwell.designs import Sparse
-from maskwell.release.stages.stage import Stage
 
 Record = tuple[Hashable, ...]
 TAIL = Fraction(25, 1000)

@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from maskwell.collection.report_cells import content_of
-from maskwell.collection.store import Store, StoredSurvey, Submission
-from maskwell.collection.survey import Survey
+from tests.support.inside.collection import Store, StoredSurvey, Submission, Survey, content_of
 
 SURVEY = """
 [survey]

@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from click.testing import CliRunner
-
-from maskwell.cli.main import cli
+from tests.support.inside.cli import cli
 
 WIDTH = 100
 ROOT = Path(__file__).parents[2]

@@ -20,9 +20,8 @@ from pathlib import Path
 
 import click
 from tests.support.fuzzing import run_command
-
-from maskwell.cli.main import cli
-from maskwell.procedures.registry import PROCEDURES
+from tests.support.inside.cli import cli
+from tests.support.inside.procedures import PROCEDURES
 
 PEOPLE = 48
 TOWNS = ("Quarrelstead", "Ymirfold", "Zwetschken", "Oddmarsh")
@@ -577,10 +576,7 @@ def make_folder(folder: Path) -> None:
 def _surveys(folder: Path) -> None:
     """A database with a survey in each state, an account with a key, and a copy of it."""
     import sqlalchemy as sa
-
-    from maskwell.collection.accounts import Accounts
-    from maskwell.collection.store import Store
-    from maskwell.collection.survey import Survey
+    from tests.support.inside.collection import Accounts, Store, Survey
 
     folder.joinpath("survey.toml").write_text(SURVEY, encoding="utf-8")
     folder.joinpath("reports.csv").write_text("cash\nyes\nno\n", encoding="utf-8")

@@ -33,7 +33,7 @@ def import_all() -> None:
 
 def crossed(arguments: Sequence[str]) -> set[str]:
     """The Python files, seen from the package, with calls in one command; RuntimeError where it fails."""
-    from maskwell.cli.main import main
+    from tests.support.inside.cli import main
 
     root = str(Path(maskwell.__file__).parent) + os.sep
     called: set[CodeType] = set()

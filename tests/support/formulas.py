@@ -157,8 +157,7 @@ def table() -> Any:
 def predictors(frame: Any) -> Any:
     """The columns of a DataFrame as a regression reads them."""
     import numpy as np
-
-    from maskwell.engines.predictor_columns import CategoryColumn, Predictors
+    from tests.support.inside.engines import CategoryColumn, Predictors
 
     columns = {
         name: CategoryColumn(np.asarray(column.cat.codes, dtype=np.intp), [*column.cat.categories])
@@ -202,7 +201,8 @@ class Listener:
 
 def with_the_gate(text: str, rows: Any) -> str:
     """Read and work out a formula as ``regress`` does: how it ended."""
-    from maskwell.engines.formula import Coding, check_columns, read_formula
+    from tests.support.inside.engines import Coding, check_columns, read_formula
+
     from maskwell.errors import InputError
 
     try:

@@ -59,6 +59,8 @@ def serve(number: int) -> dict[str, Any]:
 
     Gives the child what was asked for.
     """
+    from tests.support.inside.cli import output
+
     import maskwell
 
     for module in pkgutil.walk_packages(maskwell.__path__, "maskwell."):
@@ -69,7 +71,7 @@ def serve(number: int) -> dict[str, Any]:
             importlib.import_module(name)
         except ImportError:  # an extra that is not installed: commands say so
             continue
-    maskwell.cli.output.LOG_SECONDS = QUIET  # type: ignore[attr-defined]
+    output.LOG_SECONDS = QUIET
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=number) as control:

@@ -20,14 +20,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 from tests.support.arrays import Array
+from tests.support.inside.engines import MemoryRows, release_batches
+from tests.support.inside.release import Stage, row_plan
+from tests.support.inside.reports import release_report
 
 from maskwell.core import SeededRandom
-from maskwell.engines.release_pass import release_batches
-from maskwell.engines.row_sources import MemoryRows
 from maskwell.release import Release, ReleasePlan, release_table
-from maskwell.release.publication import row_plan
-from maskwell.release.stages.stage import Stage
-from maskwell.reports.text.release_report import release_report
 
 Record = tuple[Hashable, ...]
 Law = Mapping[Record, Fraction]

@@ -11,15 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.support.inside.designs import CodedDesign
+from tests.support.inside.release import (
+    ReleasedColumn,
+    ReleasedRows,
+    Stage,
+    check_public,
+    release_folder,
+    write_internal,
+    write_public,
+)
 
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Sparse
-from maskwell.designs.coded import CodedDesign
 from maskwell.release import Release, ReleasePlan
-from maskwell.release.assessment import ReleasedColumn, ReleasedRows
-from maskwell.release.folder.release_folder import check_public, release_folder, write_internal, write_public
 from maskwell.release.matrices import method1
-from maskwell.release.stages.stage import Stage
 
 Row = tuple[Hashable, ...]
 COLUMNS = ("region", "roof", "sex")

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def texts(root: Path) -> list[tuple[Path, str]]:
 
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-INSIDE = (ast.stmt, ast.excepthandler, ast.match_case)
+BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 """What holds statements. Expressions, most of what a module says, hold neither imports nor docstrings."""
 
 
@@ -86,7 +87,7 @@ def imports_and_docstrings(path: Path) -> tuple[list[ast.ImportFrom], list[str]]
             imports.append(node)
         elif isinstance(node, DOCUMENTED):
             texts.append(ast.get_docstring(node, clean=False) or "")
-        left += [inner for inner in ast.iter_child_nodes(node) if isinstance(inner, INSIDE)]
+        left += [inner for inner in ast.iter_child_nodes(node) if isinstance(inner, BLOCKS)]
     return imports, texts
 
 
@@ -218,23 +219,86 @@ def test_a_module_name_stands_once(root: Path) -> None:
     assert {name for name in names if names.count(name) > 1} <= ONE_IDEA
 
 
-MOST_DEEP_IMPORTS = 638
-"""Imports of tests that name a file within a room: what is not public has no other door. Do not raise it."""
-DEEP_IMPORT = re.compile(r"^ *from (maskwell\.\w+\.[\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
+INSIDE = "tests/support/inside"
+"""The one folder of tests that says in which file of a room a private name stands."""
+BY_THEIR_FILE = {
+    f"tests/support/spark_daemon.py: maskwell.{name}"
+    for name in ("designs.subset", "engines.arrow_columns", "engines.spark_frames")
+}
+"""What tests name by its file all the same: Spark's own process loads what its workers need, and nothing else."""
+IMPORTED = re.compile(r"^ *from ((?:maskwell|tests\.support\.inside)[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+WHOLE_PATH = re.compile(r"(?:\b(?:setattr|delattr|patch)\(\s*\"|^ *import )(maskwell(?:\.\w+){2,})", re.MULTILINE)
 
 
-def test_tests_enter_by_the_door(root: Path) -> None:
-    """A file that moves breaks no test that takes public names from the door or from the face of their room."""
-    offered, deep, by_the_window = faces(), 0, []
-    for path in sorted((root / "tests").rglob("*.py")):
-        for module, names in DEEP_IMPORT.findall(path.read_text(encoding="utf-8")):
-            if module not in offered:
-                deep += 1
-                above = [face for face in offered if face != "maskwell" and module.startswith(f"{face}.")]
-                public = {name for face in above for name in offered[face]} & {*re.findall(r"\w+", names)}
-                by_the_window += [f"{path.name}: {module}.{name}" for name in public]
-    assert by_the_window == [], "take them from the face of their room"
-    assert deep <= MOST_DEEP_IMPORTS, deep
+def imports_of(source: str) -> list[tuple[str, str, str]]:
+    """What a file imports from the package: the module, the name there and the name here."""
+    found = [(module, name.split()) for module, names in IMPORTED.findall(source) for name in listed(names)]
+    return [(module, words[0], words[-1]) for module, words in found]
+
+
+def listed(names: str) -> list[str]:
+    """The names of one import, without brackets and comments."""
+    return [name for name in re.sub(r"#.*|[()]", "", names).split(",") if name.strip()]
+
+
+def named_by_file(source: str, offered: Mapping[str, list[str]], modules: Collection[tuple[str, ...]]) -> list[str]:
+    """What a test takes from a file within a room or patches there, not in programs that it runs elsewhere."""
+    taken = [(module, name) for module, name, _ in imports_of(source) if module.startswith("maskwell.")]
+    private = [(module, name) for module, name in taken if name not in offered.get(module, ())]
+    deep = [(m, name) for m, name in private if m.count(".") > 1 or (*m.split(".")[1:], name) in modules]
+    run_here = {str(n.module) for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ImportFrom)} if deep else set()
+    return [f"{module}.{name}" for module, name in deep if module in run_here] + WHOLE_PATH.findall(source)
+
+
+def test_a_moved_file_breaks_no_test(root: Path) -> None:
+    """Public names come from the door or the face of their room, private ones from one file for each room."""
+    offered, modules = faces(), modules_of(root)
+    paths = [path for path in sorted((root / "tests").rglob("*.py")) if path.parent != root / INSIDE]
+    found = {
+        f"{path.relative_to(root).as_posix()}: {name}"
+        for path in paths
+        for name in named_by_file(path.read_text(encoding="utf-8"), offered, modules)
+    }
+    assert sorted(found - BY_THEIR_FILE) == [], f"take public names from their face, private ones from {INSIDE}"
+    assert sorted(BY_THEIR_FILE - found) == []
+
+
+def test_tests_need_every_private_name_that_they_can_reach(root: Path) -> None:
+    sources = {path: path.read_text(encoding="utf-8") for path in (root / "tests").rglob("*.py")}
+    needed = {(module, name) for source in sources.values() for module, name, _ in imports_of(source)}
+    offered, at_the_door = faces(), imports_for_editors(root, "maskwell")
+    files = [path for path in sorted((root / INSIDE).glob("*.py")) if path.name != "__init__.py"]
+    assert files
+    for path in files:
+        names = imports_of(sources[path])
+        here = [given for _, _, given in names]
+        assert re.findall(r'"(\w+)"', sources[path].partition("__all__")[2]) == sorted(here), path.name
+        assert [name for name in here if (f"tests.support.inside.{path.stem}", name) not in needed] == [], path.name
+        above = [(name, face) for module, name, _ in names for face in offered if module.startswith(f"{face}.")]
+        assert [name for name, face in above if face != "maskwell" and name in offered[face]] == [], "from its face"
+        assert [name for module, name, _ in names if at_the_door.get(name) == module] == [], "from the door"
+        rooms = {module.split(".")[1] for module, _, _ in names}
+        assert rooms == {path.stem.removesuffix("_with_extras")}
+
+
+A_FILE = "maskwell.engines.delimited"
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        (f"from {A_FILE} import BLOCK_BYTES", [f"{A_FILE}.BLOCK_BYTES"]),
+        (f"from {A_FILE} import (  # why\n    A,  # b, c\n    B as D,\n)", [f"{A_FILE}.A", f"{A_FILE}.B"]),
+        ("def f():\n    from maskwell.engines import csv_file, delimited as d", [A_FILE]),
+        (f"import {A_FILE} as d", [A_FILE]),
+        (f'patch.setattr(\n    "{A_FILE}.BLOCK_BYTES", 1)', [f"{A_FILE}.BLOCK_BYTES"]),
+        (f'PROGRAM = """\nfrom {A_FILE} import BLOCK_BYTES\n"""', []),
+        ("from maskwell.engines import csv_file\nfrom maskwell.release.risk import match_risk\nimport maskwell", []),
+        ("from maskwell.errors import InputError\nfrom maskwell.cli import COMMANDS", []),
+    ],
+)
+def test_what_names_a_file_within_a_room_is_recognised(source: str, found: list[str], root: Path) -> None:
+    assert named_by_file(source, faces(), modules_of(root)) == found
 
 
 def test_the_version_is_that_of_the_package(root: Path) -> None:

@@ -11,9 +11,7 @@ from tests.support.collecting import database
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from argon2 import PasswordHasher
-
-from maskwell.collection import accounts
-from maskwell.collection.store import Store
+from tests.support.inside.collection import Store, accounts
 
 
 @pytest.fixture(autouse=True)

@@ -13,14 +13,24 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.support.collecting import BY_INVITATION, SURVEY, opened, submission
+from tests.support.inside.collection import (
+    LARGEST_BODY,
+    LONGEST_NAME,
+    TRIES,
+    AccessError,
+    Accounts,
+    NoSurveyError,
+    Settings,
+    Store,
+    Survey,
+    Waits,
+    consequences,
+    create_app,
+    studio_routes,
+    token_hash,
+)
+from tests.support.inside.collection import accounts as accounts_module
 
-from maskwell.collection.accounts import TRIES, AccessError, Accounts, Waits
-from maskwell.collection.application import LARGEST_BODY, create_app
-from maskwell.collection.drafts import consequences
-from maskwell.collection.settings import Settings
-from maskwell.collection.store import NoSurveyError, Store, token_hash
-from maskwell.collection.studio import studio_routes
-from maskwell.collection.survey import LONGEST_NAME, Survey
 from maskwell.errors import PlanError
 
 PASSWORD = "correct horse battery"
@@ -183,7 +193,7 @@ def test_ids_are_of_one_survey(store: Store) -> None:
 def test_blanks_around_a_name_give_no_further_tries(
     client: TestClient, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("maskwell.collection.accounts.wait_after", long_wait)
+    monkeypatch.setattr(accounts_module, "wait_after", long_wait)
     for _ in range(TRIES):
         assert sign_in(client, password="wrong password").status_code == 403
     assert sign_in(client, name, "wrong password").status_code == 429
@@ -217,7 +227,7 @@ def long_wait(wrong: int) -> int:
 
 
 def test_a_stranger_keeps_nobody_waiting_but_themselves(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskwell.collection.accounts.wait_after", long_wait)
+    monkeypatch.setattr(accounts_module, "wait_after", long_wait)
     accounts = Accounts(store)
     accounts.add("ada", "a long password")
     for _ in range(3 * TRIES):
@@ -229,7 +239,7 @@ def test_a_stranger_keeps_nobody_waiting_but_themselves(store: Store, monkeypatc
 
 
 def test_waits_do_not_fill_the_memory(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskwell.collection.accounts.MOST_REMEMBERED", 20)
+    monkeypatch.setattr(accounts_module, "MOST_REMEMBERED", 20)
     accounts = Accounts(store)
     for number in range(50):
         with pytest.raises(AccessError):
@@ -244,7 +254,7 @@ def test_right_passwords_are_no_tries(client: TestClient) -> None:
 
 def test_tries_are_counted_before_the_password_is_looked_at(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a hundred at once are no way around the limit."""
-    monkeypatch.setattr("maskwell.collection.accounts.wait_after", long_wait)
+    monkeypatch.setattr(accounts_module, "wait_after", long_wait)
     accounts = Accounts(store)
     seen: list[int] = []
 

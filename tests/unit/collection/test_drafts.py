@@ -10,27 +10,30 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.collecting import SURVEY, opened, submission
-
-from maskwell import make_design
-from maskwell.collection.drafts import consequences, form_of, survey_text, unit_variance
-from maskwell.collection.results import (
+from tests.support.inside.collection import (
     NO_INTERVAL,
     SMALL_SAMPLING,
+    Store,
+    Survey,
     axis_of,
     card_of,
+    consequences,
     fit_of,
+    form_of,
     notes_of,
     place,
     question_result,
     read_margin,
     shrinking,
+    survey_text,
+    unit_variance,
 )
-from maskwell.collection.store import Store
-from maskwell.collection.survey import Survey
+from tests.support.inside.estimation import Flag
+
+from maskwell import make_design
 from maskwell.core import Counts
 from maskwell.errors import PlanError
 from maskwell.estimation import estimate_by_moments
-from maskwell.estimation.share_estimate import Flag
 from maskwell.planning import plan_sample
 
 FORM: dict[str, Any] = {

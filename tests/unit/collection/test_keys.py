@@ -15,14 +15,21 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 from tests.support.collecting import SURVEY, submission
 from tests.support.command_line import run
+from tests.support.inside.collection import (
+    AccessError,
+    Accounts,
+    Settings,
+    Store,
+    Survey,
+    address_of,
+    create_app,
+    question_result,
+    results_csv,
+    studio,
+    studio_routes,
+)
+from tests.support.inside.collection import accounts as accounts_module
 
-from maskwell.collection.accounts import AccessError, Accounts
-from maskwell.collection.application import address_of, create_app
-from maskwell.collection.results import question_result, results_csv
-from maskwell.collection.settings import Settings
-from maskwell.collection.store import Store
-from maskwell.collection.studio import studio_routes
-from maskwell.collection.survey import Survey
 from maskwell.errors import ParameterError, PlanError
 
 PASSWORD, OTHER = "correct horse battery", "another horse battery"
@@ -152,7 +159,7 @@ def test_a_link_expires(accounts: Accounts, monkeypatch: pytest.MonkeyPatch) -> 
     session = accounts.session(accounts.begin_session(account(accounts)))
     assert session is not None
     token = accounts.account_link(session)
-    monkeypatch.setattr("maskwell.collection.accounts.LINK_HOURS", -1)
+    monkeypatch.setattr(accounts_module, "LINK_HOURS", -1)
     late = accounts.account_link(session)
     with pytest.raises(AccessError, match="not valid any more"):
         accounts.set_up(late, "eve", PASSWORD)
@@ -168,7 +175,7 @@ def test_a_long_draft_does_not_keep_respondents_waiting(client: TestClient, monk
             asyncio.get_running_loop()
         read.append(text)
 
-    monkeypatch.setattr("maskwell.collection.studio.form_of", seen)
+    monkeypatch.setattr(studio, "form_of", seen)
     csrf = signed_in(client)
     assert client.post("/studio/new", data={**csrf, "text": "[survey]"}).status_code == 422
     assert read == ["[survey]"]

@@ -12,14 +12,19 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened
-
-from maskwell.collection.accounts import TRIES, Accounts
-from maskwell.collection.application import LARGEST_BODY, create_app
-from maskwell.collection.settings import Settings
-from maskwell.collection.store import Store, StoredSurvey
-from maskwell.collection.studio import studio_routes
-from maskwell.collection.survey import Survey
-from maskwell.core.documents import json_form
+from tests.support.inside.collection import (
+    LARGEST_BODY,
+    TRIES,
+    Accounts,
+    Settings,
+    Store,
+    StoredSurvey,
+    Survey,
+    accounts,
+    create_app,
+    studio_routes,
+)
+from tests.support.inside.core import json_form
 
 PASSWORD = "correct horse battery"
 
@@ -268,7 +273,7 @@ def test_an_analyst_sees_results_and_changes_nothing(place: Place) -> None:
 
 
 def test_too_many_wrong_passwords_have_to_wait(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskwell.collection.accounts.wait_after", lambda wrong: 0 if wrong < TRIES else 1000)
+    monkeypatch.setattr(accounts, "wait_after", lambda wrong: 0 if wrong < TRIES else 1000)
     statuses = [
         place.client.post("/studio/login", data={"name": "ada", "password": "wrong"}).status_code for _ in range(12)
     ]

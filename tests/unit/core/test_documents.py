@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.inside.core import DEEPEST, documents, from_json, from_toml, read_document
+from tests.support.inside.engines import read_curves, read_matrix
+from tests.support.inside.privacy import verify_file
 
-from maskwell.core import documents
-from maskwell.core.documents import DEEPEST, from_json, from_toml, read_document
 from maskwell.designs import load_design
-from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DataFileError, InputError, MaskwellError
 from maskwell.privacy import load_certificate
-from maskwell.privacy.certificate_check import verify_file
 from maskwell.release import load_plan, load_receipt
 
 READERS = {

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from maskwell.core.exact import (
+from tests.support.inside.core import (
     all_from_digits,
     all_to_digits,
     as_fraction,
@@ -30,6 +29,7 @@ from maskwell.core.exact import (
     to_float,
     to_text,
 )
+
 from maskwell.errors import ParameterError, WrongTypeError
 
 thorough = settings(deadline=None, derandomize=True, max_examples=50)

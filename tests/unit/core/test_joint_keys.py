@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from maskwell.core import groups as keys
-from maskwell.core.arguments import Array
+from tests.support.inside.core import Array
+from tests.support.inside.core import groups as keys
 
 FEW, MANY = [2, 3, 4], [1 << 30, 1 << 30, 5]
 

@@ -4,9 +4,7 @@ from functools import partial, reduce
 
 import numpy as np
 import pytest
-
-from maskwell.designs import kronecker
-from maskwell.designs.kronecker import along_axes
+from tests.support.inside.designs import along_axes, kronecker
 
 
 def _times(A, x):

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import numbered
+from tests.support.inside.designs import ESTIMATORS, big, binomial, binomial_bulk, subset
 
 from maskwell.designs import Blocks, Composed, Design, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform
-from maskwell.designs.design import big
-from maskwell.designs.subset import binomial
-from maskwell.designs.unary import ESTIMATORS, binomial_bulk
 from maskwell.errors import TooLargeError
 from maskwell.planning import sufficiency
 from maskwell.privacy import Demand, audit
@@ -86,7 +84,7 @@ def test_sets_by_the_million_are_never_counted(name: str, monkeypatch: pytest.Mo
     def count(*_: object) -> int:
         raise AssertionError("a number of hundreds of thousands of digits")
 
-    monkeypatch.setattr("maskwell.designs.subset.binomial", count)
+    monkeypatch.setattr(subset, "binomial", count)
     monkeypatch.setattr(Unary, "m", property(count))
     design = LARGE[name]()
     assert "e+" in repr(design)

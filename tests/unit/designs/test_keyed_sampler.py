@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from tests.support.chisquare import fits
 from tests.support.examples import EXAMPLES
+from tests.support.inside.core import Array, WordReader, Words
+from tests.support.inside.designs import kernels, sampler
 
 from maskwell.core import Categories, KeyedRandom
-from maskwell.core.arguments import Array, Words
-from maskwell.core.draws import WordReader
-from maskwell.designs import KeyedSampler, Sparse, Uniform, kernels, sampler
+from maskwell.designs import KeyedSampler, Sparse, Uniform
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 KEYED = KeyedRandom.of(bytes(range(32)), "labour-2025")

@@ -8,9 +8,15 @@ import sys
 from fractions import Fraction
 
 import pytest
-
-from maskwell.designs.proofs import gain_margin, garbling_residual, is_transition, verify_gain, verify_garbling
-from maskwell.designs.rational import Matrix, product
+from tests.support.inside.designs import (
+    Matrix,
+    gain_margin,
+    garbling_residual,
+    is_transition,
+    product,
+    verify_gain,
+    verify_garbling,
+)
 
 
 def transition(rng: random.Random, m: int, k: int) -> Matrix:

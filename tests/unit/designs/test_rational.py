@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
-from maskwell.designs.rational import Frame, Matrix, independent_rows, inverse, product, solve_sparse
+from tests.support.inside.designs import Frame, Matrix, independent_rows, inverse, product, solve_sparse
 
 PRIME = 2**61 - 1
 

@@ -4,10 +4,11 @@ import concurrent.futures
 
 import numpy as np
 import pytest
+from tests.support.inside.core import randomness
+from tests.support.inside.designs import sampler
 
 from maskwell import Categories, SecureRandom, SeededRandom
-from maskwell.core import randomness
-from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform, sampler
+from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform
 from maskwell.errors import ParameterError
 
 DESIGNS = [

@@ -19,15 +19,16 @@ from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from maskwell.engines import arrow_arrays  # noqa: E402
-from maskwell.engines.arrow_arrays import describe, without_traces  # noqa: E402
-from maskwell.engines.assignments import Assignment  # noqa: E402
-from maskwell.engines.column_randomizer import randomize_file  # noqa: E402
-from maskwell.engines.column_tables import open_table  # noqa: E402
-from maskwell.engines.report_counts import tally_file  # noqa: E402
-from maskwell.engines.row_sources import (  # noqa: E402
+from tests.support.inside.engines import (  # noqa: E402
+    Assignment,
     MemoryRows,
+    arrow_arrays,
+    describe,
     open_source,
+    open_table,
+    randomize_file,
+    tally_file,
+    without_traces,
 )
 
 COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))

@@ -9,15 +9,14 @@ from tests.support.quiet import quiet
 pa = pytest.importorskip("pyarrow")
 
 
+from tests.support.inside.engines import Assignment, SampleReader, Samples, raise_first, variables_of  # noqa: E402
+
 from maskwell.core import Categories  # noqa: E402
 from maskwell.designs import (  # noqa: E402
     Dense,
     Subset,
     Uniform,
 )
-from maskwell.engines.assignments import Assignment, Samples, variables_of  # noqa: E402
-from maskwell.engines.column_codes import raise_first  # noqa: E402
-from maskwell.engines.survey_columns import SampleReader  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, ReportError, UnknownCategoryError  # noqa: E402
 
 YES_NO = Categories.of(["yes", "no"])

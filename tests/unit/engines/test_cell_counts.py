@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.inside.engines import LevelCoder, cell_counts
 
-from maskwell.engines import cell_counts, count_tables
-from maskwell.engines.column_codes import LevelCoder
+from maskwell.engines import count_tables
 from maskwell.errors import CountsError, DataFileError, MissingValueError, TooLargeError
 
 pa = pytest.importorskip("pyarrow")
@@ -103,7 +103,7 @@ def test_labels_come_in_their_natural_order(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_no_category_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import column_codes
+    from tests.support.inside.engines import column_codes
 
     monkeypatch.setattr(column_codes, "MOST_LEVELS", 50)
     path = tmp_path / "x.parquet"
@@ -147,7 +147,7 @@ def test_too_many_possible_combinations_are_refused(tmp_path: Path, monkeypatch:
 
 
 def test_an_empty_batch_has_no_codes() -> None:
-    from maskwell.engines.column_codes import LevelCoder
+    from tests.support.inside.engines import LevelCoder
 
     assert LevelCoder("x").codes(pa.array([], pa.string())).tolist() == []
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.support.inside.engines import column_fit, row_sources
 
-from maskwell.engines import column_fit, count_tables, row_sources
+from maskwell.engines import count_tables
 
 KEYS, OTHERS = ("a", "b", "c"), ("x", "y")
 Rows = dict[str, list[Any]]

@@ -21,13 +21,8 @@ from tests.support.fuzzing import numbers
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
 
-from maskwell.engines import delimited  # noqa: E402
-from maskwell.engines.delimited import (  # noqa: E402
-    DelimitedSource,
-    first_end,
-    is_open,
-    last_end,
-)
+from tests.support.inside.engines import DelimitedSource, delimited, first_end, is_open, last_end  # noqa: E402
+
 from maskwell.errors import DataFileError  # noqa: E402
 
 

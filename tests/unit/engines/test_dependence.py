@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from maskwell.engines import dependence
-from maskwell.engines.column_codes import numbered_column
-from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, ValueCounter
+from tests.support.inside.engines import (
+    ColumnFacts,
+    DependenceCounter,
+    Restored,
+    ValueCounter,
+    dependence,
+    numbered_column,
+)
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(5)

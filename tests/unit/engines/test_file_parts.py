@@ -13,11 +13,20 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
+from tests.support.inside.core import atomic
+from tests.support.inside.engines import (
+    ENGINES,
+    KNOWN,
+    arrow_files,
+    column_randomizer,
+    delimited,
+    ending_of,
+    open_source,
+    row_batches,
+)
 
 import maskwell as mw
 from maskwell.core import SeededRandom
-from maskwell.engines import row_batches
-from maskwell.engines.row_sources import ENGINES, KNOWN, ending_of, open_source
 from maskwell.errors import DataFileError, ParameterError, UnknownCategoryError
 
 LABELS = ["never", "once", "often"]
@@ -284,7 +293,7 @@ def test_a_label_first_seen_late_is_told_with_its_row_and_file(folder, tmp_path,
     drugs = table["drugs"].to_pylist()
     drugs[34_567] = "daily"
     write(table.set_column(1, "drugs", [drugs]), folder / "part-1.csv")
-    monkeypatch.setattr("maskwell.engines.delimited.BLOCK_BYTES", 1 << 14)  # some thirty blocks before it
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 14)  # some thirty blocks before it
     error = refuse(folder, tmp_path, r"1 of 40,200 values is no category in row 34,568 of part-1\.csv")
     assert "daily" not in error.message
     assert "'daily'" in error.values
@@ -338,7 +347,7 @@ def test_a_full_disk(tmp_path, monkeypatch, ending, capfd):
     def new_file(place):
         return Full(place, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
 
-    monkeypatch.setattr("maskwell.core.atomic._new_file", new_file)
+    monkeypatch.setattr(atomic, "_new_file", new_file)
     with pytest.raises(DataFileError, match="No space left on device") as caught:
         mw.randomize(tmp_path / "a.csv", DESIGNS, tmp_path / f"out.{ending}")
     assert f"out.{ending}" in caught.value.message
@@ -355,7 +364,7 @@ def test_parquet_made_from_dictionaries_is_the_file_that_texts_make(tmp_path, mo
     write(table, tmp_path / "a.parquet")
     made = []
     for name, coded in (("coded", True), ("plain", False)):
-        monkeypatch.setattr("maskwell.engines.arrow_files._takes_dictionaries", lambda coded=coded: coded)
+        monkeypatch.setattr(arrow_files, "_takes_dictionaries", lambda coded=coded: coded)
         mw.randomize(tmp_path / "a.parquet", DESIGNS, tmp_path / f"{name}.parquet", random=SeededRandom(1))
         made.append(pq.ParquetFile(tmp_path / f"{name}.parquet"))
     coded, plain = made
@@ -379,8 +388,8 @@ def test_what_is_left_out_leaves_no_trace_in_dictionaries(tmp_path):
 
 
 def test_dictionaries_do_not_tell_how_the_input_was_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr("maskwell.engines.arrow_files.GROUP_ROWS", 1 << 14)
-    monkeypatch.setattr("maskwell.engines.column_randomizer.BATCH_ROWS", 1 << 12)
+    monkeypatch.setattr(arrow_files, "GROUP_ROWS", 1 << 14)
+    monkeypatch.setattr(column_randomizer, "BATCH_ROWS", 1 << 12)
     table, made = answers(60_000).drop_columns(["id"]).append_column("note", pa.array(["b", "a", "c"] * 20_000)), []
     for size in (60_000, 7_000, 999):
         pq.write_table(table, tmp_path / "a.parquet", row_group_size=size)

@@ -5,11 +5,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.inside.engines import (
+    FUNCTIONS,
+    MOST_CHARACTERS,
+    MOST_COLUMNS,
+    MOST_OPERATORS,
+    MOST_TERMS,
+    CategoryColumn,
+    Coding,
+    PlainCoding,
+    Predictors,
+    formula,
+    read_formula,
+    read_right_side,
+)
 
-from maskwell.engines.formula import MOST_COLUMNS, Coding, read_formula, read_right_side
-from maskwell.engines.formula_text import MOST_CHARACTERS, MOST_OPERATORS, MOST_TERMS
-from maskwell.engines.formula_values import FUNCTIONS
-from maskwell.engines.predictor_columns import CategoryColumn, PlainCoding, Predictors
 from maskwell.errors import (
     InputError,
     MissingExtraError,
@@ -289,7 +299,7 @@ def test_the_model_matrix_is_bounded_before_it_is_made(monkeypatch):
     few = pd.DataFrame({name: pd.Categorical(["u", "v"] * 5) for name in "abcdefgh"})
     with pytest.raises(TooLargeError, match="too many columns"):
         Coding.learn(read_formula("y ~ a:b:c:d:e:f:g:h").right, few)
-    monkeypatch.setattr("maskwell.engines.formula.MOST_BYTES", 1000)
+    monkeypatch.setattr(formula, "MOST_BYTES", 1000)
     with pytest.raises(TooLargeError, match="60 columns for 5 rows"):
         coded("y ~ bs(a, df=60)")
     with pytest.raises(TooLargeError, match="2 columns for 500 rows"):

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.engines import Assignment
 from tests.support.quiet import quiet
 
 import maskwell as mw
 from maskwell.core import SeededRandom
-from maskwell.engines.assignments import Assignment
 from maskwell.errors import DataFileError, MissingExtraError, MissingValueError, UnknownCategoryError
 
 pa = pytest.importorskip("pyarrow")
@@ -21,13 +21,16 @@ pd = pytest.importorskip("pandas")
 prs = pytest.importorskip("pyreadstat")
 
 
-from maskwell.engines import labelled  # noqa: E402
-from maskwell.engines.column_randomizer import randomize_file  # noqa: E402
-from maskwell.engines.labelled_columns import ColumnLabels, Labels, read_column, written_column  # noqa: E402  # noqa: E402
-from maskwell.engines.report_counts import tally_file  # noqa: E402
-from maskwell.engines.row_sources import (  # noqa: E402
+from tests.support.inside.engines import (  # noqa: E402
     BATCH_ROWS,
+    ColumnLabels,
+    Labels,
+    labelled,
     open_source,
+    randomize_file,
+    read_column,
+    tally_file,
+    written_column,
 )
 
 BY_LABEL = mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))

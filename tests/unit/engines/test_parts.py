@@ -13,12 +13,10 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from tests.support.inside.engines import Assignment, MemoryTable, PlanColumns, tally_survey  # noqa: E402
+
 import maskwell as mw  # noqa: E402
 from maskwell.core import CellTable  # noqa: E402
-from maskwell.engines.assignments import Assignment  # noqa: E402
-from maskwell.engines.report_counts import tally_survey  # noqa: E402
-from maskwell.engines.row_sources import MemoryTable  # noqa: E402
-from maskwell.engines.survey_columns import PlanColumns  # noqa: E402
 from maskwell.errors import MaskwellError  # noqa: E402
 
 N = 300

@@ -7,8 +7,8 @@ from tests.support.quiet import quiet
 
 pa = pytest.importorskip("pyarrow")
 
-from maskwell.engines.column_codes import numbers_of  # noqa: E402
-from maskwell.engines.survey_columns import labels_of  # noqa: E402
+from tests.support.inside.engines import labels_of, numbers_of  # noqa: E402
+
 from maskwell.errors import MissingValueError, ParameterError  # noqa: E402
 
 

@@ -18,11 +18,7 @@ from maskwell.errors import DataFileError
 prs = pytest.importorskip("pyreadstat")
 pd = pytest.importorskip("pandas")
 
-from maskwell.engines import labelled  # noqa: E402
-from maskwell.engines.assignments import Assignment  # noqa: E402
-from maskwell.engines.labelled import ReaderProcess  # noqa: E402
-from maskwell.engines.report_counts import tally_file  # noqa: E402
-from maskwell.engines.row_sources import open_source  # noqa: E402
+from tests.support.inside.engines import Assignment, ReaderProcess, labelled, open_source, tally_file  # noqa: E402
 
 COIN = Uniform.from_gamma(3, Categories.of([0, 1]))
 

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.inside.engines import MemoryTable, Recode, Recoding, open_source, open_table, recoded, recoding_of
 from tests.support.together import together
 
 from maskwell.engines import count_tables
-from maskwell.engines.column_tables import open_table
-from maskwell.engines.recoding import Recode, Recoding, recoded, recoding_of
-from maskwell.engines.row_sources import MemoryTable, open_source
 from maskwell.errors import ParameterError, WrongTypeError
 
 pa = pytest.importorskip("pyarrow")

@@ -7,14 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from tests.support.inside.core import Array
+from tests.support.inside.engines import (
+    ColumnLabels,
+    Draws,
+    LevelCoder,
+    RowReleaser,
+    RowStage,
+    SortedDictionary,
+    StateFinder,
+    release_pass,
+)
 from tests.support.quiet import quiet
 
-from maskwell.core.arguments import Array
-from maskwell.engines import release_pass
-from maskwell.engines.arrow_arrays import SortedDictionary
-from maskwell.engines.column_codes import LevelCoder
-from maskwell.engines.labelled_columns import ColumnLabels
-from maskwell.engines.release_pass import Draws, RowReleaser, RowStage, StateFinder
 from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.release import ReleasePlan, release_table
 

@@ -10,6 +10,16 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
+from tests.support.inside.engines import (  # noqa: E402
+    Assignment,
+    PlanColumns,
+    direct_design,
+    population_of,
+    report_counts,
+    tally_groups,
+    tally_survey,
+)
+
 from maskwell.core import (  # noqa: E402
     Categories,
     Cells,
@@ -18,13 +28,6 @@ from maskwell.designs import (  # noqa: E402
     Dense,
     Uniform,
 )
-from maskwell.engines import report_counts  # noqa: E402
-from maskwell.engines.assignments import (  # noqa: E402
-    Assignment,
-    direct_design,
-)
-from maskwell.engines.report_counts import tally_groups, tally_survey  # noqa: E402
-from maskwell.engines.survey_columns import PlanColumns, population_of  # noqa: E402
 from maskwell.errors import (  # noqa: E402
     DataFileError,
     MaskwellError,

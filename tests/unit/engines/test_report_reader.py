@@ -10,19 +10,22 @@ from tests.support.quiet import quiet
 
 pa = pytest.importorskip("pyarrow")
 
+from tests.support.inside.engines import (  # noqa: E402
+    Answers,
+    Assignment,
+    ReportReader,
+    answers_in,
+    raise_first,
+    tally_file,
+    tally_groups,
+)
+
 import maskwell as mw  # noqa: E402
 from maskwell.core import Categories  # noqa: E402
 from maskwell.designs import (  # noqa: E402
     Dense,
     Kronecker,
 )
-from maskwell.engines.assignments import Answers, Assignment, answers_in  # noqa: E402
-from maskwell.engines.column_codes import raise_first  # noqa: E402
-from maskwell.engines.report_counts import (  # noqa: E402
-    tally_file,
-    tally_groups,
-)
-from maskwell.engines.survey_columns import ReportReader  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
 from maskwell.procedures import (  # noqa: E402
     repeated,

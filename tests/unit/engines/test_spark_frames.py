@@ -7,12 +7,10 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.support.inside.engines import MemoryRows, PartitionRows, TableInFile, spark_frames
 
 import maskwell as mw
-from maskwell.engines import spark_frames, spark_session
-from maskwell.engines.column_tables import TableInFile
-from maskwell.engines.row_sources import MemoryRows
-from maskwell.engines.spark_frames import PartitionRows
+from maskwell.engines import spark_session
 from maskwell.errors import DataFileError, MissingExtraError, ParameterError, TooLargeError, WrongTypeError
 
 PLAN = {"release": {"demonstration": True}, "protect": [{"variables": ["answer"], "method": "method1", "theta": "1/2"}]}

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.support.arrays import Real
+from tests.support.inside.estimation import COVARIANCE_LIMIT, invariant_shares
 from tests.support.released import outcomes, samples
 
 from maskwell import Categories
@@ -19,11 +20,9 @@ from maskwell.estimation import (
     contrast_inflation,
     estimate_invariant,
     estimate_unknown,
-    invariant_shares,
     variance_inflation,
     weighted_covariance,
 )
-from maskwell.estimation.release_variance import COVARIANCE_LIMIT
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]  # keeps (12, 8, 3)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.support.arrays import Real
+from tests.support.inside.estimation import Operators, Written, log_likelihood, log_likelihood_module
+from tests.support.inside.estimation import ascent as generating
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Blocks, Composed, Dense, Design, Kronecker, Mixture, Subset, Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation import Sample, estimate_by_likelihood, maximise
-from maskwell.estimation.maximisation import ascent as generating
-from maskwell.estimation.maximisation.log_likelihood import Operators, Written, log_likelihood
 
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])
@@ -200,7 +200,7 @@ def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, hel
     counts = sparse_counts(design, 150, 8)
     assert isinstance(log_likelihood([design], [counts]), Written)
     expected = maximise([design], [counts], fixed=held)
-    monkeypatch.setattr("maskwell.estimation.maximisation.log_likelihood.WRITTEN_LIMIT", 10)
+    monkeypatch.setattr(log_likelihood_module, "WRITTEN_LIMIT", 10)
     assert isinstance(log_likelihood([design], [counts]), Operators)
     found = maximise([design], [counts], fixed=held)
     assert found.algorithm == "SQUAREM, then Newton on columns"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.inside.estimation import sampling_part
 
 from maskwell.core import Categories, Counts, SeededRandom
 from maskwell.designs import Dense, Subset, Uniform
@@ -17,7 +18,6 @@ from maskwell.estimation import (
     group_samples,
     maximise,
 )
-from maskwell.estimation.moments import sampling_part
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
 SHARP = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]])

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.inside.planning import at_level, default_grid, diluted
+from tests.support.inside.privacy import MEASURES
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Uniform
 from maskwell.errors import ParameterError
 from maskwell.planning import compare, efficiency_of, sufficiency
-from maskwell.planning.comparison import default_grid
-from maskwell.planning.tuning import at_level, diluted
 from maskwell.privacy import Measure
-from maskwell.privacy.measures import MEASURES
 from maskwell.procedures import chow, christofides, mangat, simmons, triangular, warner
 
 PRIOR = (Fraction(1, 5), Fraction(1, 2), Fraction(3, 10))

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.inside.core import to_float
+from tests.support.inside.planning import TUNABLE, retuned
 
 from maskwell.core import Categories
-from maskwell.core.exact import to_float
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.planning import tuned
-from maskwell.planning.tuning import TUNABLE, retuned
 from maskwell.privacy import Measure
 from maskwell.procedures import crosswise, kuk, make_design, warner
 

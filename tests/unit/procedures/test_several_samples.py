@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.support.inside.procedures import NO_PROTECTION, ONE_SOURCE, PROCEDURES
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design
@@ -34,8 +35,6 @@ from maskwell.procedures import (
     soberanis_cruz,
     warner,
 )
-from maskwell.procedures.design_builders import NO_PROTECTION, ONE_SOURCE
-from maskwell.procedures.registry import PROCEDURES
 
 probabilities = st.fractions(min_value=0, max_value=1, max_denominator=100)
 THREE = Categories.of(["a", "b", "c"])

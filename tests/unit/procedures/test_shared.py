@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.inside.designs import CodedDesign
 
 from maskwell.core import Categories
 from maskwell.designs import Kronecker
-from maskwell.designs.coded import CodedDesign
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError
 from maskwell.procedures import forced, kuk, shared, warner
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.inside.core import Parity
+from tests.support.inside.procedures import NO_PROTECTION, REVEALING, check_shares, equivalent_warner
 
-from maskwell.core.exact import Parity
 from maskwell.designs import Dense
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError, WrongTypeError
 from maskwell.procedures import (
@@ -25,8 +26,6 @@ from maskwell.procedures import (
     triangular,
     warner,
 )
-from maskwell.procedures.design_builders import NO_PROTECTION, REVEALING, check_shares
-from maskwell.procedures.statement_cards import equivalent_warner
 
 probabilities = st.fractions(min_value=0, max_value=1, max_denominator=1000)
 inner = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100), max_denominator=100)

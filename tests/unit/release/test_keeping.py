@@ -6,15 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import (
+    assess_tables,
+    bounds_kept,
+    check_bounds,
+    check_kept,
+    check_match,
+    exempted,
+    judged,
+    kept_bounds,
+    tables_of,
+)
+from tests.support.inside.reports import dry_run_report, promises, refusal, release_report
 
 from maskwell.core import CellTable
 from maskwell.errors import InfeasibleError, PlanError
-from maskwell.release import Release, ReleasePlan, kept_bounds, release_table
-from maskwell.release.assessment import assess_tables, judged, tables_of
-from maskwell.release.kept_bounds import bounds_kept, check_bounds, check_kept, check_match, exempted
+from maskwell.release import Release, ReleasePlan, release_table
 from maskwell.reports import release_page
-from maskwell.reports.text.release_report import dry_run_report, refusal, release_report
-from maskwell.reports.text.release_words import promises
 
 CELLS = {("n", "a"): 30, ("n", "b"): 20, ("s", "a"): 25, ("s", "b"): 25, ("w", "a"): 3}
 """The west has one value only."""

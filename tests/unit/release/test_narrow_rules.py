@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.inside.release import open_release
 
 import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.errors import EditRuleError, InfeasibleError, UnknownCategoryError
 from maskwell.release import Release, ReleasePlan, assess_file
-from maskwell.release.publication import open_release
 
 pytest.importorskip("pyarrow")
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import open_release
+from tests.support.inside.reports import recode_table
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.errors import PlanError
 from maskwell.release import ReleasePlan, assess_file, load_plan, release_table
-from maskwell.release.publication import open_release
-from maskwell.reports.text.release_report import recode_table
 from maskwell.verbs import dry_run
 
 pytest.importorskip("pyarrow")

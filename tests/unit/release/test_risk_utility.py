@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.support.inside.release import beaten_by
+
 from maskwell.release import RiskUtilityPoint
-from maskwell.release.risk_utility import beaten_by
 
 
 def point(label: str, risk: float, changed: float) -> RiskUtilityPoint:

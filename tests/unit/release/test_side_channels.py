@@ -9,16 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.engines import cell_counts, dependence
+from tests.support.inside.release import (
+    SideChannel,
+    check_rows,
+    check_side_channels,
+    internal_receipt,
+    public_receipt,
+    read_plan,
+    side_channels,
+)
+from tests.support.inside.verbs import release_file
 
-from maskwell.engines import dependence
 from maskwell.errors import PlanError, PublishError
 from maskwell.release import Release, ReleasePlan, assess_file, release_table
-from maskwell.release.folder.receipt_contents import internal_receipt, public_receipt
-from maskwell.release.folder.release_folder import check_rows
-from maskwell.release.plans.release_plan import read_plan
-from maskwell.release.side_channels import SideChannel, check_side_channels
 from maskwell.verbs import first_plan
-from maskwell.verbs.publish import release_file
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(8)
@@ -296,7 +301,7 @@ def test_the_risk_of_who_knows_more_is_worked_out_where_nobody_is_alone() -> Non
 
 
 def test_the_risk_is_bounded_by_the_smallest_cell_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskwell.release.side_channels.MOST_CELLS", 10)
+    monkeypatch.setattr(side_channels, "MOST_CELLS", 10)
     data = {"age": [i % 40 for i in range(800)], "group": ["ab"[i % 2] for i in range(800)]}
     risk = released(["group"], data, keys=["group"], accept=["age"]).side_channel_risk
     assert risk is not None
@@ -346,7 +351,7 @@ def test_a_first_plan_publishes_no_ids_and_works(
     if limit is not None:
         monkeypatch.setattr(dependence, "MOST_CELLS", limit)
         monkeypatch.setattr(dependence, "FEWEST_CELLS", limit)
-        monkeypatch.setattr("maskwell.engines.cell_counts.MOST_LISTED", 100)
+        monkeypatch.setattr(cell_counts, "MOST_LISTED", 100)
     text = first_plan(person_file)
     plan = read_plan(text)
     assert plan.id == "pid"

@@ -4,8 +4,7 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from maskwell.reports.pictures.canvas import round_numbers, scale_number, spread
+from tests.support.inside.reports import round_numbers, scale_number, spread
 
 places = st.lists(st.floats(0, 300), min_size=1, max_size=12)
 

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-
-import maskwell as mw
-from maskwell.reports.report import WIDTH
-from maskwell.reports.text.crosstab_report import (
+from tests.support.inside.reports import (
+    WIDTH,
     crosstab_content,
     crosstab_report,
     crosstab_table,
     odds_sentence,
     table_in,
 )
+
+import maskwell as mw
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tests.support.examples import numbered
+from tests.support.inside.reports import SPACE, explain
 
 from maskwell.designs import Subset, Unary, Uniform
 from maskwell.privacy import Demand, Smooth, Steps
-from maskwell.reports.demand_words import explain
-from maskwell.reports.plain_words import SPACE
 
 
 def told(*args: object) -> list[str]:

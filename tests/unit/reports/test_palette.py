@@ -3,8 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-
-from maskwell.reports.pictures.canvas import PALETTE, contrast, levels, variables, with_variables
+from tests.support.inside.reports import PALETTE, contrast, levels, variables, with_variables
 
 TEXT = 4.5
 GRAPHIC = 3.0

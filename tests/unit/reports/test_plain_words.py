@@ -6,9 +6,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from maskwell.privacy.criteria import posterior_range
-from maskwell.reports import plain_words
+from tests.support.inside.privacy import posterior_range
+from tests.support.inside.reports import plain_words
 
 parities = st.fractions(min_value=1, max_value=10**9, max_denominator=10**6)
 shares = st.fractions(min_value=0, max_value=1, max_denominator=10**9)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.inside.reports import estimate_picture
 from tests.support.together import together
 
 from maskwell.core import Categories, Counts
@@ -173,7 +174,7 @@ def test_learned_draws_one_bar_where_the_parts_of_a_width_are_not_known() -> Non
 def test_learned_draws_every_category_on_as_many_pages_as_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("maskwell.reports.pictures.estimate_picture.MOST_HEIGHT", 300)
+    monkeypatch.setattr(estimate_picture, "MOST_HEIGHT", 300)
     picture = plot_learned(estimate_of([2] * 12))
     assert len(picture.rows) == 12 and len(picture.pages) == 3
     drawn = [text.get_text() for page in range(3) for text in picture.figure(page=page).axes[0].texts]

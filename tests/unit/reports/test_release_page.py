@@ -10,23 +10,38 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from tests.support.drawings import overlapping, texts_outside
+from tests.support.inside.engines import ColumnLabels, Labels
+from tests.support.inside.release import (
+    ReleasedColumn,
+    UnitFigures,
+    advice_of,
+    assess_tables,
+    expected_table,
+    processing,
+    public_receipt,
+    tables_of,
+)
+from tests.support.inside.reports import (
+    WIDTH,
+    _stage_facts,
+    _stages,
+    bound_value,
+    dry_run_report,
+    lead,
+    promises,
+    release_report,
+    risk_rows,
+    riskiest,
+    rule_in_words,
+    utility_rows,
+)
 
 from maskwell.core import CellTable
-from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.plots import Picture, plot_release_risk
 from maskwell.release import Release, ReleasePlan, RiskUtilityPoint
-from maskwell.release.assessment import ReleasedColumn, assess_tables, tables_of
-from maskwell.release.folder.receipt_contents import advice_of, public_receipt
-from maskwell.release.folder.release_metadata import processing
 from maskwell.release.risk import UnitRisk
-from maskwell.release.risk.unit_risk import UnitFigures
-from maskwell.release.stages.stage import expected_table
 from maskwell.reports import release_page
-from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
-from maskwell.reports.report import WIDTH
-from maskwell.reports.text.release_report import dry_run_report, release_report
-from maskwell.reports.text.release_words import bound_value, promises, risk_rows, riskiest, rule_in_words, utility_rows
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 ODD = "<script>alert(1)</script>"
@@ -374,7 +389,7 @@ def test_without_keys_the_map_shows_what_changes() -> None:
     ],
 )
 def test_rules_are_sentences(rule: dict[str, object], words: str) -> None:
-    from maskwell.release.plans.edit_rules import read_rule
+    from tests.support.inside.release import read_rule
 
     assert rule_in_words(read_rule(rule, "a rule")) == words
 

@@ -8,15 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
+from tests.support.inside.release import Stage
+from tests.support.inside.reports import MOST_STEPS, WHOLE, Cost, RiskSpread, draw_release_risk
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.plots import Picture, plot_matrix, plot_risk_utility
 from maskwell.release import RiskUtilityPoint
-from maskwell.release.stages.stage import Stage
-from maskwell.reports.pictures.risk_curves import MOST_STEPS, Cost, RiskSpread, draw_release_risk
-from maskwell.reports.pictures.transition_picture import WHOLE
 
 
 def spread_of(risk: list[float], records: list[int]) -> RiskSpread:

@@ -6,11 +6,9 @@ import math
 from fractions import Fraction
 
 import pytest
+from tests.support.inside.reports import asked, average_promise, bound_value, decimals_for, kept, number, percent
 
 from maskwell.privacy import Demand
-from maskwell.reports.demand_words import asked, kept
-from maskwell.reports.plain_words import average_promise, decimals_for, number, percent
-from maskwell.reports.text.release_words import bound_value
 
 
 def around(value: float) -> list[float]:

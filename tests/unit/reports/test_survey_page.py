@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.support.inside.reports import PageContent, estimate_picture, page
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
@@ -15,7 +16,6 @@ from maskwell.errors import MissingExtraError
 from maskwell.estimation import estimate_by_moments
 from maskwell.plots import Picture
 from maskwell.privacy import Demand
-from maskwell.reports.pages.survey_page import PageContent, page
 
 ODD = ["<script>alert(1)</script>", "a & b", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}"]
 VOID = {"meta", "br", "img", "link", "input", "hr"}
@@ -177,7 +177,7 @@ def test_other_designs_have_pages_too(design: Design, counts: list[int], monkeyp
     """The last has more lines than two pages of pictures hold."""
     many = design.k == 31
     if many:
-        monkeypatch.setattr("maskwell.reports.pictures.estimate_picture.MOST_HEIGHT", 640)
+        monkeypatch.setattr(estimate_picture, "MOST_HEIGHT", 640)
     content = content_of(design, counts, 300)
     text = page(content)
     found = outline(text)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.inside.verbs import publish
 
 import maskwell as mw
 from maskwell.errors import DataFileError, ParameterError
@@ -41,7 +42,7 @@ def test_a_disk_without_room_for_the_records_is_named(tmp_path: Path, monkeypatc
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("maskwell.verbs.publish.RowPass", full)
+    monkeypatch.setattr(publish, "RowPass", full)
     with pytest.raises(DataFileError, match=f"into {tmp_path}: No space left") as caught:
         mw.publish(people(), PLAN, tmp_path / "out")
     assert "make room" in caught.value.hint and list(tmp_path.iterdir()) == []

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.inside.verbs import EstimateResult
 
 import maskwell as mw
 from maskwell.errors import LabelError, MaskwellError, ParameterError, UnknownCategoryError
-from maskwell.verbs.share_results import EstimateResult
 
 LABELS = ["never", "once", "often"]
 DESIGN = mw.make_design("k-ary", categories=LABELS, gamma=9)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.support.inside.release import Stage, public_receipt, receipt_from_dict
 from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within
 
 import maskwell as mw
@@ -14,9 +15,6 @@ from maskwell.designs import Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation import SamplingPlan
 from maskwell.release import Receipt
-from maskwell.release.folder.receipt import receipt_from_dict
-from maskwell.release.folder.receipt_contents import public_receipt
-from maskwell.release.stages.stage import Stage
 
 pytest.importorskip("formulaic")
 TABLE = {name: [row[place] for row in ROWS] for place, name in enumerate(COLUMNS)} | {"w": [1, 2] * 60}

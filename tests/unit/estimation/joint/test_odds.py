@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import chdtri
+from tests.support.inside.estimation import OddsProfile, two_by_two
 
 import maskwell as mw
 from maskwell.errors import ParameterError
 from maskwell.estimation import maximise
-from maskwell.estimation.joint.odds import OddsProfile, two_by_two
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")

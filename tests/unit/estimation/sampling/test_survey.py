@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.arrays import Real
+from tests.support.inside.core import Factor
+from tests.support.inside.estimation import recovery
 
 from maskwell import Categories, SamplingPlan, SeededRandom, make_design
 from maskwell.core import Cells, Reports
-from maskwell.core.groups import Factor
 from maskwell.designs import Dense, Kronecker, Unary, Uniform
 from maskwell.errors import InputError, NotIdentifiableError, ReportError
 from maskwell.estimation import Scheme, best_left_inverse, estimate_by_moments, estimate_cells, estimate_survey
@@ -175,8 +176,8 @@ def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.Monk
     reports = Reports(pair.fingerprint, pair.k, "codes", codes.astype(np.uint8))
     domain = np.arange(80) % 3
     full = [estimate_survey(reports, pair, plan, domains=domain) for plan in plans]
-    monkeypatch.setattr("maskwell.estimation.sampling.recovery.COVARIANCE_LIMIT", 3)
-    monkeypatch.setattr("maskwell.estimation.sampling.recovery.BLOCK", 64)
+    monkeypatch.setattr(recovery, "COVARIANCE_LIMIT", 3)
+    monkeypatch.setattr(recovery, "BLOCK", 64)
     for plan, one in zip(plans, full, strict=True):
         found = estimate_survey(reports, pair, plan, domains=domain)
         assert found.covariance is None

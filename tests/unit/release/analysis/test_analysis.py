@@ -10,6 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import (
+    Route,
+    Stage,
+    _with_values,
+    assigned,
+    dumps,
+    internal_receipt,
+    kept_with_matrices,
+    public_receipt,
+    receipt_from_dict,
+    route_of,
+    share_by_domain,
+    solved,
+)
 from tests.support.releases import (
     COLUMNS,
     ROWS,
@@ -29,12 +43,6 @@ from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterEr
 from maskwell.estimation import DirectEstimate, Sample, estimate_by_moments, estimate_unknown
 from maskwell.release import Receipt, load_receipt
 from maskwell.release.analysis import estimate_released
-from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
-from maskwell.release.analysis.release_estimates import _with_values, share_by_domain
-from maskwell.release.analysis.table_routes import Route, assigned, route_of
-from maskwell.release.folder.receipt import receipt_from_dict
-from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
-from maskwell.release.stages.stage import Stage
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 
@@ -150,7 +158,7 @@ def test_the_whole_variance_of_the_data_holder(tmp_path: Path) -> None:
 
 
 def receipt_group(stage: Stage) -> Any:
-    from maskwell.release.folder.receipt import Group
+    from tests.support.inside.release import Group
 
     return Group(
         variables=stage.variables,
@@ -216,7 +224,7 @@ def test_tables_that_are_not_kept_are_solved_by_the_data_holder() -> None:
     )
     route = route_of(receipt, ["roof", "sex"])
     assert route.kind == "solved"
-    from maskwell.release.analysis.matrix_estimates import composed
+    from tests.support.inside.release import composed
 
     cells = sorted(set(ROWS))
     P, released = composed(receipt.groups, list(COLUMNS), cells)  # type: ignore[arg-type]

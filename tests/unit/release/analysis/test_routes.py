@@ -11,14 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.inside.release import Group, assigned, composed, is_kept, public_receipt, receipt_from_dict, route_of
 from tests.support.releases import COLUMNS, ROWS, Row, plan_of, release_of, stage_within
 
 from maskwell.errors import ParameterError
 from maskwell.release import Receipt
-from maskwell.release.analysis.matrix_estimates import composed
-from maskwell.release.analysis.table_routes import assigned, is_kept, route_of
-from maskwell.release.folder.receipt import Group, receipt_from_dict
-from maskwell.release.folder.receipt_contents import public_receipt
 
 NAMES = ("a", "b", "c")
 CELLS = [*product("xy", "uv", "st")]

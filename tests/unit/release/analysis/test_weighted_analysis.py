@@ -10,6 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import (
+    Group,
+    Route,
+    Stage,
+    composed,
+    internal_receipt,
+    public_receipt,
+    receipt_from_dict,
+    solved,
+)
 from tests.support.releases import (
     COLUMNS,
     ROWS,
@@ -29,11 +39,6 @@ from maskwell.errors import MissingValueError
 from maskwell.estimation import estimate_invariant, estimate_unknown
 from maskwell.release import Receipt, ReleasePlan, load_receipt, release_table
 from maskwell.release.analysis import Analysis, estimate_released
-from maskwell.release.analysis.matrix_estimates import composed, solved
-from maskwell.release.analysis.table_routes import Route
-from maskwell.release.folder.receipt import Group, receipt_from_dict
-from maskwell.release.folder.receipt_contents import internal_receipt, public_receipt
-from maskwell.release.stages.stage import Stage
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 RECORDS = "shares of the records, not of the population"

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.support.inside.release import ReleasedColumn, check_public, dumps, internal_receipt, numbered, write_public
 from tests.support.releases import COLUMNS, ROWS, drawn, fixed_stage, plan_of, release_of, stage_within, write_csv
 
 import maskwell as mw
@@ -19,9 +20,6 @@ from maskwell.core import Categories
 from maskwell.designs import Design, Uniform
 from maskwell.errors import PublishError
 from maskwell.release import Release
-from maskwell.release.assessment import ReleasedColumn
-from maskwell.release.folder.receipt_contents import dumps, internal_receipt, numbered
-from maskwell.release.folder.release_folder import check_public, write_public
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 STAGES = [stage_within(ROWS, COLUMNS, ["roof"], ["region"]), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)]

@@ -11,18 +11,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.core import name_folder
+from tests.support.inside.release import (
+    ABANDONED,
+    BEGUN,
+    RELEASED,
+    Stage,
+    open_release,
+    publication,
+    read_ledger,
+    verify_release,
+)
+from tests.support.inside.release import ledger as ledgers
+from tests.support.inside.release import release_folder_module as release_folder
 
 from maskwell.core import KeyedRandom
-from maskwell.core.atomic import name_folder
 from maskwell.errors import DataFileError, MaskwellError, PublishError
-from maskwell.release import Release, ReleasePlan, publication
-from maskwell.release.folder import ledger as ledgers
-from maskwell.release.folder import release_folder
-from maskwell.release.folder.ledger import ABANDONED, BEGUN, RELEASED, read_ledger
-from maskwell.release.folder.release_check import verify_release
-from maskwell.release.publication import open_release
+from maskwell.release import Release, ReleasePlan
 from maskwell.release.risk import match_risk_row
-from maskwell.release.stages.stage import Stage
 
 KEY = KeyedRandom.of(bytes(range(32)), "people")
 REGIONS = [1, 2, 3, 9, 20, 40]

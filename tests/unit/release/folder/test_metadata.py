@@ -12,17 +12,24 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.support.inside.core import visible
+from tests.support.inside.engines import ColumnLabels, Labels
+from tests.support.inside.release import (
+    NAMESPACE,
+    ReleasedColumn,
+    codebook_csv,
+    codebook_of,
+    datapackage,
+    ddi_codebook,
+    open_release,
+    public_receipt,
+    readme,
+    write_risks,
+)
 from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within, write_csv, written
 
 from maskwell.core import CellTable
-from maskwell.core.phrases import visible
-from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.release import Release, ReleasePlan
-from maskwell.release.assessment import ReleasedColumn
-from maskwell.release.folder.receipt_contents import public_receipt
-from maskwell.release.folder.release_folder import readme, write_risks
-from maskwell.release.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
-from maskwell.release.publication import open_release
 from maskwell.release.risk import assess_risk
 
 SPITEFUL = "a<b>&\"'\x01\u2028]]>"

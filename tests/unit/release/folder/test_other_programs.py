@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.inside.release import check_public, matrix_tables, recipes
 from tests.support.releases import COLUMNS, ROWS, Written, fixed_stage, stage_within, written
 
 from maskwell.core import Categories
@@ -17,8 +18,6 @@ from maskwell.designs import Uniform
 from maskwell.errors import PublishError
 from maskwell.release import load_receipt
 from maskwell.release.analysis import estimate_released
-from maskwell.release.folder.receipt_contents import matrix_tables, recipes
-from maskwell.release.folder.release_folder import check_public
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import Stage, check_matrix, told
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.errors import PublishError
 from maskwell.release import ReleasePlan
-from maskwell.release.folder.matrix_disclosure import check_matrix, told
 from maskwell.release.matrices import method1, sequential_uniform
-from maskwell.release.stages.stage import Stage
 
 MAKERS = {"method1": lambda counts: method1(counts, "1/2"), "sequential": sequential_uniform}
 

@@ -13,30 +13,35 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
-
-from maskwell.core import Categories, CellTable
-from maskwell.designs import Dense, Sparse, Uniform, sparse
-from maskwell.errors import DataFileError, ParameterError, PublishError
-from maskwell.release import ReleasePlan, load_receipt
-from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.folder import receipt_contents
-from maskwell.release.folder.receipt import receipt_from_dict, stage_from_dict, stages_of
-from maskwell.release.folder.receipt_contents import (
+from tests.support.inside.designs import sparse
+from tests.support.inside.release import (
+    Fixed,
+    Stage,
+    assess_tables,
     dumps,
+    inflation_of,
     internal_receipt,
     internal_text,
     public_receipt,
+    receipt_contents,
+    receipt_from_dict,
     rounded_down,
     rounded_share,
     rounded_up,
     schema,
+    stage_from_dict,
     stage_to_dict,
+    stages_of,
+    state_categories,
+    tables_of,
 )
+from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
+
+from maskwell.core import Categories, CellTable
+from maskwell.designs import Dense, Sparse, Uniform
+from maskwell.errors import DataFileError, ParameterError, PublishError
+from maskwell.release import ReleasePlan, load_receipt
 from maskwell.release.matrices import method1
-from maskwell.release.plans.given_methods import Fixed
-from maskwell.release.stages.stage import Stage, state_categories
-from maskwell.release.utility.utility_measures import inflation_of
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

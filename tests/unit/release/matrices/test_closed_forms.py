@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.support.inside.release import closed_forms, flows
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Sparse, Subset, Uniform
@@ -20,7 +21,6 @@ from maskwell.release.matrices import (
     mixed,
     sequential_uniform,
 )
-from maskwell.release.matrices.matrix_checks import flows
 
 
 def test_method_1_says_how_it_was_made() -> None:
@@ -106,8 +106,8 @@ def test_rounding_changes_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     counts = [512, 301, 87, 14, 1]
     R = Uniform.from_gamma(9, Categories.numbered(5))
     exact = [sequential_uniform(counts), method2(counts, R)]
-    monkeypatch.setattr("maskwell.release.matrices.closed_forms.EXACT_BITS", 1)
-    monkeypatch.setattr("maskwell.release.matrices.closed_forms.EXACT_BITS", 1)
+    monkeypatch.setattr(closed_forms, "EXACT_BITS", 1)
+    monkeypatch.setattr(closed_forms, "EXACT_BITS", 1)
     rounded = [sequential_uniform(counts), method2(counts, R)]
     for one, two in zip(exact, rounded, strict=True):
         assert one.fingerprint != two.fingerprint

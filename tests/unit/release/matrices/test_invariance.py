@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.inside.release import flows, matrix_checks
 
 from maskwell.designs import Dense, Sparse
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError
@@ -18,7 +19,6 @@ from maskwell.release.matrices import (
     recover_counts,
     sequential_uniform,
 )
-from maskwell.release.matrices.matrix_checks import flows
 
 COUNTS = [512, 301, 87, 14, 1]
 
@@ -80,7 +80,7 @@ def test_matrices_that_tell_nothing_are_published() -> None:
 
 
 def test_huge_groups_are_refused_without_working_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskwell.release.matrices.matrix_checks.DENSE_STATES", 2)
+    monkeypatch.setattr(matrix_checks, "DENSE_STATES", 2)
     with pytest.raises(PublishError) as caught:
         check_publishable(method1(COUNTS, 0.5), COUNTS, None)
     assert caught.value.objects["recovered"] is None

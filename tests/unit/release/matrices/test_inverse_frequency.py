@@ -8,6 +8,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from tests.support.inside.release import THETA_GRID as GRID
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices import (
@@ -20,7 +21,6 @@ from maskwell.release.matrices import (
     theta_for_xi,
     thetas_for_blocks,
 )
-from maskwell.release.matrices.matrix_patterns import GRID
 from maskwell.release.risk import cell_risks
 
 

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.inside.release import match_risks, read_amounts
 from tests.support.quiet import quiet
 
 from maskwell.core import Categories
 from maskwell.designs import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices import Bounds, lower_until, method1_for_match, optimal_matrix
-from maskwell.release.matrices.bounds import read_amounts
-from maskwell.release.matrices.match_caps import match_risks
 from maskwell.release.risk import cell_risks
 
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import MIXING_GRID as GRID
+from tests.support.inside.release import SparseArrivals, _exchanged, _gathered, mixed_risk, realised_risks
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices import BlockRates, is_invariant, mixing_matrix, mixing_rate, rates_for_match
-from maskwell.release.matrices.mixing import GRID, _exchanged, _gathered, mixed_risk
 from maskwell.release.risk import cell_risks
-from maskwell.release.risk.arrivals import SparseArrivals
-from maskwell.release.risk.released_counts import realised_risks
 
 XIS = ("0.5", "0.4", "0.3", "0.2", "0.1")
 

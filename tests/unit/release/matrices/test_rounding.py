@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.inside.release import Program, allowed_pairs, corner, keeps_bounds, program_of, round_flows
 
 from maskwell.release.matrices import Bounds
-from maskwell.release.matrices.flow_program import Program, allowed_pairs, program_of
-from maskwell.release.matrices.optimal_flows import corner, keeps_bounds, round_flows
 
 
 def program(v: list[int], **asked: object) -> Program:
@@ -70,7 +69,7 @@ def test_wrong_sums_are_seen() -> None:
 
 def test_a_corner_is_found_exactly() -> None:
     built = program([2, 2, 2, 1, 2], guess="0.65", least_kept="0.65")
-    from maskwell.release.matrices.flow_solver import solve
+    from tests.support.inside.release import solve
 
     best = solve(built)
     assert best is not None

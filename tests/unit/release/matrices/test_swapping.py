@@ -8,13 +8,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from tests.support.inside.core import random_order
+from tests.support.inside.release import balanced
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.core.randomness import random_order
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, NotInvariantError, UnknownCategoryError, WrongTypeError
 from maskwell.release.matrices import IntegerFlows, SwapSampler, method1, sequential_uniform, whole_flows
-from maskwell.release.matrices.swap_flows import balanced
 
 FLOWS = [[2, 1, 0], [1, 1, 1], [0, 1, 1]]
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.support.inside.release import check_kept, read_plan
+from tests.support.inside.verbs import publish as publish_module
 
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.release import ReleasePlan, assess_file
-from maskwell.release.kept_bounds import check_kept
-from maskwell.release.plans.release_plan import read_plan
 from maskwell.verbs import first_plan
-from maskwell.verbs import publish as publish_module
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

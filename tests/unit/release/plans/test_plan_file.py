@@ -8,14 +8,20 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.support.inside.core import HINT, MESSAGE
+from tests.support.inside.release import (
+    COMMON_ENTRIES,
+    RELEASE_ENTRIES,
+    RELEASE_METHODS,
+    Moves,
+    Rule,
+    Sequential,
+    Steps,
+    read_plan,
+)
 
-from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import PlanError, UnknownCategoryError
 from maskwell.release import Protection, load_plan
-from maskwell.release.plans.count_methods import Sequential
-from maskwell.release.plans.edit_rules import Moves, Rule, Steps
-from maskwell.release.plans.protection import COMMON_ENTRIES, RELEASE_METHODS
-from maskwell.release.plans.release_plan import RELEASE_ENTRIES, read_plan
 
 COLUMNS = [
     "urbrur",

@@ -6,12 +6,11 @@ from collections.abc import Hashable
 
 import numpy as np
 import pytest
+from tests.support.inside.release import choose_keys, guess_column, guess_columns, read_plan
 
 from maskwell.core import CellTable
 from maskwell.errors import PlanError
 from maskwell.release import starting_plan
-from maskwell.release.plans.plan_drafts import choose_keys, guess_column, guess_columns
-from maskwell.release.plans.release_plan import read_plan
 
 
 def column(name: str, *labels: Hashable, times: int = 50) -> CellTable:

@@ -7,17 +7,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.support.inside.release import KroneckerArrivals, SparseArrivals, Stage, arrivals_of, needed_columns, risks_of
+from tests.support.inside.release import arrivals as module
+from tests.support.inside.release import kronecker_arrivals as product_module
 
 from maskwell.core import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import TooLargeError
 from maskwell.release.risk import CellRisks, cell_risks
-from maskwell.release.risk import arrivals as module
-from maskwell.release.risk import kronecker_arrivals as product_module
-from maskwell.release.risk.arrivals import SparseArrivals, arrivals_of
-from maskwell.release.risk.identity_disclosure import risks_of
-from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
-from maskwell.release.stages.stage import Stage, needed_columns
 
 SIZES = {"a": 2, "b": 3, "c": 3}
 COMPARED = ("before", "kept", "unconditional", "in_range", "strict", "p_unique", "true_unique")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.inside.release import SparseArrivals, count_distributions, sums_of_terms
+from tests.support.inside.release import identity_disclosure as module
 from tests.support.matching import exact_risk
 
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.risk import cell_risks, match_risk_row
-from maskwell.release.risk import identity_disclosure as module
-from maskwell.release.risk.arrivals import SparseArrivals
-from maskwell.release.risk.binomial_sums import count_distributions, sums_of_terms
 
 
 def random_case(seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.command_line import run
+from tests.support.inside.release import unchanged_columns
 from tests.support.intruders import Record, assessed, best_attack_on, best_attacks, laws_of, rows_of
 
 from maskwell.core import CellTable, SeededRandom
 from maskwell.errors import InfeasibleError
 from maskwell.release import ReleasePlan, release_table
 from maskwell.release.risk import assess_risk
-from maskwell.release.stages.stage import unchanged_columns
 
 COLUMNS = ("sex", "income")
 METHODS = [{"method": "sequential"}, *({"method": "method1", "theta": theta} for theta in ("0.2", "0.9"))]

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import EXCHANGED, LIGHT, SAMPLED, UNTOUCHED, UNUSUAL, Stage, percentile
+from tests.support.inside.reports import headline
 
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Sparse
@@ -17,10 +19,6 @@ from maskwell.release.risk import (
     record_risks,
     variable_contributions,
 )
-from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, SAMPLED, UNTOUCHED, UNUSUAL
-from maskwell.release.risk.risk_report import percentile
-from maskwell.release.stages.stage import Stage
-from maskwell.reports.text.release_words import headline
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
 TOWNS = CellTable.of(["town", "job"], CELLS)

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.support.inside.engines import column_fit, row_sources
+from tests.support.inside.release import assessment, joined_columns
 
 import maskwell as mw
 from maskwell.core import SeededRandom
-from maskwell.engines import column_fit, count_tables, row_sources
+from maskwell.engines import count_tables
 from maskwell.errors import InfeasibleError
-from maskwell.release import ReleasePlan, assessment
-from maskwell.release.risk import joined_columns
+from maskwell.release import ReleasePlan
 
 KEY = [*"aabcd", *"e" * 8, *"f" * 9]
 OTHER = [*"xyxyy", *"xxxxxyyy", *"xxyyyyyyy"]

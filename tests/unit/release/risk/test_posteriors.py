@@ -7,19 +7,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.support.inside.designs import coded
+from tests.support.inside.release import check_prior, repeated_releases
 
 from maskwell.core import Categories
-from maskwell.designs import Dense, Sparse, coded
+from maskwell.designs import Dense, Sparse
 from maskwell.errors import MatrixError, ParameterError, TooLargeError, WrongTypeError
-from maskwell.release.risk import (
-    best_guess,
-    binary_guess,
-    guess_probability,
-    posterior_matrix,
-    repeated_guess,
-    repeated_releases,
-)
-from maskwell.release.risk.attribute_disclosure import check_prior
+from maskwell.release.risk import best_guess, binary_guess, guess_probability, posterior_matrix, repeated_guess
 
 EXCHANGE = [["5/6", "1/8", "1/3"], ["1/12", "3/4", "1/3"], ["1/12", "1/8", "1/3"]]
 

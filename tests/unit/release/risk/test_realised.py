@@ -8,19 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.support.inside.core import Array, Real
+from tests.support.inside.designs import CodedDesign, design_of
+from tests.support.inside.release import NOT_COVERED, SparseArrivals, build_stages, realised_risks
+from tests.support.inside.release import released_counts as module
 
 from maskwell.core import CellTable
-from maskwell.core.arguments import Array, Real
-from maskwell.designs.coded import CodedDesign
-from maskwell.designs.dense import design_of
 from maskwell.release import ReleasePlan
 from maskwell.release.matrices import inverse_frequency, method1
 from maskwell.release.risk import assess_risk, cell_risks
-from maskwell.release.risk import released_counts as module
-from maskwell.release.risk.arrivals import SparseArrivals
-from maskwell.release.risk.file_risk import NOT_COVERED
-from maskwell.release.risk.released_counts import realised_risks
-from maskwell.release.stages.stage_building import build_stages
 
 
 def listed_releases(counts: Sequence[int], P: Real) -> dict[tuple[int, ...], Real]:

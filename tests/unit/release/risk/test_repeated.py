@@ -11,17 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.arrays import Array
+from tests.support.inside.core import Parity
+from tests.support.inside.release import Stage, draws_of, path_parities, repeated, state_categories
 from tests.support.words import leading_patterns
 
 from maskwell.core import Categories, KeyedRandom
-from maskwell.core.exact import Parity
 from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.errors import MatrixError, TooLargeError
-from maskwell.release.matrices.matrix_algebra import repeated
-from maskwell.release.publication import draws_of
 from maskwell.release.risk import TwoReleases
-from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.stages.stage import Stage, state_categories
 
 PATTERNS = leading_patterns([(0, 2), (0, 2)], 0x1234)
 """Two words whose leading bits settle every draw with chances that are quarters."""

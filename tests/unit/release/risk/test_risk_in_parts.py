@@ -7,13 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.support.inside.release import Stage, assess_tables, identity_disclosure, tables_of
+from tests.support.inside.release import arrivals as arrivals_module
 
 from maskwell.core import CellTable
 from maskwell.release import ReleasePlan
-from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.risk import FileRisk, RiskReport, assess_risk, identity_disclosure
-from maskwell.release.risk import arrivals as arrivals_module
-from maskwell.release.stages.stage import Stage
+from maskwell.release.risk import FileRisk, RiskReport, assess_risk
 
 KEYS = ["region", "job", "age"]
 

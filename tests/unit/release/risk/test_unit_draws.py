@@ -10,20 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.core import Array, Real
+from tests.support.inside.engines import MemoryTable, read_units
+from tests.support.inside.release import NOT_COVERED, DrawnUnits, assess, drawn_together, inflation_of, unit_draws
 from tests.support.together import together
 
+from maskwell import risk
 from maskwell.core import CellTable
-from maskwell.core.arguments import Array, Real
-from maskwell.engines.row_sources import MemoryTable
-from maskwell.engines.unit_rows import read_units
 from maskwell.errors import ParameterError
 from maskwell.release import Release, ReleasePlan, release_table
-from maskwell.release.assessment import assess
-from maskwell.release.risk import RiskReport, assess_risk, unit_draws
-from maskwell.release.risk.file_risk import NOT_COVERED
-from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
-from maskwell.release.utility.utility_measures import inflation_of
-from maskwell.verbs.risk import risk
+from maskwell.release.risk import RiskReport, assess_risk
 
 HOMES = (("a", "ff"), ("b", "fm"), ("b", "mm"), ("c", "ff"), ("c", "fm"), ("c", "fm"))
 """Six households of two: their roof, and the sexes of their members."""

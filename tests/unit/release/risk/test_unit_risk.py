@@ -12,23 +12,25 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
+from tests.support.inside.engines import MemoryTable, read_units
+from tests.support.inside.release import (
+    assess,
+    inflation_of,
+    open_release,
+    prepared,
+    same_units,
+    stage_from_dict,
+    stage_to_dict,
+)
+from tests.support.inside.reports import dry_run_report
 from tests.support.together import together
 
 from maskwell import risk
 from maskwell.core import CellTable, KeyedRandom, SeededRandom
-from maskwell.engines.row_sources import MemoryTable
-from maskwell.engines.unit_rows import read_units
 from maskwell.errors import MaskwellError, MissingValueError, PlanError
 from maskwell.release import Release, ReleasePlan, release_table
 from maskwell.release.analysis import estimate_released
-from maskwell.release.assessment import assess, prepared
-from maskwell.release.folder.receipt import stage_from_dict
-from maskwell.release.folder.receipt_contents import stage_to_dict
-from maskwell.release.publication import open_release
 from maskwell.release.risk import assess_risk, cell_risks, unit_risks
-from maskwell.release.risk.unit_risk import same_units
-from maskwell.release.utility.utility_measures import inflation_of
-from maskwell.reports.text.release_report import dry_run_report
 
 FALSE_ALARM = 1e-6
 

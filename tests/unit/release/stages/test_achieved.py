@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from tests.support.inside.release import Stage, achieved, bound_is_kept, guessed
 
 from maskwell.designs import Dense
-from maskwell.release.kept_bounds import achieved, bound_is_kept, guessed
 from maskwell.release.matrices import Bounds
-from maskwell.release.stages.stage import Stage
 
 
 def stage_of(P: list[list[str]], counts: list[int], cells: list[int] | None = None) -> Stage:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.support.inside.release import assess_tables, expected_share, tables_of
 
 from maskwell.core import CellTable
 from maskwell.release import Protection, Release, ReleasePlan
-from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.utility.utility_report import expected_share
 
 FILE = {("a", "x"): 1, ("b", "y"): 30, ("c", "z"): 9, (None, "x"): 10}
 

@@ -8,15 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import Stage, assess_tables, check_kept, stage_from_dict, stage_to_dict, tables_of
 
 from maskwell.core import CellTable
 from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
 from maskwell.release import Release, ReleasePlan
-from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.folder.receipt import stage_from_dict
-from maskwell.release.folder.receipt_contents import stage_to_dict
-from maskwell.release.kept_bounds import check_kept
-from maskwell.release.stages.stage import Stage
 
 Cells = dict[tuple[Hashable, ...], int]
 METHOD1 = {"variables": "job", "method": "method1", "theta": "1/2"}

@@ -12,19 +12,23 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.chisquare import fits
+from tests.support.inside.release import (
+    Stage,
+    assess_tables,
+    build_stages,
+    check_kept,
+    draws_of,
+    stage_from_dict,
+    stage_to_dict,
+    state_categories,
+    tables_of,
+)
 
 from maskwell.core import Categories, CellTable, KeyedRandom, SeededRandom
 from maskwell.designs import Composed, Dense, Sparse, Uniform, save_design
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.release import ReleasePlan
-from maskwell.release.assessment import assess_tables, tables_of
-from maskwell.release.folder.receipt import stage_from_dict
-from maskwell.release.folder.receipt_contents import stage_to_dict
-from maskwell.release.kept_bounds import check_kept
 from maskwell.release.matrices import is_invariant
-from maskwell.release.publication import draws_of
-from maskwell.release.stages.stage import Stage, state_categories
-from maskwell.release.stages.stage_building import build_stages
 
 WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
 COUNTS = {(s, j): n for s, own in (("f", (30, 20, 10)), ("m", (25, 40, 5))) for j, n in zip("abc", own, strict=True)}

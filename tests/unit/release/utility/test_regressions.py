@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.inside.release import interval_overlap
 
 from maskwell.core import SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.release.utility import UtilityReport, compare_regressions
-from maskwell.release.utility.utility_measures import interval_overlap
 
 pytest.importorskip("formulaic")
 

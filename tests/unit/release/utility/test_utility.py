@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.inside.release import Stage, expected_table, expected_variation, inflation_of, needed_columns
 
 from maskwell.core import CellTable, SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation import conditional_variance, variance_inflation, weighted_variance
-from maskwell.release.stages.stage import Stage, expected_table, needed_columns
 from maskwell.release.utility import assess_utility, cramers_v, table_distance, utility_tables
-from maskwell.release.utility.utility_measures import expected_variation, inflation_of
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
 
@@ -130,7 +129,7 @@ def test_two_categories_each_lose_the_determinants() -> None:
 def test_columns_that_are_randomized_apart_are_told_once() -> None:
     from types import SimpleNamespace
 
-    from maskwell.release.utility.utility_report import _independent
+    from tests.support.inside.release import _independent
 
     def stage(variables: tuple[str, ...], within: tuple[str, ...] = ()) -> Any:
         return SimpleNamespace(variables=variables, within=within, columns=(*within, *variables))

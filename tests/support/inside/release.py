@@ -1,0 +1,305 @@
+"""Private names of ``release`` that tests need, each from the file it stands in."""
+
+from maskwell.release import assessment, kept_bounds, publication, side_channels
+from maskwell.release.analysis.bias_bounds import COUNTS, WEIGHTS, Distortion, Weights, moves_of, reach_of
+from maskwell.release.analysis.matrix_estimates import composed, kept_with_matrices, solved
+from maskwell.release.analysis.release_estimates import _with_values, share_by_domain
+from maskwell.release.analysis.table_routes import Route, assigned, route_of
+from maskwell.release.assessment import (
+    ReleasedColumn,
+    ReleasedRows,
+    assess,
+    assess_tables,
+    count_external,
+    count_file,
+    judged,
+    prepared,
+    tables_of,
+)
+from maskwell.release.folder import ledger, receipt_contents
+from maskwell.release.folder import release_folder as release_folder_module
+from maskwell.release.folder.ledger import ABANDONED, BEGUN, RELEASED, read_ledger
+from maskwell.release.folder.matrix_disclosure import check_matrix, told
+from maskwell.release.folder.receipt import Group, receipt_from_dict, stage_from_dict, stages_of
+from maskwell.release.folder.receipt_contents import (
+    advice_of,
+    draws_told,
+    dumps,
+    internal_receipt,
+    internal_text,
+    kept_of,
+    matrix_tables,
+    numbered,
+    public_receipt,
+    recipes,
+    rounded_down,
+    rounded_share,
+    rounded_up,
+    schema,
+    stage_to_dict,
+)
+from maskwell.release.folder.release_check import verify_release
+from maskwell.release.folder.release_folder import (
+    check_public,
+    check_rows,
+    readme,
+    release_folder,
+    write_internal,
+    write_public,
+    write_risks,
+)
+from maskwell.release.folder.release_metadata import (
+    NAMESPACE,
+    Entry,
+    codebook_csv,
+    codebook_of,
+    datapackage,
+    ddi_codebook,
+    formula_columns,
+    processing,
+    sha256_of,
+)
+from maskwell.release.kept_bounds import (
+    achieved,
+    bound_is_kept,
+    bounds_kept,
+    check_bounds,
+    check_kept,
+    check_match,
+    exempted,
+    guessed,
+)
+from maskwell.release.matrices import closed_forms, flow_solver, matrix_checks
+from maskwell.release.matrices.bounds import labels_for, read_amounts, support
+from maskwell.release.matrices.flow_program import Program, allowed_pairs, program_of
+from maskwell.release.matrices.flow_solver import solve
+from maskwell.release.matrices.infeasibility import _in_words
+from maskwell.release.matrices.match_caps import match_risks
+from maskwell.release.matrices.matrix_algebra import repeated
+from maskwell.release.matrices.matrix_checks import flows
+from maskwell.release.matrices.matrix_patterns import GRID as THETA_GRID
+from maskwell.release.matrices.matrix_patterns import unprotected_states
+from maskwell.release.matrices.mixing import GRID as MIXING_GRID
+from maskwell.release.matrices.mixing import _exchanged, _gathered, mixed_risk
+from maskwell.release.matrices.optimal_flows import corner, keeps_bounds, round_flows
+from maskwell.release.matrices.swap_flows import balanced
+from maskwell.release.plans.count_methods import Sequential
+from maskwell.release.plans.edit_rules import Moves, Rule, Steps, read_rule
+from maskwell.release.plans.given_methods import Fixed
+from maskwell.release.plans.plan_drafts import choose_keys, guess_column, guess_columns
+from maskwell.release.plans.plan_entries import by_text, find_levels, unknown_label
+from maskwell.release.plans.protection import COMMON_ENTRIES, RELEASE_METHODS
+from maskwell.release.plans.release_plan import RELEASE_ENTRIES, read_plan
+from maskwell.release.publication import draws_of, open_release, row_plan
+from maskwell.release.risk import (
+    arrivals,
+    identity_disclosure,
+    joined_columns,
+    kronecker_arrivals,
+    match_chances,
+    released_counts,
+    repeated_releases,
+    unit_draws,
+)
+from maskwell.release.risk.arrivals import SparseArrivals, arrivals_of
+from maskwell.release.risk.attribute_disclosure import check_prior
+from maskwell.release.risk.binomial_sums import count_distributions, sums_of_terms
+from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, NOT_COVERED, SAMPLED, UNTOUCHED, UNUSUAL
+from maskwell.release.risk.identity_disclosure import risks_of
+from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
+from maskwell.release.risk.match_chances import highest_share, strict_risk, target_risks
+from maskwell.release.risk.released_counts import realised_risks
+from maskwell.release.risk.repeated_releases import path_parities
+from maskwell.release.risk.risk_report import percentile
+from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
+from maskwell.release.risk.unit_risk import UnitFigures, same_units
+from maskwell.release.risk_utility import beaten_by
+from maskwell.release.side_channels import SideChannel, check_side_channels
+from maskwell.release.stages.stage import (
+    Stage,
+    acting,
+    expected_table,
+    is_kept,
+    kept_columns,
+    needed_columns,
+    state_categories,
+    unchanged_columns,
+)
+from maskwell.release.stages.stage_building import build_stages
+from maskwell.release.utility.utility_measures import Association, expected_variation, inflation_of, interval_overlap
+from maskwell.release.utility.utility_report import _independent, expected_share
+
+__all__ = [
+    "ABANDONED",
+    "Association",
+    "BEGUN",
+    "COMMON_ENTRIES",
+    "COUNTS",
+    "Distortion",
+    "DrawnUnits",
+    "EXCHANGED",
+    "Entry",
+    "Fixed",
+    "Group",
+    "KroneckerArrivals",
+    "LIGHT",
+    "MIXING_GRID",
+    "Moves",
+    "NAMESPACE",
+    "NOT_COVERED",
+    "Program",
+    "RELEASED",
+    "RELEASE_ENTRIES",
+    "RELEASE_METHODS",
+    "ReleasedColumn",
+    "ReleasedRows",
+    "Route",
+    "Rule",
+    "SAMPLED",
+    "Sequential",
+    "SideChannel",
+    "SparseArrivals",
+    "Stage",
+    "Steps",
+    "THETA_GRID",
+    "UNTOUCHED",
+    "UNUSUAL",
+    "UnitFigures",
+    "WEIGHTS",
+    "Weights",
+    "_exchanged",
+    "_gathered",
+    "_in_words",
+    "_independent",
+    "_with_values",
+    "achieved",
+    "acting",
+    "advice_of",
+    "allowed_pairs",
+    "arrivals",
+    "arrivals_of",
+    "assess",
+    "assess_tables",
+    "assessment",
+    "assigned",
+    "balanced",
+    "beaten_by",
+    "bound_is_kept",
+    "bounds_kept",
+    "build_stages",
+    "by_text",
+    "check_bounds",
+    "check_kept",
+    "check_match",
+    "check_matrix",
+    "check_prior",
+    "check_public",
+    "check_rows",
+    "check_side_channels",
+    "choose_keys",
+    "closed_forms",
+    "codebook_csv",
+    "codebook_of",
+    "composed",
+    "corner",
+    "count_distributions",
+    "count_external",
+    "count_file",
+    "datapackage",
+    "ddi_codebook",
+    "drawn_together",
+    "draws_of",
+    "draws_told",
+    "dumps",
+    "exempted",
+    "expected_share",
+    "expected_table",
+    "expected_variation",
+    "find_levels",
+    "flow_solver",
+    "flows",
+    "formula_columns",
+    "guess_column",
+    "guess_columns",
+    "guessed",
+    "highest_share",
+    "identity_disclosure",
+    "inflation_of",
+    "internal_receipt",
+    "internal_text",
+    "interval_overlap",
+    "is_kept",
+    "joined_columns",
+    "judged",
+    "keeps_bounds",
+    "kept_bounds",
+    "kept_columns",
+    "kept_of",
+    "kept_with_matrices",
+    "kronecker_arrivals",
+    "labels_for",
+    "ledger",
+    "match_chances",
+    "match_risks",
+    "matrix_checks",
+    "matrix_tables",
+    "mixed_risk",
+    "moves_of",
+    "needed_columns",
+    "numbered",
+    "open_release",
+    "path_parities",
+    "percentile",
+    "prepared",
+    "processing",
+    "program_of",
+    "public_receipt",
+    "publication",
+    "reach_of",
+    "read_amounts",
+    "read_ledger",
+    "read_plan",
+    "read_rule",
+    "readme",
+    "realised_risks",
+    "receipt_contents",
+    "receipt_from_dict",
+    "recipes",
+    "release_folder",
+    "release_folder_module",
+    "released_counts",
+    "repeated",
+    "repeated_releases",
+    "risks_of",
+    "round_flows",
+    "rounded_down",
+    "rounded_share",
+    "rounded_up",
+    "route_of",
+    "row_plan",
+    "same_units",
+    "schema",
+    "sha256_of",
+    "share_by_domain",
+    "side_channels",
+    "solve",
+    "solved",
+    "stage_from_dict",
+    "stage_to_dict",
+    "stages_of",
+    "state_categories",
+    "strict_risk",
+    "sums_of_terms",
+    "support",
+    "tables_of",
+    "target_risks",
+    "told",
+    "unchanged_columns",
+    "unit_draws",
+    "unknown_label",
+    "unprotected_states",
+    "verify_release",
+    "write_internal",
+    "write_public",
+    "write_risks",
+]
