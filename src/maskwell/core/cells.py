@@ -135,6 +135,7 @@ class CellTable:
         >>> table.in_order({"pay": ["low", "middle", "high"]}).labels()
         [('low',), ('middle',), ('high',)]
         """
+        as_mapping(orders, "orders")
         if not any(name in orders for name in self.columns):
             return self
         levels = tuple(
