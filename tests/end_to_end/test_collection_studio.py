@@ -122,6 +122,7 @@ def answer(page: Any, address: str, label: str) -> None:
     page.get_by_role("button", name="Begin").click()
     page.get_by_label(label, exact=True).check()
     page.get_by_role("button", name="Next").click()
+    page.get_by_role("button", name="Draw my report").wait_for()  # else the first question has its own "yes" still
     page.get_by_label("yes", exact=True).check()
     page.get_by_role("button", name="Draw my report").click()
     page.get_by_role("button", name="Next").click()
