@@ -74,10 +74,6 @@ class JoinedRisk:
     surest: int
     error: float
 
-    def beats(self, limit: float) -> bool:
-        """Whether this intruder is right more often than a limit, not only by chance."""
-        return self.right_surest > limit + 3 * max(self.error, 1e-9)
-
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {**asdict(self), "columns": list(self.columns)}
@@ -303,12 +299,11 @@ class _Origins:
     flow: Real
 
 
-def _groups(labels: Array, none: int | None = None) -> list[Array]:
-    """Places with the same label, in the order of the labels, without those of one label.
+def _groups(labels: Array) -> list[Array]:
+    """Places with the same label, in the order of the labels.
 
-    >>> [group.tolist() for group in _groups(np.array([3, -1, 0, 3]), -1)]
-    [[2], [0, 3]]
+    >>> [group.tolist() for group in _groups(np.array([3, 0, 3]))]
+    [[1], [0, 2]]
     """
     order = np.argsort(labels, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-    return [group for group in groups if len(group) and labels[group[0]] != none]
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
