@@ -12,7 +12,7 @@ import numbers
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sized
+from collections.abc import Collection, Iterable, Mapping, MappingView, Set, Sized
 from decimal import Decimal
 from fractions import Fraction
 from types import NoneType, UnionType
@@ -179,12 +179,22 @@ def check_path(**given: object) -> None:
             raise InputError(f"{name} cannot be the path of a file", hint="give a path such as answers.csv")
 
 
+def check_ordered(values: object, name: str) -> None:
+    """Raise for a set: its order follows from hashes, and differs from run to run. Keys of a dictionary have one."""
+    if isinstance(values, Set) and not isinstance(values, MappingView):
+        raise WrongTypeError(
+            f"{name} must be a list, not {kind_of(values)}, which has no order",
+            hint=f"give {name} as a list in the order that is meant, such as sorted(...)",
+        )
+
+
 def as_list(values: Any, name: str) -> list[Any]:
     """A list of what was given, which is no text, no single value and nothing endless.
 
     >>> as_list(("a", "b"), "names")
     ['a', 'b']
     """
+    check_ordered(values, name)
     fits = isinstance(values, Iterable) and not isinstance(values, str | bytes) and getattr(values, "ndim", 1) > 0
     if not fits or (isinstance(values, Sized) and _length(values) > MOST):
         raise WrongTypeError(f"{name} must be a list, not {kind_of(values)}", hint=f"give {name} as a list")
@@ -284,6 +294,28 @@ def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
     if finite and not np.isfinite(result).all():
         raise InputError(f"{name} are not all finite numbers", hint="leave missing and infinite values out")
     return result
+
+
+def exact_sum(values: NDArray[Any]) -> int:
+    """The sum of whole numbers of 0 or more, which may be larger than 64 bits hold.
+
+    >>> exact_sum(np.full(4, 2**62)) == 2**64
+    True
+    """
+    whole = np.asarray(values).astype(np.int64, copy=False)
+    return (int((whole >> 32).sum()) << 32) + int((whole & 0xFFFFFFFF).sum())
+
+
+MOST_REPORTS = 2**53
+"""Of all counts together: floats hold whole numbers up to this."""
+
+
+def check_sum_of_counts(total: float, name: str = "counts") -> None:
+    """Raise where counts add up to more than can be counted."""
+    if total > MOST_REPORTS:
+        raise CountsError(
+            f"{name} must add up to at most 2^53 (9e15), not {total:.3g}", hint="check the numbers of reports"
+        )
 
 
 def as_whole_numbers(values: Any, name: str) -> NDArray[np.int64]:

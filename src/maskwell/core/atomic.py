@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from maskwell.core.phrases import visible
+from maskwell.core.phrases import in_language, visible
 from maskwell.errors import DataFileError, LeftoverWarning
 
 locks: Any
@@ -57,7 +57,7 @@ def atomic_file(
     inputs: Sequence[str] = (),
     like: str | Sequence[str] | None = None,
     mode: int = 0o666,
-    again: str = "--force",
+    again: str | None = None,
 ) -> Iterator[BinaryIO]:
     """Open a new file that gets its name only when the block ends well; otherwise nothing is left.
 
@@ -74,7 +74,7 @@ def atomic_file(
     mode
         The most that others may do with it.
     again
-        What a user adds to replace a file, for the hint.
+        What a user adds to replace a file, for the hint; the option ``force`` if left out.
     """
     with atomic_files([path], force=force, inputs=inputs, like=like, mode=mode, again=again) as (file,):
         yield file
@@ -88,7 +88,7 @@ def atomic_files(
     inputs: Sequence[str] = (),
     like: str | Sequence[str] | None = None,
     mode: int = 0o666,
-    again: str = "--force",
+    again: str | None = None,
 ) -> Iterator[list[BinaryIO]]:
     """The same for several files: the first gets its name only when all of them are complete and on the disk."""
     check_outputs(paths, force=force, inputs=inputs, again=again)
@@ -215,7 +215,7 @@ def allowed_mode(most: int) -> int:
 
 
 def check_outputs(
-    paths: Sequence[str | Path], *, force: bool = False, inputs: Sequence[str] = (), again: str = "--force"
+    paths: Sequence[str | Path], *, force: bool = False, inputs: Sequence[str] = (), again: str | None = None
 ) -> None:
     """Raise unless files may be written there, each under a name of its own."""
     for path in paths:
@@ -226,7 +226,9 @@ def check_outputs(
             raise DataFileError(f"two outputs have the name {path}", hint="give each a name of its own", path=path)
 
 
-def check_output(path: str | Path, *, force: bool = False, inputs: Sequence[str] = (), again: str = "--force") -> None:
+def check_output(
+    path: str | Path, *, force: bool = False, inputs: Sequence[str] = (), again: str | None = None
+) -> None:
     """Raise unless a file may be written there."""
     if path == "-":
         return
@@ -313,7 +315,8 @@ def _is_same(a: Path, b: Path) -> bool:
         return os.path.realpath(a) == os.path.realpath(b)
 
 
-def _exists(path: str | Path, again: str) -> DataFileError:
+def _exists(path: str | Path, again: str | None) -> DataFileError:
+    again = again or in_language("--force", "force=True")
     return DataFileError(
         f"the output {path} exists", hint=f"give another name, or replace it with {again}", path=str(path)
     )
@@ -349,7 +352,7 @@ class _Spool:
     def settle(self, like: str | Sequence[str] | None, mode: int) -> None:
         self.file.seek(0)
 
-    def finish(self, *, force: bool, again: str) -> None:
+    def finish(self, *, force: bool, again: str | None) -> None:
         if self.path == "-":
             shutil.copyfileobj(self.file, sys.stdout.buffer, 1 << 20)
             sys.stdout.buffer.flush()
@@ -374,7 +377,7 @@ class _Partial:
         _open_up(self.file, self.target, like, mode)
         os.fsync(self.file.fileno())
 
-    def finish(self, *, force: bool, again: str) -> None:
+    def finish(self, *, force: bool, again: str | None) -> None:
         if os.name == "nt":
             self.file.close()  # an open file cannot be renamed there; elsewhere it keeps its lock until it has its name
         place = Path(self.file.name)

@@ -15,6 +15,7 @@ label in two strata, or in two clusters of the stage above, names two clusters.
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ from maskwell.core.arguments import (
     as_list,
     as_mapping,
     as_whole_numbers,
+    check_sum_of_counts,
+    exact_sum,
     list_of,
     numbers_of_rows,
 )
@@ -93,6 +96,7 @@ class CellTable:
         records = as_whole_numbers(list(counts.values()), "counts")
         if (records < 0).any():
             raise CountsError("counts are negative", hint="counts are whole numbers of 0 or more")
+        check_sum_of_counts(exact_sum(records))
         levels = tuple(tuple(sorted_levels({cell[i] for cell in counts})) for i in range(len(columns)))
         places = [{label: code for code, label in enumerate(level)} for level in levels]
         kept = {cell: n for cell, n in counts.items() if n}
@@ -290,6 +294,8 @@ class Cells:
         Whether weights were given.
     sets
         Whether the reports are sets.
+    exponent
+        The power of two by which all weights are divided; 0 unless they are too small, or too large, to be squared.
 
     >>> batch = Cells.of([0, 1, 1], weight=[2.0, 1.0, 3.0], stratum=["a", "a", "b"])
     >>> both = batch + batch
@@ -311,6 +317,7 @@ class Cells:
     replicates: Real
     weighted: bool
     sets: bool = False
+    exponent: int = 0
 
     @classmethod
     def of(
@@ -360,6 +367,8 @@ class Cells:
         n = len(codes)
         clusters, population = as_list(clusters, "clusters"), as_list(population, "population")
         w = None if weight is None else numbers_of_rows(weight, "weights", n)
+        exponent = 0 if w is None else _exponent(w)
+        w = np.ldexp(w, -exponent) if w is not None and exponent else w
         times = None if count is None else numbers_of_rows(as_whole_numbers(count, "counts"), "counts", n)
         sizes = [numbers_of_rows(p, f"population of stage {s}", n) for s, p in enumerate(population, start=1)]
         chances = None if chance is None else numbers_of_rows(chance, "inclusion probabilities", n)
@@ -378,8 +387,9 @@ class Cells:
             population=np.stack(sizes, axis=1) if sizes else np.empty((n, 0)),
             replicates=np.empty((n, 0))
             if replicates is None
-            else numbers_of_rows(replicates, "replicate weights", n, columns=True),
+            else np.ldexp(numbers_of_rows(replicates, "replicate weights", n, columns=True), -exponent),
             weighted=w is not None,
+            exponent=exponent,
         )
         return lines.grouped(single=times is None)
 
@@ -432,11 +442,21 @@ class Cells:
         if not batches:
             raise InputError("there are no cells to add", hint="give at least one batch of rows")
         _check_alike(batches)
+        largest = max(batch.exponent for batch in batches)
+        batches = [batch.with_exponent(largest) for batch in batches]
         fields: dict[str, Any] = {n: Factor.joined([getattr(c, n) for c in batches], n) for n in FACTORS}
         fields |= {name: np.concatenate([getattr(c, name) for c in batches]) for name in SUMS}
         stages = zip(*(c.clusters for c in batches), strict=True)
         clusters = tuple(Factor.joined(stage, f"clusters of stage {s}") for s, stage in enumerate(stages, start=1))
         return replace(batches[0], clusters=clusters, **fields).grouped()
+
+    def with_exponent(self, exponent: int) -> Cells:
+        """The same sums of weights, divided by another power of two."""
+        shift = self.exponent - exponent
+        if shift == 0 or not self.weighted:
+            return self
+        scaled = {name: np.ldexp(getattr(self, name), shift) for name in ("weight", "replicates")}
+        return replace(self, **scaled, square=np.ldexp(self.square, 2 * shift), exponent=exponent)
 
     def take(self, lines: Array) -> Cells:
         """Some of the lines."""
@@ -451,7 +471,7 @@ class Cells:
         groups = Groups.by([*keys, (self.report, int(self.report.max(initial=0)) + 1)], len(self))
         self._check_population(groups)
         one = groups.row_of_each()
-        n = groups.sizes if single else groups.sums(self.n).astype(np.int64)
+        n = groups.sizes if single else _whole(groups.sums(self.n))
         weight = groups.sums(self.weight) if self.weighted else n.astype(np.float64)
         factors: dict[str, Any] = {name: getattr(self, name).take(one) for name in FACTORS}
         return replace(
@@ -492,6 +512,23 @@ def _as_bytes(values: Any, n: int) -> Array:
     """Rows of p floats as one column that can be sorted and compared."""
     rows = np.ascontiguousarray(numbers_of_rows(values, "auxiliary values", n, columns=True) + 0.0)  # -0.0 is 0.0
     return rows.view(np.dtype((np.void, rows.shape[1] * 8))).ravel()
+
+
+def _whole(sums: Real) -> Array:
+    """Numbers of rows, which floats hold exactly as long as there are not too many."""
+    check_sum_of_counts(float(sums.sum()))
+    return sums.astype(np.int64)
+
+
+SCALE = 300
+"""Weights are kept as they are unless the largest lies outside of 2^-300 to 2^300: squares of others are lost."""
+
+
+def _exponent(weights: Real) -> int:
+    """The power of two by which weights are divided: 0 but for very small and very large ones."""
+    largest = float(np.max(np.abs(weights), initial=0.0))
+    exponent = math.frexp(largest)[1] if 0 < largest < math.inf else 0
+    return exponent if abs(exponent) > SCALE else 0
 
 
 def _times(values: Real, times: Real | None) -> Real:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from maskwell.errors import MissingExtraError
+from maskwell.core.extras import require_library
 
 if TYPE_CHECKING:
     from maskwell.core.arguments import Real
@@ -152,11 +152,7 @@ def data_frame(columns: Mapping[str, Any], *, labels: Mapping[str, Sequence[Hash
 
 def require_pandas() -> Any:
     """Import pandas, or say how to install it."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("pandas is not installed", hint="pip install 'maskwell[pandas]'") from error
-    return pd
+    return require_library("pandas", "a pandas table")
 
 
 def plain_label(label: Hashable) -> Any:

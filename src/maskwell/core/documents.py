@@ -19,7 +19,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -29,7 +29,10 @@ from typing import Any
 
 from maskwell.core.exact import check_digits
 from maskwell.core.phrases import HALF
-from maskwell.errors import InputError
+from maskwell.errors import DataFileError, InputError
+
+STANDARD_INPUT = "-"
+"""What a command calls standard input, where it expects the name of a file."""
 
 LARGEST = 128 << 20
 """Bytes of a document that is read: a matrix of 2,000 by 2,000 chances with 17 digits has 80 million."""
@@ -65,18 +68,29 @@ _CHUNK = 1 << 20
 _MAYBE_HALVES = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def read_document(path: str | Path, *, error: type[InputError], hint: str, largest: int = LARGEST) -> str:
-    """The text of a file or a pipe; ``error`` where it cannot be read, is too large or is not UTF-8.
+def standard_input() -> Any:
+    """The bytes of standard input; it stays open."""
+    buffer = getattr(sys.stdin, "buffer", None)
+    if buffer is None or buffer.closed:
+        raise DataFileError("standard input is closed", hint="give the path of a file in place of -")
+    return buffer
 
-    A mark of the order of bytes at its beginning is left out. No more than ``largest`` bytes are read, and one.
+
+def read_document(path: str | Path, *, error: type[InputError], hint: str, largest: int = LARGEST) -> str:
+    """The text of a file, a pipe or standard input (``-``); ``error`` where it cannot be read.
+
+    That is, also where it is too large or not UTF-8. A mark of the order of bytes at its beginning is left out. No more
+    than ``largest`` bytes are read, and one.
     """
     try:
-        with Path(path).open("rb") as file:
+        with nullcontext(standard_input()) if path == STANDARD_INPUT else Path(path).open("rb") as file:
             content = _up_to(file.read, largest + 1)
     except OSError as fault:
         raise error(f"cannot read {path}: {fault.strerror or type(fault).__name__}", hint=hint) from fault
     except ValueError as fault:  # a name that no file can have: with a NUL, or with half a character
         raise error("cannot read a file whose name no file can have", hint=hint, path=str(path)) from fault
+    if path == STANDARD_INPUT and not content:
+        raise error("standard input is empty, or was read already", hint="name one file only as -")
     if len(content) > largest:
         raise error(f"cannot read {path}: it has more than {largest >> 20} MB", hint="give the document as it was made")
     try:

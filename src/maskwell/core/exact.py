@@ -26,6 +26,9 @@ Parity: TypeAlias = Fraction | float
 _DIGITS = 60  # decimal digits behind exp; far beyond what any design resolves
 MOST_DIGITS = 1000
 """Digits of a number that is typed, before and behind the point, powers of ten written out."""
+PRINTED_DIGITS = 4300
+"""Digits of an integer that Python prints, unless it is asked for more."""
+PRINTED_BITS = int(PRINTED_DIGITS * math.log2(10))
 MOST_EXACT_DIGITS = 10_000
 """Digits of an exact integer in a document; reading one of ten times as many takes a second."""
 _PLAIN_BITS = 2000  # of an integer that str writes out, whatever limit of digits is set
@@ -46,6 +49,8 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value  # the common case among a million; others may hold integers of NumPy
     if type(value) is int:
+        if value.bit_length() > PRINTED_BITS:
+            raise _too_long(name, PRINTED_DIGITS)
         return Fraction(value)
     given: Any = value
     if isinstance(given, bool) or not isinstance(given, str | Decimal | Real):
@@ -113,9 +118,7 @@ def check_digits(text: str, name: str) -> None:
     >>> check_digits("1/6", "p")
     """
     if sum(map(str.isdigit, text)) > MOST_DIGITS:
-        raise ParameterError(
-            f"{name} has more than {MOST_DIGITS:,} digits", hint="give a number of ordinary size, such as 0.25"
-        )
+        raise _too_long(name)
     power = _POWER.search(text)
     if power and abs(int(power[1].replace("_", "") or 0)) > MOST_DIGITS:
         raise ParameterError(
@@ -123,6 +126,10 @@ def check_digits(text: str, name: str) -> None:
             hint="give a number of ordinary size, such as 0.25",
             value=text,
         )
+
+
+def _too_long(name: str, most: int = MOST_DIGITS) -> ParameterError:
+    return ParameterError(f"{name} has more than {most:,} digits", hint="give a number of ordinary size, such as 0.25")
 
 
 def safe_below(value: Number, name: str = "number") -> Fraction:
@@ -254,7 +261,7 @@ def check_probability(value: Number, name: str, *, open_: bool = False) -> Fract
     if not inside:
         allowed = "strictly between 0 and 1" if open_ else "between 0 and 1"
         raise ParameterError(
-            f"{name} = {value} is not a probability",
+            f"{name} = {short_repr(value) if not isinstance(value, str) else value} is not a probability",
             hint=f"give a number {allowed}{percent_meant(value)}",
             value=value,
         )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core.arguments import Codes, code_type
+from maskwell.core.arguments import Codes, check_ordered, code_type, shown_short
 from maskwell.core.phrases import HALF, MESSAGE, listed, shorten
 from maskwell.errors import DesignFileError, LabelError, WrongTypeError
 
@@ -64,9 +64,10 @@ def plain(value: Any) -> Any:
 
 def check_labels(labels: Any) -> Sequence[Hashable]:
     """Return the labels as a tuple (``range(k)`` for the integers 0..k-1), or say why they cannot be categories."""
-    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) == 0:
+    check_ordered(labels, "labels")
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) != 1:
         raise WrongTypeError(
-            f"labels must be a list, not {shorten(' '.join(repr(labels).split()))}",
+            f"labels must be a list, not {shown_short(labels)}",
             hint='write the labels one by one: ["yes", "no"]',
             labels=labels,
         )
@@ -160,6 +161,19 @@ def texts(value: Any) -> tuple[str, ...]:
     return (str(value),)
 
 
+_WHOLE_FLOAT = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0")  # as every program writes it, and every one reads it exactly
+
+
+def matched_texts(value: Any) -> tuple[str, ...]:
+    """The texts by which a value is found: a text that is a whole float, as in a CSV file, is found as one.
+
+    >>> matched_texts("1.0"), matched_texts("1.5")
+    (('1.0', '1'), ('1.5',))
+    """
+    whole = isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value)
+    return (str.__str__(value), value[:-2]) if whole else texts(value)
+
+
 def _truth(text: str) -> bool:
     return {"true": True, "false": False}[text.lower()]
 
@@ -179,7 +193,7 @@ def read_text(label: object, kind: str) -> Any:
     >>> read_text("1", "integer"), read_text("1.5", "integer"), read_text("true", "boolean")
     (1, None, True)
     """
-    for text in texts(label):
+    for text in matched_texts(label):
         try:
             value = READERS[kind](text)
         except (ValueError, KeyError, OverflowError):
@@ -187,6 +201,23 @@ def read_text(label: object, kind: str) -> Any:
         if text in texts(value):
             return value
     return None
+
+
+def in_one_type(levels: Sequence[Any]) -> list[Any]:
+    """The values of a column in one type, the same whatever held them: a CSV file has texts, SPSS has floats only.
+
+    They are integers where all can be read as such, else floats, truth values, dates or times; else as they are.
+
+    >>> in_one_type(["1", "2"]), in_one_type([1.0, 2.0]), in_one_type(["1.0", "2.5"]), in_one_type(["01", "2"])
+    ([1, 2], [1, 2], [1.0, 2.5], ['01', '2'])
+    >>> in_one_type([datetime(2024, 5, 1)]), in_one_type(["a", "nan"]), in_one_type(["1", "1.0"])
+    ([datetime.date(2024, 5, 1)], ['a', 'nan'], ['1', '1.0'])
+    """
+    for kind in READERS:
+        typed = [read_text(level, kind) for level in levels]
+        if None not in typed and len({*typed}) == len(typed) and not any(map(is_missing, typed)):
+            return typed
+    return list(levels)
 
 
 def to_json(label: Any) -> Any:
@@ -323,7 +354,7 @@ def _same_number(label: Any, kind: str) -> Any:
 def _text_codes(labels: Sequence[Hashable]) -> dict[str, int]:
     codes: dict[str, int] = {}
     for code, label in enumerate(labels):
-        for text in texts(label) if not are_bits(labels) else (*texts(label), *texts(bool(label))):
+        for text in matched_texts(label) if not are_bits(labels) else (*matched_texts(label), *texts(bool(label))):
             _add(codes, text, code, labels)
     return codes
 
@@ -418,7 +449,7 @@ def _by_text_finder(labels: Sequence[Hashable]) -> Finder:
             if is_missing(value):
                 return k
             hits: dict[Any, int] = {}
-            for text in texts(value):
+            for text in matched_texts(value):
                 if text in codes:
                     _add(hits, value, codes[text], labels)
             self[key] = code = hits.get(value, k)

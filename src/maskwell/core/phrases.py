@@ -7,7 +7,8 @@ on the command line, a keyword in Python.
 In a printed number the last bit of a computation decides nothing. A sum taken in another order differs in its last
 bits, and linear algebra orders its sums as the processor likes best. Where a value lies half way between two that can
 be printed, such as 1.3125 with three decimals, those bits would decide which of the two is shown. So values that close
-to half way are rounded away from zero, and bounds are not moved to the next number by less than :data:`SLACK`.
+to half way are rounded away from zero, and bounds are not moved to the next number by less than the slack of
+:mod:`maskwell.core.verdicts`.
 
 A label of somebody else may hold an escape sequence for a terminal, a tag for a browser, markup for a page or a formula
 for a spreadsheet. Data files keep it exactly; everything that people look at gets it from here.
@@ -24,6 +25,8 @@ from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+
+from maskwell.core.verdicts import SLACK, at_least, below, ceil_of
 
 _TYPED: ContextVar[bool] = ContextVar("typed", default=False)
 
@@ -45,6 +48,46 @@ def option(name: str, value: str = "", code: str = "") -> str:
     return f"{name}={written}" if value else name
 
 
+def design_of(columns: str, file: str = "design.json") -> str:
+    """How a column, or a group of rows of it, is given its design.
+
+    >>> design_of("y[wave=1]")
+    '{"y[wave=1]": design}'
+    >>> with as_typed():
+    ...     design_of("y"), design_of("y[wave=1]", "D.json")
+    ('--design y=design.json', "--design 'y[wave=1]=D.json'")
+    """
+    quote = "'" if "[" in columns else ""
+    return in_language(f"--design {quote}{columns}={file}{quote}", f'{{"{columns}": design}}')
+
+
+def shows_values() -> str:
+    """What lists the values of the data that are in the way: they are not part of messages.
+
+    >>> shows_values()
+    'error.values lists'
+    """
+    return in_language("--show-values lists", "error.values lists")
+
+
+def named_encoding(encoding: str) -> str:
+    """How the encoding of a text file is named.
+
+    >>> named_encoding("utf-16")
+    "csv_file(path, encoding='utf-16')"
+    """
+    return in_language(f"--encoding {encoding}", f"csv_file(path, encoding={encoding!r})")
+
+
+def file_name(path: str) -> str:
+    """What a sentence calls a file.
+
+    >>> file_name("design.json"), file_name("-")
+    ('design.json', 'standard input')
+    """
+    return "standard input" if path == "-" else path
+
+
 def in_language(typed: str, python: str) -> str:
     """What is said to somebody at the command line, or else to somebody who writes Python."""
     return typed if _TYPED.get() else python
@@ -59,9 +102,6 @@ def as_typed() -> Iterator[None]:
     finally:
         _TYPED.reset(token)
 
-
-SLACK = 1e-9
-"""Relative error of a computed number that does not change how it is printed. Exact fractions need none."""
 
 _LEAST, _LARGEST = 1e-280, 1e280
 _MOST_STEPS, _NEAR = 1e14, 0.01
@@ -79,6 +119,21 @@ VALUES = 400
 LEAST = 12
 SHORT = 60
 P_LEAST = 0.0001
+
+
+_WITH_PASSWORD = re.compile(r"(\w://[^\n:@/]*):[^\n]*@")
+_PASSWORD = re.compile(r"(?i)([?&;](?:password|passwd|pwd|sslpassword)=)[^\n&;]*")
+
+
+def masked(text: str) -> str:
+    """A text without the passwords of addresses in it, which may hold blanks and signs: rather too much is hidden.
+
+    >>> masked("postgresql+psycopg://ann:p@ss/word@db/surveys and //x?user=a&password=word")
+    'postgresql+psycopg://ann:***@db/surveys and //x?user=a&password=***'
+    >>> masked("postgresql://ann:two words@db/x?password=two words&user=a")
+    'postgresql://ann:***@db/x?password=***&user=a'
+    """
+    return _PASSWORD.sub(r"\1***", _WITH_PASSWORD.sub(r"\1:***@", text))
 
 
 def shorten(text: str, width: int = 40) -> str:
@@ -99,7 +154,10 @@ def short_repr(value: object, instead: str = "...") -> str:
     >>> short_repr([1, 2]), short_repr(list(range(100)))
     ('[1, 2]', '...')
     """
-    written = repr(value)
+    try:
+        written = repr(value)
+    except ValueError:  # an integer with more digits than Python writes
+        return instead
     return written if len(written) <= SHORT and "\n" not in written else instead
 
 
@@ -167,7 +225,7 @@ def p_text(value: float | None) -> str:
     """
     if value is None or math.isnan(value):
         return "n/a"
-    return f"{Printed(value):.4f}" if value >= P_LEAST else f"<{P_LEAST}"
+    return f"{Printed(value):.4f}" if at_least(value, P_LEAST) else f"<{P_LEAST}"
 
 
 def p_equals(value: float) -> str:
@@ -234,7 +292,7 @@ def round_up(value: float, places: int) -> float:
     if not math.isfinite(value):
         return value
     scale = 10.0**places
-    return math.ceil(value * scale - SLACK * abs(value) * scale) / scale
+    return ceil_of(value * scale) / scale
 
 
 def round_down(value: float, places: int) -> float:
@@ -306,6 +364,7 @@ _IN_ASCII = {
     "←": "<-",
     "≈": "~",
     "∞": "inf",
+    "—": "-",
 }
 """What maskwell itself prints beside ASCII, for terminals that cannot show it."""
 
@@ -423,6 +482,6 @@ def expected_number(number: float) -> str:
     >>> [expected_number(number) for number in (1234.56, 0.25, 0.0404, 0.00001, 0.0)]
     ['1,234.6', '0.25', '0.04', 'under 0.0001', '0']
     """
-    if 0 < number < LEAST_EXPECTED:
+    if number > 0 and below(number, LEAST_EXPECTED):
         return f"under {LEAST_EXPECTED}"
-    return f"{Printed(number):,.1f}" if number >= 1 else f"{Printed(number):.2g}"
+    return f"{Printed(number):,.1f}" if at_least(number, 1) else f"{Printed(number):.2g}"

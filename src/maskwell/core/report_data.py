@@ -301,7 +301,7 @@ class Counts(Result):
                 f"{len(self.values)} and {len(other.values)} counts of one design", hint="count both parts with it"
             )
         values = self.values + other.values
-        if (values < 0).any() or self.n + other.n >= 2**63:  # a sum beyond 64 bits turns negative
+        if (values < 0).any() or self.n + other.n >= 2**63:  # a sum of two beyond 64 bits turns negative
             raise ReportError("these counts add up to more than 2**63 - 1", hint="check the numbers of reports")
         return Counts(values, self.n + other.n, self.fingerprint, bool(self.private and other.private))
 

@@ -354,12 +354,12 @@ class WrittenOut(CodedDesign):
         return np.asarray(np.einsum("ji,ij->j", self._L**2, self._P))
 
     def count_chances(self) -> tuple[Real, Real] | None:
-        """From the two values u > v of each row of L: ``(1 - v) / (u - v)`` and ``-v / (u - v)``."""
+        """From the two values u > v of each row of L: ``(1 - v) / (u - v)`` and ``-v / (u - v)``, at most one."""
         v, u = self._L.min(axis=1), self._L.max(axis=1)
         off = np.minimum(self._L - v[:, None], u[:, None] - self._L)
         if (off > _SAME * (u - v)[:, None]).any():
             return None
-        return np.asarray((1 - v) / (u - v)), np.asarray(-v / (u - v))
+        return np.clip((1 - v) / (u - v), 0, 1), np.clip(-v / (u - v), 0, 1)
 
     # ---- sampling: the report is the number of cumulative probabilities at or below a uniform number
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real, as_array, as_list
 from maskwell.core.exact import Number, as_fraction, common_denominator, is_decimal, is_float, to_decimal, to_float
-from maskwell.core.phrases import MESSAGE, listed
+from maskwell.core.phrases import MESSAGE, in_language, listed
 from maskwell.errors import MatrixError, OrientationError, ParameterError, TooLargeError
 
 DECIMALS = "decimals"
@@ -130,7 +130,7 @@ def check_columns(columns: Columns) -> None:
     if all(abs(sum(row) - 1) <= SUM_TOLERANCE for row in zip(*columns, strict=True)):
         raise OrientationError(
             f"rows sum to 1, not columns: {sums_text}",
-            hint="columns are truths here: transpose the matrix, or use from_rows (--rows in a command)",
+            hint=f"columns are truths here: transpose the matrix, or use {in_language('--rows', 'from_rows')}",
         )
     raise MatrixError(f"not 1: {sums_text}", hint="every column must sum to 1 within 1e-9; nothing is rescaled for you")
 
@@ -152,9 +152,10 @@ def read_rows(R: Any) -> list[list[Any]]:
     sums = [sum((_entry(v, i, j) for j, v in enumerate(row)), Fraction(0)) for i, row in enumerate(values)]
     wrong = [i for i, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE]
     if wrong:
+        instead = in_language("leave out --rows", "use Dense.of")
         raise OrientationError(
             f"row {wrong[0]} sums to {to_float(sums[wrong[0]]):.10g}, not 1",
-            hint="rows are truths in this form; if columns are truths, leave out --rows (Dense.of)",
+            hint=f"rows are truths in this form; if columns are truths, {instead}",
         )
     return _transposed(values)
 

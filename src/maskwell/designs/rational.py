@@ -1,4 +1,4 @@
-"""Linear algebra without rounding, for small matrices of fractions kept as lists of rows.
+"""Linear algebra without rounding: small matrices of fractions kept as lists of rows.
 
 Products and eliminations run on integers over common denominators, because sums of fractions spend their time on
 greatest common divisors.

@@ -18,6 +18,7 @@ from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.categories import Categories
 from maskwell.core.documents import (
     LARGEST,
+    STANDARD_INPUT,
     TooManyValuesError,
     bounded,
     fingerprint_of,
@@ -272,7 +273,7 @@ def read_design(design: Design | str | os.PathLike[str], name: str = "design") -
     try:
         return load_design(os.fspath(design))
     except DesignFileError as error:
-        if str(design) in error.message:
+        if design == STANDARD_INPUT or str(design) in error.message:
             raise
         raise DesignFileError(f"{design}: {error.message}", hint=error.hint, path=design) from error
 

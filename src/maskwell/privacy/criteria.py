@@ -51,11 +51,12 @@ from maskwell.core.exact import (
     to_float,
     to_text,
 )
+from maskwell.core.verdicts import EXACT_SLACK
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, least, odds_ratio
 
-SLACK = Fraction(1, 10**9)
+SLACK = EXACT_SLACK
 """What decimals may exceed a limit by, relative to it."""
 
 SLACK_IN_WORDS = "within 1e-9; given as decimals"

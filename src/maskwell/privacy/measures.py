@@ -30,6 +30,7 @@ from typing import Any
 
 from maskwell.core.arguments import as_list, as_whole, check_kind, shown_short
 from maskwell.core.exact import Number, Parity, as_fraction, safe_below, to_float, to_text
+from maskwell.core.phrases import option
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
@@ -75,7 +76,8 @@ class Measure:
             return cls("parity")
         if name == "sensitive" and sensitive is None:
             raise ParameterError(
-                "the measure sensitive needs the sensitive categories", hint="name them: --sensitive A,B"
+                "the measure sensitive needs the sensitive categories",
+                hint=f"name them: {option('sensitive', 'A,B', '[...]')}",
             )
         codes = [] if sensitive is None else as_list(sensitive, "sensitive")
         chosen = tuple(sorted({as_whole(code, "code of a sensitive category") for code in codes or [0]}))
@@ -180,7 +182,7 @@ def _beliefs(prior: Iterable[Number] | None) -> tuple[Fraction, ...]:
     if prior is None:
         raise ParameterError(
             "the measure hazard needs a prior: how common the categories are believed to be",
-            hint="give one share for each category: --prior 0.1,0.9",
+            hint=f"give one share for each category: {option('prior', '0.1,0.9', '[0.1, 0.9]')}",
         )
     shares = tuple(as_fraction(p, "prior") for p in prior)
     total = sum(shares, Fraction(0))

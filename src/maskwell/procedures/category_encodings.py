@@ -15,6 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
+from maskwell.core.arguments import check_kind, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability, resolution, root_below
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
@@ -24,7 +25,7 @@ from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
-from maskwell.procedures.design_builders import check_list, named, one_demand, one_for_each
+from maskwell.procedures.design_builders import check_list, named, one_demand, one_for_each, one_way
 from maskwell.procedures.procedure import Kind, Parameter, Procedure, demand
 
 D = TypeVar("D", bound=Design)
@@ -44,19 +45,39 @@ def _for_demand(
     return named(make(value, categories), family, {name: value})
 
 
-def kary(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Uniform:
+def kary(
+    categories: Categories,
+    *,
+    keep: Number | None = None,
+    gamma: Number | None = None,
+    epsilon: Number | None = None,
+) -> Uniform:
     """Every wrong report is equally likely, gamma times less than the truth.
 
-        P[i, i] = gamma / (gamma + k - 1),   P[i, j] = 1 / (gamma + k - 1)
+        P[i, i] = keep = gamma / (gamma + k - 1),   P[i, j] = (1 - keep) / (k - 1) = 1 / (gamma + k - 1)
 
-    where k is the number of ``categories`` and ``gamma``, above 1, is given or is e to the power ``epsilon``, then
-    rounded so that the exact parity does not exceed it.
+    where k is the number of ``categories``. One of three is given: ``keep``, the probability of a true report, above
+    1/k and used exactly; or ``gamma``, above 1; or its logarithm ``epsilon``. The last two are rounded so that the
+    exact parity does not exceed them.
     Source: [ChaiNayak2018, Theorem 4.4].
 
     >>> design = kary(Categories.numbered(4), gamma=3)
     >>> design.exact_matrix()[0][0]   # four answers and parity 3: half of the reports are true
     Fraction(1, 2)
+    >>> kary(Categories.numbered(5), keep="0.7").parity_exact()   # 0.7 beside 0.3 / 4
+    Fraction(28, 3)
     """
+    one_way(keep=keep, gamma=gamma, epsilon=epsilon)
+    if keep is not None:
+        check_kind(Categories, categories=categories)
+        exact, k = check_probability(keep, "keep"), len(categories)
+        if exact * k <= 1:
+            raise ParameterError(
+                f"keep must be above 1/{k} for {k} categories, not {shown_short(keep)}",
+                hint="at 1/k every report is equally likely, whatever the truth",
+                keep=keep,
+            )
+        return named(Uniform.of((exact * k - 1) / (k - 1), categories), "k-ary", {"keep": exact})
     return _for_demand("k-ary", Uniform.from_gamma, Uniform.from_epsilon, categories, gamma, epsilon)
 
 
@@ -66,7 +87,10 @@ KARY = Procedure(
     summary="the truth, or any category with equal chance",
     source="Chai and Nayak 2018, Theorem 4.4",
     example="--categories never,once,often --epsilon 1",
-    parameters=(demand(),),
+    parameters=(
+        Parameter("keep", Kind.PROBABILITY, "probability of a true report, above 1/k", required=False),
+        demand(required=False),
+    ),
     truths=None,
     reports=None,
     reports_named=False,
@@ -159,6 +183,7 @@ RAPPOR = replace(
     summary="one bit for each category, all flipped with the same chance",
     source="after Erlingsson et al. 2014",
     example="--k 10 --epsilon 1",
+    parameters=(demand(),),
 )
 
 
@@ -185,6 +210,7 @@ OUE = replace(
     summary="one bit for each category: a fair coin for the truth, rare ones elsewhere",
     source="after Wang et al. 2017",
     example="--k 10 --epsilon 1",
+    parameters=(demand(),),
 )
 
 
@@ -214,13 +240,7 @@ def bits(
     (Fraction(9, 1), ['3', '3'])
     """
     names = [str(label) for label in Categories.of(str(item) for item in check_list(items, "items")).labels]
-    ways = {"p": p, "probabilities": probabilities, "gamma": gamma, "epsilon": epsilon}
-    stated = {name: value for name, value in ways.items() if value is not None}
-    if len(stated) != 1:
-        said = " and ".join(stated) or "neither a probability nor a privacy demand"
-        raise ParameterError(
-            f"{said} given, where one is needed", hint="give one of p, probabilities, gamma or epsilon"
-        )
+    one_way(p=p, probabilities=probabilities, gamma=gamma, epsilon=epsilon)
     if p is not None:
         keep = check_keep(p, "p")
         return _kept(names, [keep] * len(names), {"p": keep})

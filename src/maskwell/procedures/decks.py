@@ -18,7 +18,7 @@ from itertools import accumulate, chain, pairwise
 from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, common_denominator
-from maskwell.core.phrases import listed
+from maskwell.core.phrases import in_language, listed, option
 from maskwell.designs.design import Design, big
 from maskwell.errors import LabelError, MatrixError, ParameterError, TooLargeError
 from maskwell.privacy.criteria import verdict
@@ -273,11 +273,12 @@ def _smaller_deck(size: int) -> str:
     """The exact way first, where one can be followed: four ten-sided dice stand for 10,000 cards.
 
     >>> _smaller_deck(10_000)
-    'exact with dice: --dice --faces 10 --deck 10000; or round it: --deck N (bounded_deck)'
+    'exact with dice: dice=True, faces=10, deck=10000; or round it: deck=N'
     """
     if size <= MOST_BY_DICE:
-        return f"exact with dice: --dice --faces 10 --deck {size}; or round it: --deck N (bounded_deck)"
-    return "round it: --deck N (bounded_deck), and estimate with the design that this realises"
+        dice = in_language(f"--dice --faces 10 --deck {size}", f"dice=True, faces=10, deck={size}")
+        return f"exact with dice: {dice}; or round it: {option('deck', 'N', 'N')}"
+    return f"round it: {option('deck', 'N', 'N')}, and estimate with the design that this realises"
 
 
 def _integers(column: Sequence[Fraction], size: int) -> list[int]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from maskwell.core.arguments import Flag, as_count, as_list, check_kind, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.exact import GivenDecimal, Number, check_probability, is_decimal, to_decimal, to_float
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import option, shorten
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE, exact_columns
@@ -220,6 +220,21 @@ def _text(value: Any) -> str:
     ('3/4', '1/2,1/3')
     """
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def one_way(**ways: object) -> None:
+    """Raise unless one is given, of several ways to say how often reports are true.
+
+    >>> one_way(keep=None, gamma=3)
+    """
+    stated = [name for name, value in ways.items() if value is not None]
+    if len(stated) != 1:
+        both = " cannot be combined with ".join(map(option, stated[:2]))
+        raise ParameterError(
+            both or "neither a probability nor a privacy demand is given",
+            hint=f"give one of {', '.join(map(option, ways))}",
+            given=stated,
+        )
 
 
 def one_demand(*, gamma: Number | None, epsilon: Number | None) -> tuple[str, Number]:

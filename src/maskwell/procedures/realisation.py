@@ -16,6 +16,7 @@ from maskwell.core.arguments import Flag, as_count, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.display import Result
 from maskwell.core.exact import as_fraction, common_denominator, to_text
+from maskwell.core.phrases import option
 from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError, MatrixError, ParameterError
 from maskwell.privacy.criteria import SLACK_IN_WORDS
@@ -156,7 +157,8 @@ def make_device(
         raise ParameterError(f"medium = {medium!r}", hint=f"one of {', '.join(MEDIA)}")
     if not_less_private and most is None:
         raise ParameterError(
-            "an exact device has the privacy of its design", hint="leave it out, or say how many cards: --deck N"
+            "an exact device has the privacy of its design",
+            hint=f"leave it out, or say how many cards: {option('deck', 'N', 'N')}",
         )
     check_entries(design)
     check_words(design)

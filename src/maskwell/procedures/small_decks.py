@@ -107,7 +107,7 @@ class _Wish:
     def nearest(self, sizes: Sequence[int]) -> Iterator[tuple[int, list[list[int]]]]:
         """Sizes with their counts, the nearest first, ties by size; floats sort them, fractions decide what is near."""
         distinct = np.array(
-            [[n / self.denominator for n in column] for column in {tuple(sorted(c)) for c in self.columns}]
+            [[n / self.denominator for n in column] for column in sorted({tuple(sorted(c)) for c in self.columns})]
         )
         errors = np.array([_float_error(distinct, size) for size in sizes])
         order = np.argsort(errors, kind="stable")

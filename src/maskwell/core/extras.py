@@ -1,0 +1,77 @@
+"""Libraries that are installed on request: which extra brings each, and the one error where it is missing."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from typing import Any
+
+from maskwell.errors import MissingExtraError
+
+EXTRAS = {
+    "alembic": "serve",
+    "anyio": "serve",
+    "argon2": "serve",
+    "formulaic": "regress",
+    "httptools": "serve",
+    "jinja2": "report",
+    "markupsafe": "serve",
+    "matplotlib": "report",
+    "multipart": "serve",
+    "pandas": "pandas",
+    "polars": "polars",
+    "psycopg": "serve",
+    "py4j": "spark",
+    "pyreadstat": "labelled",
+    "pyspark": "spark",
+    "python_multipart": "serve",
+    "sqlalchemy": "serve",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "xlsxwriter": "serve",
+}
+"""The extra that brings each library, by the name under which it is imported; a test compares it with the package's."""
+
+
+def require_library(library: str, what: str, *, extra: str | None = None) -> Any:
+    """Import a library that ``what`` needs, or say which extra to install.
+
+    >>> require_library("math", "arithmetic").sqrt(4)
+    2.0
+    """
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        raise missing_extra(library, what, extra=extra) from error
+
+
+def missing_extra(library: str, what: str, *, extra: str | None = None) -> MissingExtraError:
+    """The error for a library that ``what`` needs; ``extra`` names it where several extras bring the library.
+
+    >>> print(missing_extra("pyspark.sql", "a Spark table"))
+    a Spark table needs pyspark, which is not installed
+    hint: pip install 'maskwell[spark]'
+    """
+    root = library.partition(".")[0]
+    return MissingExtraError(
+        f"{what} needs {root}, which is not installed",
+        hint=f"pip install 'maskwell[{extra or EXTRAS.get(root, 'all')}]'",
+    )
+
+
+def is_installed(library: str) -> bool:
+    """Whether a library could be imported; it is not imported.
+
+    >>> is_installed("math"), is_installed("maths")
+    (True, False)
+    """
+    try:
+        return find_spec(library) is not None
+    except (ImportError, ValueError):  # blocked on purpose
+        return False
+
+
+def lacking_extra(error: BaseException, what: str) -> MissingExtraError | None:
+    """The error that names the extra, where another one came of a library that is not installed; else None."""
+    root = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    return missing_extra(root, what) if root in EXTRAS else None
