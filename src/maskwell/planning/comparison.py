@@ -30,6 +30,7 @@ import numpy as np
 from maskwell.core.arguments import Real, as_list, check_kind
 from maskwell.core.display import Result, plain_numbers
 from maskwell.core.exact import Number, Parity, to_float, to_text
+from maskwell.core.verdicts import tied
 from maskwell.designs.design import MATRIX_LIMIT, Design
 from maskwell.designs.unary import Unary
 from maskwell.errors import TooLargeError
@@ -147,7 +148,6 @@ def _at_least(one: Real, two: Real) -> bool:
 
 
 NO_BOUND = "neither design has a bound on {}, so no common protection can be named"
-EQUAL = 1e-9
 SHOWN_POSTERIORS = 1000
 """Entries of a matrix up to which beliefs after every report are listed."""
 
@@ -232,7 +232,7 @@ class Comparison(Result):
         one, two = self.added_variances
         if not self.equally_private or one is None or two is None:
             return None
-        if abs(one - two) <= EQUAL * max(abs(one), abs(two)):
+        if tied(one, two):
             return "equal"
         return "first" if one < two else "second"
 

@@ -27,6 +27,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.display import Result, plain_label
 from maskwell.core.exact import Number, to_float, to_text
 from maskwell.core.phrases import Printed, option
+from maskwell.core.verdicts import at_most, largest
 from maskwell.designs.design import Design, check_two
 from maskwell.errors import ParameterError
 from maskwell.planning.candidates import (
@@ -245,7 +246,7 @@ def recommend(options: Iterable[Option], sampling: float) -> tuple[Option, str]:
         return diagonal, f"the gamma-diagonal design {least}, and a report is one category{two}"
     assert diagonal.added_variance is not None and subset.added_variance is not None
     more = (diagonal.added_variance + sampling) / (subset.added_variance + sampling) - 1
-    if more <= SIMPLER:
+    if at_most(more, SIMPLER, scale=1):
         return diagonal, (
             f"the gamma-diagonal design needs {_more(more)} respondents than {subset.label}, which "
             f"adds the least variance in the worst case; up to {_more(SIMPLER)} it is preferred, because a report is "
@@ -367,7 +368,7 @@ class _Aim:
 
     def hardest(self, candidate: Candidate) -> int:
         """The code of the category with the largest variance."""
-        return int(self.variances(candidate).argmax())
+        return largest(self.variances(candidate))
 
     def of(self, variances: Real) -> float:
         """That of the category, or the largest."""

@@ -6,8 +6,10 @@ Every design that cannot be improved is a list of sets S with weights theta_S, w
     maximise  sum_S theta_S mu(v_S)   subject to  sum_S theta_S v_S = 1,  theta >= 0
 
 over the ``2^k - 2`` sets that hold some and not all categories. A corner of the feasible region has at most k sets. The
-linear program is solved in floats; the weights of the sets that it finds are then worked out in fractions, so that the
-design is exact.
+linear program is solved in floats, of which only the multipliers are read: they show which sets the best designs are
+made of. Any weights of these sets that make a design are best. Each set has a fixed number of its own,
+:func:`set_numbers`. The corner with the smallest mean of these is taken, computed in integers, whatever the solver
+found. This is done with four lists of such numbers, and the first corner with most sets is kept: it can estimate most.
 
 The best corner may tell shares apart only in part: its rank is reported, and ``average=True`` mixes all corners that
 are equal to it by symmetry, which costs no utility. The shares are an assumption: the design is optimal for them only.
@@ -36,19 +38,19 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from functools import partial
+from itertools import combinations, count
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, Real, check_kind, shown_short
+from maskwell.core.arguments import Array, Flag, Real, check_kind, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.display import Result
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design, check_two
 from maskwell.designs.patterns import Patterns
-from maskwell.designs.rational import Frame
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, TooLargeError
@@ -109,7 +111,10 @@ LIMIT = 14
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _LARGEST_GAMMA = 10**100
 NOTHING = 1e-9
-"""Weights below this, as shares of all reports, are rounding of the solver."""
+"""Sets that fall short of the best by less than this part of the range of gains count as best."""
+
+_CORNERS, _STEPS = 4, 1000
+_MIXING = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 Weights = dict[int, Fraction]
 
@@ -222,8 +227,8 @@ def extremal_design(
     floats = np.array([float(p) for p in shares])
     program = _Program.of(k, float(gamma))
     worths = worth(program.patterns, floats)
-    support, bound = program.solve(worths)
-    weights = _exact_weights(support, k)
+    sets, bound = program.solve(worths)
+    weights = _corner_weights(sets, k)
     weights = _averaged(weights, shares) if average else weights
     total = sum(weights.values()) + gamma - 1
     value = sum(to_float(weight / total) * float(worths[mask - 1]) for mask, weight in weights.items())
@@ -245,7 +250,7 @@ class _Program:
         return cls(patterns, patterns.mean(axis=1))
 
     def solve(self, worth: Real) -> tuple[list[int], float]:
-        """The sets of the best corner, likeliest first, and what no design can exceed.
+        """The sets that best designs are made of, and what no design can exceed.
 
         With weights as shares ``x_S = theta_S mean(v_S)`` of all reports, the columns sum to one exactly when the
         shares do and ``sum_S x_S (v_S / mean(v_S) - 1) = 0``. That, and gains between 0 and 1, keep the numbers near
@@ -262,25 +267,100 @@ class _Program:
         scaled = (gain - low) / spread
         solution = linprog(-scaled, A_eq=equations.T, b_eq=right, bounds=(0, None), method="highs-ds", options=TIGHT)
         y = -solution.eqlin.marginals
-        short = max(0.0, float((scaled - equations @ y).max()))
-        order = np.argsort(-solution.x, kind="stable")
-        return [int(i) + 1 for i in order if solution.x[i] > NOTHING], low + spread * (float(y[-1]) + short)
+        lacking = equations @ y - scaled
+        short = max(0.0, -float(lacking.min()))
+        best = (np.flatnonzero(lacking < NOTHING) + 1).tolist()
+        return best, low + spread * (float(y[-1]) + short)
 
 
-def _exact_weights(support: Sequence[int], k: int) -> Weights:
-    """Positive weights w with ``sum_S w_S [j in S] = 1`` for every category j, in fractions.
+def _corner_weights(sets: Sequence[int], k: int) -> Weights:
+    """Weights w with ``sum_S w_S [j in S] = 1`` for every category j at one corner; heavy sets first.
 
     All columns of P sum to the same exactly when the sets that hold a category weigh the same for all of them, whatever
-    gamma is. Sets of the floats' solution that get no positive weight are left out: they were its rounding.
+    gamma is.
+
+    >>> _corner_weights([0b001, 0b110, 0b011], 3)
+    {1: Fraction(1, 1), 6: Fraction(1, 1)}
     """
-    kept = list(support)
-    while True:
-        frame = Frame.of([[Fraction(mask >> j & 1) for j in range(k)] for mask in kept])
-        (coefficients,) = frame.coefficients([[Fraction(1)] * k])
-        weights = {kept[i]: weight for i, weight in zip(frame.rows, coefficients, strict=True)}
-        if min(coefficients) > 0:
-            return weights
-        kept = [mask for mask, weight in weights.items() if weight > 0]
+    table = Tableau.of(np.array([[mask >> j & 1 for mask in sets] for j in range(k)], dtype=np.int64))
+    table.improve(table.gains_of_missing)
+    if table.missing:
+        raise ArithmeticError("the best sets make no design: please report these shares")
+    found: Weights = {}
+    for number in range(_CORNERS):
+        table.improve(partial(table.gains, set_numbers(sets, number)))
+        weights = {sets[at]: weight for at, weight in table.weights().items()}
+        found = weights if len(weights) > len(found) else found
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def set_numbers(sets: Sequence[int], number: int) -> Array:
+    """A fixed number below 2**32 for each set, without any order: bits of the set and of ``number``, well mixed.
+
+    >>> set_numbers([1, 2, 3], 0).tolist()
+    [4165420229, 4271088161, 2490290992]
+    """
+    x = np.asarray(sets, dtype=np.uint64) + np.uint64(number << 32)
+    for times in _MIXING:
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(times)
+    return np.asarray(x >> np.uint64(32)).astype(np.int64)
+
+
+class Tableau:
+    """Corners of ``H w = 1, w >= 0`` in integers, by the simplex method; after many steps by Bland's rule, which ends.
+
+    Rows are over one denominator, the last pivot (elimination without fractions); sums of minors of zeros and ones stay
+    within machine words for 14 categories. Columns after those of H stand for what is missing to the right side.
+    """
+
+    def __init__(self, rows: Array, basis: list[int], columns: int) -> None:
+        self.rows, self.basis, self.columns, self.pivot = rows, basis, columns, 1
+
+    @classmethod
+    def of(cls, H: Array) -> Tableau:
+        """With everything missing."""
+        k, columns = H.shape
+        rows = np.column_stack([H, np.eye(k, dtype=np.int64), np.ones(k, dtype=np.int64)])
+        return cls(rows, [*range(columns, columns + k)], columns)
+
+    @property
+    def missing(self) -> bool:
+        """Whether the right side is not reached."""
+        return any(at >= self.columns and row[-1] for at, row in zip(self.basis, self.rows, strict=True))
+
+    def weights(self) -> dict[int, Fraction]:
+        """The positive weights by their columns."""
+        exact = {at: Fraction(int(row[-1]), self.pivot) for at, row in zip(self.basis, self.rows, strict=True)}
+        return {at: weight for at, weight in sorted(exact.items()) if weight}
+
+    def improve(self, gains: Callable[[], Array]) -> None:
+        """Exchange columns as long as one gains: the one that gains most, and after many steps the first."""
+        for step in count():
+            gain = gains()
+            if not (gain > 0).any():
+                return
+            self._exchange(int(np.argmax(gain if step < _STEPS else gain > 0)))
+
+    def gains_of_missing(self) -> Array:
+        """What less would be missing with more of each column."""
+        return np.asarray(self.rows[np.array(self.basis) >= self.columns, : self.columns].sum(axis=0))
+
+    def gains(self, costs: Array) -> Array:
+        """What less the columns would cost with more of each."""
+        spent = np.append(costs, np.zeros(len(self.basis), dtype=np.int64))[self.basis]
+        return np.asarray(spent @ self.rows[:, : self.columns] - self.pivot * costs)
+
+    def _exchange(self, column: int) -> None:
+        """Bring a column in for the one that is first used up; one that is missing nothing goes out before others."""
+        entries, right = self.rows[:, column], self.rows[:, -1]
+        idle = [at >= self.columns and not right[i] and entries[i] != 0 for i, at in enumerate(self.basis)]
+        limits = [(Fraction(int(right[i]), int(entries[i])), self.basis[i], i) for i in np.flatnonzero(entries > 0)]
+        out = idle.index(True) if any(idle) else min(limits)[2]
+        row, pivot = self.rows[out].copy(), int(entries[out])
+        self.rows = (pivot * self.rows - entries[:, None] * row) // self.pivot
+        self.rows[out], self.pivot, self.basis[out] = row, pivot, column
+        if pivot < 0:
+            self.rows, self.pivot = -self.rows, -pivot
 
 
 # ---- symmetric optima

@@ -43,6 +43,7 @@ from maskwell.core.exact import (
     to_text,
     told_apart,
 )
+from maskwell.core.verdicts import EXACT_SLACK
 from maskwell.designs.design import EXACT_LIMIT, Design, big, too_few
 from maskwell.designs.garbling import Garbling
 from maskwell.designs.matrix_reading import DENSE_LIMIT
@@ -194,7 +195,7 @@ ALGORITHMS: dict[str, Callable[[Sequence[Row], Level], Logged]] = {"layers": by_
 """Both ways of improving, by name."""
 
 
-ROUNDING = Fraction(1, 10**9)
+ROUNDING = EXACT_SLACK
 """How far, relative to themselves and to what gamma allows, decimals may lie from values of an admissible design."""
 
 READABLE = 20

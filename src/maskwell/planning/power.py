@@ -23,10 +23,11 @@ from typing import Any
 from maskwell.core.arguments import Real, check_kind
 from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
-from maskwell.core.phrases import Printed
+from maskwell.core.phrases import Printed, option
+from maskwell.core.verdicts import above, ceil_of, is_outside, tied
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.planning.sample_size import ROUNDING, check_category, check_n, margin_of
+from maskwell.planning.sample_size import check_category, check_n, margin_of
 from maskwell.planning.unit_variance import Line, Sampling, UnitVariance, line_through
 from maskwell.privacy.measures import plain_truth
 
@@ -192,7 +193,7 @@ class _Question:
         design.check_identifiable()
         if category is None and design.k > 2:
             raise ParameterError(
-                f"a test of one of {design.k:,} shares needs the category", hint="say which one: category, --category"
+                f"a test of one of {design.k:,} shares needs the category", hint=f"say which one: {option('category')}"
             )
         j = 0 if category is None else check_category(design, category)
         level = float(check_probability(alpha, "alpha", open_=True))
@@ -240,13 +241,13 @@ class _Question:
         v0, v1 = (getattr(self.line.at(t), variance) for t in (self.null, against))
         reach = -_NORMAL.inv_cdf(self.alpha / 2) * math.sqrt(v0) + _NORMAL.inv_cdf(power) * math.sqrt(v1)
         exactly = (reach / (against - self.null)) ** 2 if reach > 0 else 0.0
-        return max(1, math.ceil(exactly * (1 - ROUNDING)))
+        return max(1, ceil_of(exactly))
 
     def power(self, against: float, n: int) -> float:
         """Chance to find the difference with n respondents."""
         distance, spread = abs(against - self.null) * math.sqrt(n), math.sqrt(self.line.at(against).total)
         if not spread:
-            return float(distance > self._alarm)
+            return float(above(distance, self._alarm))
         return _NORMAL.cdf((distance - self._alarm) / spread)
 
     def detectable(self, n: int, power: float) -> tuple[float | None, float | None]:
@@ -261,7 +262,7 @@ class _Question:
         first, half, last = 1 - q * c, s + q * side * b / 2, s * s - q * a
         d = (half + math.copysign(math.sqrt(max(half * half - first * last, 0.0)), z)) / first
         share = self.null + side * d
-        return share if 0 <= share <= 1 and share != self.null else None
+        return None if is_outside(share) or tied(share, self.null) else min(max(share, 0.0), 1.0)
 
     def found_with(self, n: int, power: float) -> float:
         below, above = self.detectable(n, power)

@@ -25,6 +25,7 @@ from maskwell.core.arguments import Real, as_count, as_whole, check_kind, check_
 from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.phrases import Printed, listed
+from maskwell.core.verdicts import at_least, at_most, ceil_of, largest
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
 from maskwell.planning.unit_variance import SIMPLE, Line, Sampling, UnitVariance, unit_variances, worst_shares
@@ -32,8 +33,6 @@ from maskwell.privacy.measures import plain_truth
 
 LEAST_MARGIN = Fraction(1, 10**9)
 MOST_RESPONDENTS = 10**12
-ROUNDING = 1e-12
-"""How far above a whole number a needed n may lie and still count as that number."""
 
 
 def check_margin(margin: Number) -> float:
@@ -82,7 +81,7 @@ def needed_n(variance: float, margin: float, level: float = 0.95) -> int:
     (2156, 139)
     """
     exactly = _quantile(level) ** 2 * variance / margin**2
-    return max(1, math.ceil(exactly * (1 - ROUNDING)))
+    return max(1, ceil_of(exactly))
 
 
 def margin_warnings(margin: float, shares: Real) -> tuple[str, ...]:
@@ -91,9 +90,9 @@ def margin_warnings(margin: float, shares: Real) -> tuple[str, ...]:
     >>> margin_warnings(0.02, np.array([0.5, 0.5])), margin_warnings(0.6, np.array([0.5, 0.5]))
     ((), ('an interval within 0.6 says nothing about a share, which lies between 0 and 1',))
     """
-    if margin >= 0.5:
+    if at_least(margin, 0.5):
         return (f"an interval within {Printed(margin):.3g} says nothing about a share, which lies between 0 and 1",)
-    small = int(((shares > 0) & (shares <= margin)).sum())
+    small = int(((shares > 0) & at_most(shares, margin)).sum())
     if not small:
         return ()
     all_of_them = small == int((shares > 0).sum())
@@ -289,7 +288,7 @@ def _place(design: Design, pi: Any, category: Hashable | None, sampling: Samplin
         return _Place(worst_case.pi, worst_case.category, worst_case.variance, worst_case.variance.total)
     shares = design.check_distribution(pi)
     open_, added = unit_variances(design, shares, sampling=sampling)
-    j = int((open_ + added).argmax()) if code is None else code
+    j = largest(open_ + added) if code is None else code
     worst = _worst_total(design, j, sampling)
     return _Place(shares, j, UnitVariance(float(open_[j]), float(added[j])), worst)
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_count, as_list, as_whole
 from maskwell.core.exact import Number, as_fraction, floor_to, is_float, safe_below, to_float, to_text
+from maskwell.core.verdicts import at_most
 from maskwell.designs.design import Design, too_few
 from maskwell.designs.subset import sizes_allowed, wrong_size
 from maskwell.errors import ParameterError
@@ -202,7 +203,7 @@ def matching_gamma(k: int, l: int) -> Matching:  # noqa: E741 (the literature's 
     near = math.floor(k * (1 - math.sqrt(1 - size / k)) / 2)
     gammas = {q: _gamma_of_size(k, size, q) for q in range(max(1, near - 1), min(size - 1, near + 2) + 1)}
     best = min(gammas.values())
-    sizes = tuple(q for q, gamma in gammas.items() if gamma <= best * (1 + 1e-12))
+    sizes = tuple(q for q, gamma in gammas.items() if at_most(gamma, best))
     return Matching(best, sizes, (k - 1) * (size - 1) / (k - size))
 
 

@@ -14,10 +14,10 @@ costs are derived.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -26,12 +26,13 @@ import numpy as np
 
 from maskwell.core.arguments import Real, as_floats, as_list, check_level, list_of
 from maskwell.core.display import Result
-from maskwell.core.exact import Number, as_fraction, to_float
+from maskwell.core.exact import Number, as_fraction, is_decimal, to_float
 from maskwell.core.phrases import Printed
+from maskwell.core.verdicts import above, below, ceil_of, floor_of, largest, ranked
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
-from maskwell.planning.sample_size import ROUNDING, check_category, check_margin, check_n, margin_of
+from maskwell.planning.sample_size import check_category, check_margin, check_n, margin_of
 from maskwell.planning.unit_variance import Sampling, UnitVariance, unit_variance
 
 FEWEST = 2
@@ -157,7 +158,7 @@ def whole_numbers(shares: Real, n: int, *, least: Sequence[int]) -> Counts:
     while True:
         weights = np.where(free, shares, 0.0)
         quotas = weights / weights.sum() * left
-        short = [i for i, is_free in enumerate(free) if is_free and quotas[i] < least[i]]
+        short = [i for i, is_free in enumerate(free) if is_free and below(float(quotas[i]), least[i])]
         if not short:
             break
         for i in short:
@@ -170,8 +171,8 @@ def whole_numbers(shares: Real, n: int, *, least: Sequence[int]) -> Counts:
 
 def _largest_remainder(quotas: Real, n: int) -> list[int]:
     """Rounded down, and one more for the largest remainders, the first of equals first."""
-    floors = np.floor(quotas + 1e-9).astype(int)
-    order = np.argsort(-(quotas - floors), kind="stable")
+    floors = np.array([floor_of(quota) for quota in quotas.tolist()])
+    order = ranked(1 + quotas - floors)
     floors[order[: n - int(floors.sum())]] += 1
     return [int(x) for x in floors]
 
@@ -237,11 +238,11 @@ class Division(ABC):
     def for_variance(self, target: float) -> Counts:
         """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``target``."""
         fractions, least = self.fractions, self.least
-        exactly = self.variance(fractions) / target * (1 - ROUNDING)
+        exactly = self.variance(fractions) / target
         if len(set(self.costs)) > 1:
-            return tuple(max(few, math.ceil(n)) for few, n in zip(least, (exactly * fractions).tolist(), strict=True))
-        n = max(sum(least), math.ceil(exactly))
-        while self.variance(counts := self.for_n(n)) > target * (1 + ROUNDING):
+            return tuple(max(few, ceil_of(n)) for few, n in zip(least, (exactly * fractions).tolist(), strict=True))
+        n = max(sum(least), ceil_of(exactly))
+        while above(self.variance(counts := self.for_n(n)), target):
             n += 1
         return counts
 
@@ -277,7 +278,7 @@ class Stratum:
     name
         Its name.
     share
-        Its known share of the population.
+        Its known share of the population, or the number of people in it.
     design
         The design used in it.
     pi
@@ -319,7 +320,8 @@ def allocate_strata(
     Parameters
     ----------
     strata
-        At least one; their shares sum to 1.
+        At least one. Their shares sum to 1, up to the rounding of decimals, which is noted; or all are whole numbers,
+        how many people each has.
     n, margin, budget
         One of them: all respondents, the half width of the interval that is wanted, or what may be spent. Costs decide
         about the division for a margin or a budget; with n they are only added up.
@@ -355,6 +357,43 @@ def allocate_strata(
     return parts.allocation(parts.for_budget(as_fraction(budget, "budget")), sure)
 
 
+MOST_ROUNDING = Fraction(1, 100)
+"""By how much rounded shares may miss the sum of one, at most."""
+
+
+def _shares_of(strata: Sequence[Stratum]) -> tuple[list[Fraction], dict[str, Any]]:
+    """Shares that sum to one, from shares or from numbers of people; with a note where rounded ones were scaled."""
+    given = [as_fraction(s.share, f"share of {s.name}") for s in strata]
+    total = sum(given, Fraction(0))
+    counted = total > 1 and all(one.denominator == 1 for one in given)
+    for stratum, share in zip(strata, given, strict=True):
+        if share <= 0 or (share > 1 and not counted):
+            raise ParameterError(
+                f"the share of stratum {stratum.name} is {stratum.share}",
+                hint="give a share above 0, at most 1; or for all strata how many people each has",
+            )
+    if counted or abs(total - 1) <= SUM_TOLERANCE:
+        return [share / total for share in given] if counted else given, {}
+    if abs(total - 1) > min(MOST_ROUNDING, sum((_rounding(s.share) for s in strata), Fraction(0))):
+        raise ParameterError(
+            f"the shares of the strata sum to {to_float(total):.10g}, not 1",
+            hint="they must sum to 1 up to the rounding of their last digits; or give numbers of people",
+        )
+    said = f"the shares sum to {Printed(to_float(total)):.10g}, as rounded shares do: each was divided by that sum"
+    return [share / total for share in given], {"notes": [said]}
+
+
+def _rounding(share: Number) -> Fraction:
+    """Half a unit of the last digit that was given: none for fractions and whole numbers.
+
+    >>> _rounding("0.333"), _rounding("1/3")
+    (Fraction(1, 2000), Fraction(0, 1))
+    """
+    if not is_decimal(share):
+        return Fraction(0)
+    return Fraction(10) ** int(Decimal(str(share)).as_tuple().exponent) / 2
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Strata(Division):
     """Strata; ``spreads`` are W_h c_h, shape (parts,)."""
@@ -366,18 +405,7 @@ class _Strata(Division):
     @classmethod
     def of(cls, strata: Sequence[Stratum], sampling: Sampling, *, priced: bool) -> _Strata:
         check_names([stratum.name for stratum in strata])
-        shares = [as_fraction(s.share, f"share of {s.name}") for s in strata]
-        for stratum, share in zip(strata, shares, strict=True):
-            if not 0 < share <= 1:
-                raise ParameterError(
-                    f"the share of stratum {stratum.name} is {stratum.share}", hint="give a share above 0, at most 1"
-                )
-        total = sum(shares, Fraction(0))
-        if abs(total - 1) > SUM_TOLERANCE:
-            raise ParameterError(
-                f"the shares of the strata sum to {to_float(total):.10g}, not 1",
-                hint="these shares must sum to 1; nothing is rescaled for you",
-            )
+        shares, notes = _shares_of(strata)
         variances = [stratum.variance(sampling) for stratum in strata]
         rows = [{"name": s.name, "share": float(w)} for s, w in zip(strata, shares, strict=True)]
         W = np.array([float(share) for share in shares])
@@ -388,7 +416,7 @@ class _Strata(Division):
             priced=priced,
             plain=W,
             spreads=W * np.sqrt([v.total for v in variances]),
-            details={"unit_variances": [row | v.to_dict() for row, v in zip(rows, variances, strict=True)]},
+            details={"unit_variances": [row | v.to_dict() for row, v in zip(rows, variances, strict=True)], **notes},
         )
 
     @property
@@ -414,7 +442,7 @@ class _Strata(Division):
                 budget=float(budget),
             )
         ideal = self.fractions * float(budget) / float(self.fractions @ self.prices)
-        counts = [max(FEWEST, math.floor(n)) for n in ideal.tolist()]
+        counts = [max(FEWEST, floor_of(n)) for n in ideal.tolist()]
         while (spent := self.cost(counts)) > budget:
             counts[max((i for i, n in enumerate(counts) if n > FEWEST), key=lambda i: counts[i] - ideal[i])] -= 1
         left = budget - spent
@@ -427,4 +455,4 @@ class _Strata(Division):
         """Where one more respondent lowers the variance most for the money; None where none can be paid."""
         gains = self.spreads**2 / (np.array(counts) * (np.array(counts) + 1.0)) / self.prices
         payable = [i for i, cost in enumerate(self.costs) if cost <= left]
-        return max(payable, key=lambda i: gains[i], default=None)
+        return payable[largest(gains[payable])] if payable else None

@@ -23,6 +23,7 @@ import numpy as np
 from maskwell.core.arguments import Real, as_real, check_kind
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.phrases import option
+from maskwell.core.verdicts import largest
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError
 
@@ -274,14 +275,14 @@ def worst_shares(design: Design, *, category: Hashable | None = None, sampling: 
         _worst_of(corners, j, sampling)
         for j in (range(design.k) if category is None else [design.inputs.find(category)])
     ]
-    return max(by_category, key=lambda worst: worst.variance.total)
+    return by_category[largest(np.array([worst.variance.total for worst in by_category]))]
 
 
 def _worst_of(corners: Real, j: int, sampling: Sampling) -> WorstShares:
     """From E[U_j^2 | l] in ``corners[l, j]``."""
     others = corners[:, j].copy()
     others[j] = -np.inf
-    other = int(others.argmax())
+    other = largest(others)
     line = Line(float(corners[j, j]), float(others[other]), sampling)
     pi = np.zeros(len(corners))
     pi[j], pi[other] = line.worst, 1 - line.worst

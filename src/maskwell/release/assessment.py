@@ -21,6 +21,8 @@ from maskwell.core.cells import CellTable, give_back_memory
 from maskwell.core.display import Result
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import listed
+from maskwell.core.verdicts import at_most
+from maskwell.core.verdicts import below as is_below
 from maskwell.engines.cell_counts import WRITTEN_AS, count_tables, open_rows, part_of
 from maskwell.engines.column_fit import MOST_KEPT, ColumnFit, read_column_fit
 from maskwell.engines.dependence import DependenceCounter
@@ -75,7 +77,7 @@ WEARS_OUT = (
 )
 FROM_COUNTS = (
     "the matrix of {variables} follows from the counts: a later file has other counts, and its records keep their draws"
-    " only if it is released with this matrix (--matrices with internal/receipt.json)"
+    " only if it is released with this matrix, of internal/receipt.json"
 )
 WITHIN_FRESH = (
     "{variables} is drawn within {within}, whose reports are new in each release: a kept report changes with them, and"
@@ -540,7 +542,7 @@ def weighed_columns(
         whole, by_unit = table.n <= MOST_KEPT, protection.each == UNIT
         grouped = protection.base.weighs_others and (whole or not by_unit)
         useful = grouped or (whole and not by_unit and len(moving) == 1)
-        if useful and (table.counts < below).any():
+        if useful and is_below(table.counts, below).any():
             others = [name for name in unchanged if name not in table.columns]
             fit = read_column_fit(records, table, others, below, declared=plan.missing != "category")
             fits |= {} if fit is None else {table.columns: fit}
@@ -557,12 +559,14 @@ def _against_all_columns(
     """The stages, and what somebody reaches who weighs all columns: made for a smaller limit where the plan asks."""
     if weighed.tighter is not None:
         return build(weighed.tighter), weighed, None
-    limit = float(plan.match) if plan.match is not None and plan.intruder == ALL_COLUMNS else 1.0
+    limit = plan.match if plan.match is not None and plan.intruder == ALL_COLUMNS else Fraction(1)
     before: JoinedRisk | None = None
     for tighter in TIGHTER:
         stages = build(tighter)
         joined = _joined(plan, stages, weighed.fits)
-        if joined is None or joined.right_surest + joined.error <= limit or joined == before:  # that changes nothing
+        if (
+            joined is None or at_most(joined.right_surest + joined.error, limit) or joined == before
+        ):  # that changes nothing
             break
         before = joined
     return stages, weighed._replace(tighter=tighter), joined

@@ -26,6 +26,7 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, round_down, round_up, shorten
+from maskwell.core.verdicts import above, at_least, at_most, below
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessment import Release, judged
 from maskwell.release.folder.receipt_contents import in_words
@@ -77,7 +78,7 @@ class BoundKept:
     @property
     def kept(self) -> bool:
         """Whether the bound holds."""
-        return bound_is_kept(self.name, float(self.asked), self.value)
+        return bound_is_kept(self.name, self.asked, self.value)
 
 
 def bounds_kept(release: Release) -> list[BoundKept]:
@@ -131,23 +132,23 @@ def check_match(release: Release) -> None:
             nearest=worst,
         )
     if plan.intruder == ALL_COLUMNS:
-        _check_all_columns(release, float(plan.match))
+        _check_all_columns(release, plan.match)
 
 
-def _check_all_columns(release: Release, limit: float) -> None:
+def _check_all_columns(release: Release, limit: Fraction) -> None:
     """Raise unless somebody who weighs how well unchanged columns go with the keys was kept below the limit."""
     joined, smallest = release.joined, None if release.risk is None else release.risk.before.smallest
     known = {*release.plan.keys, *(name for stage in release.stages for name in stage.within)}
-    others, few = {*release.others} - known, smallest is None or smallest * limit < 1
+    others, few = {*release.others} - known, smallest is None or below(float(smallest * limit), 1)
     if joined is None and others and few:
         raise InfeasibleError(
             "what all columns together tell of the keys cannot be simulated for this plan",
             hint='protect all keys in one [[protect]], with no unit and no swap, or take intruder = "any-look"',
         )
-    if joined is not None and joined.right_surest > limit:
+    if joined is not None and above(joined.right_surest, limit):
         raise InfeasibleError(
             f"someone who weighs all columns is right for {joined.right_surest:.3g} of those they are surest of"
-            f" (limit {limit:g})",
+            f" (limit {float(limit):g})",
             hint='use method = "mixing", drop or protect columns that tell of the keys, or take "any-look"',
             nearest=joined.right_surest,
         )
@@ -202,7 +203,6 @@ def check_kept(release: Release) -> None:
 
 # ---- what a stage achieves
 
-SLACK = 1e-9
 AT_LEAST = ("least_kept", "changed_at_least")
 
 
@@ -220,14 +220,13 @@ def achieved(stage: Stage, bound: str) -> float | None:
     return None if measure is None else measure(stage)
 
 
-def bound_is_kept(bound: str, asked: float, value: float) -> bool:
-    """Whether a value keeps to what was asked, up to what floats cannot tell.
+def bound_is_kept(bound: str, asked: float | Fraction, value: float) -> bool:
+    """Whether a value keeps to what was asked, up to what floats cannot tell of numbers of the size of one.
 
     >>> bound_is_kept("least_kept", 0.5, 0.6), bound_is_kept("posterior", 0.5, 0.6)
     (True, False)
     """
-    slack = SLACK * max(1.0, asked)
-    return value >= asked - slack if bound in AT_LEAST else value <= asked + slack
+    return (at_least if bound in AT_LEAST else at_most)(value, asked, scale=1)
 
 
 def own_posteriors(stage: Stage) -> Real:
@@ -245,7 +244,7 @@ def _posterior_own(stage: Stage) -> float:
 
 def _odds(stage: Stage) -> float:
     posterior = _posterior_own(stage)
-    return posterior / (1 - posterior) if posterior < 1 else np.inf
+    return posterior / (1 - posterior) if below(posterior, 1) else np.inf
 
 
 def guessed(stage: Stage) -> float:
@@ -338,7 +337,9 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
         without = missing
         if name == "match":
             value = _match(release, protection, stage, covered, lacking)
-            if lacking is not None and value > 1 / int(lacking.counts.min()):  # others are found more easily
+            if lacking is not None and above(
+                value, Fraction(1, int(lacking.counts.min()))
+            ):  # others are found more easily
                 without = 0
         elif name in ("posterior_own", "odds"):
             value = _posterior_or_odds(part, name, _capped(protection, stage))
@@ -407,7 +408,7 @@ def _posterior_or_odds(part: Stage, name: str, capped: Array) -> float:
     most = float(own_posteriors(part)[~capped].max(initial=0.0))
     if name == "posterior_own":
         return most
-    return most / (1 - most) if most < 1 else float(np.inf)
+    return most / (1 - most) if below(most, 1) else float(np.inf)
 
 
 def _only(stage: Stage, covered: Array) -> Stage:
@@ -547,7 +548,6 @@ def _milder_is_kept(release: Release) -> bool:
     after = None if release.risk is None else release.risk.after
     if after is None or release.plan.match is None:
         return False
-    return (
-        bound_is_kept("match", float(release.plan.match), after.max_risk_strict)
-        and after.max_risk > after.max_risk_strict
+    return bound_is_kept("match", release.plan.match, after.max_risk_strict) and above(
+        after.max_risk, after.max_risk_strict
     )

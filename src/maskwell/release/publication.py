@@ -22,6 +22,7 @@ from maskwell.core.arguments import Array, Flag, check_kind
 from maskwell.core.cells import give_back_memory
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
+from maskwell.core.verdicts import at_least, at_most
 from maskwell.designs.design import Design
 from maskwell.designs.sampler import KeyedSampler, Sampler, forget_tables, variable_name
 from maskwell.designs.sparse import Sparse
@@ -40,7 +41,7 @@ from maskwell.engines.release_pass import (
     release_rows,
     text_kind,
 )
-from maskwell.engines.row_sources import MemoryTable, Progress
+from maskwell.engines.row_sources import MemoryTable, Progress, steps
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.assessment import (
     Release,
@@ -61,6 +62,7 @@ from maskwell.release.folder.ledger import (
     check_not_cut,
     drawn_again,
     read_ledger,
+    same_matrices,
     settle,
     state_of,
 )
@@ -140,7 +142,8 @@ def open_release(
     path, plan = prepared(path, plan)
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
     book = None if ledger is None else read_ledger(ledger)
-    assessed = _assessed(path, plan, source, earlier, progress)
+    counting, writing = steps(progress, 2)
+    assessed = _assessed(path, plan, source, earlier, counting)
     for stage in assessed.published:
         check_matrix(plan, stage)
     if key is not None:
@@ -156,7 +159,7 @@ def open_release(
 
         def write(rows: RowPlan) -> RowsReleased:
             output.unlink(missing_ok=True)
-            return release_rows(path, str(output), rows, rows=count, progress=progress)
+            return release_rows(path, str(output), rows, rows=count, progress=writing)
 
         drawn = _drawn(
             assessed,
@@ -181,9 +184,9 @@ def open_release(
 
 
 def with_earlier(release: Release, ledger: Ledger, path: str | None) -> Release:
-    """A release that says what earlier ones of the same data set, or of the same file, tell together with it."""
-    again = drawn_again(release, ledger, path)
-    return replace(release, drawn_again=again, warnings=(*release.warnings, *(one.words for one in again)))
+    """A release that reports what earlier ones of the same data set, or of the same file, imply together with it."""
+    again, same = drawn_again(release, ledger, path), same_matrices(release, ledger, path)
+    return replace(release, drawn_again=again, warnings=(*release.warnings, *(one.words for one in again), *same))
 
 
 @contextmanager
@@ -395,7 +398,7 @@ def telling_order(release: Release, breaks: Mapping[str, int]) -> Iterator[str]:
         counts = next(table for columns, table in release.tables.items() if name in columns).project([name]).counts
         n = int(counts.sum())
         expected = n - sum(int(c) ** 2 for c in counts) / n
-        if n_breaks < _SHARE * expected and expected - n_breaks > _DEVIATIONS * math.sqrt(n):
+        if at_most(n_breaks, _SHARE * expected) and at_least(expected - n_breaks, _DEVIATIONS * math.sqrt(n)):
             yield (
                 f"the order of the records is kept, and those with the same {name} stand together: its neighbours tell"
                 " what a record was; shuffle the records"

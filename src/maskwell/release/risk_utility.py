@@ -13,6 +13,7 @@ from typing import Any
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.exact import to_decimal
+from maskwell.core.verdicts import at_most, below
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.release.assessment import Release, assess_tables
 from maskwell.release.plans.protection import Protection
@@ -68,8 +69,8 @@ class RiskUtilityPoint:
         """
         check_kind(RiskUtilityPoint, other=other)
         mine, theirs = self._costs, other._costs
-        no_worse = all(a <= b for a, b in zip(mine, theirs, strict=True))
-        return no_worse and (self.risk < other.risk or self.changed < other.changed)
+        no_worse = all(at_most(a, b) for a, b in zip(mine, theirs, strict=True))
+        return no_worse and (below(self.risk, other.risk) or below(self.changed, other.changed))
 
     @property
     def _costs(self) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ ones. What is published all the same enters the risk: that of an intruder who kn
 from __future__ import annotations
 
 import json
-import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +16,7 @@ from typing import Any
 
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import HINT, MESSAGE, Printed, listed, round_up, shorten
+from maskwell.core.verdicts import above, at_least, at_most, below, ceil_of
 from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, UnitFacts
 from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import PlanError, TooLargeError
@@ -224,7 +225,7 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
     """
     hidden = {*plan.randomized, *plan.unpublished}
     columns = [name for name in names if name not in hidden]
-    twice = next((name for name in columns if columns.count(name) > 1), None)
+    twice = next((name for name, times in Counter(columns).items() if times > 1), None)
     if twice is not None:
         raise PlanError(f"the file has two columns named {shorten(twice)!r}", hint="rename one of them", column=twice)
     return DependenceCounter(
@@ -247,7 +248,7 @@ def side_channels(plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> tuple[Side
 def linking_columns(plan: ReleasePlan, facts: Sequence[ColumnFacts], units: UnitFacts) -> tuple[str, ...]:
     """Published columns that all records of a unit have in common, those with the most values first."""
     drawn = [name for one in plan.protections if one.each == UNIT for name in one.moved]
-    common = [one for one in facts if units.alike.get(one.column, 0.0) >= ALIKE and one.values > 1]
+    common = [one for one in facts if at_least(units.alike.get(one.column, 0.0), ALIKE) and one.values > 1]
     names = [one.column for one in sorted(common, key=lambda one: -one.values) if one.column != plan.unit]
     return (*names, *drawn) if names else ()
 
@@ -263,7 +264,7 @@ def unit_channel(plan: ReleasePlan, units: UnitFacts, members: UnitMembers) -> S
         return SideChannel(plan.unit, "shows units", plan.unit, 1.0, told=tuple(_told_once(units)), accepted=True)
     told = [*_told_by_units(plan, units)]
     share = members.share_shown(_least_size(plan))
-    if share < NOTED_GROUPS or not members.seen:
+    if below(share, NOTED_GROUPS) or not members.seen:
         return None
     first, *others = members.seen
     return SideChannel(
@@ -273,7 +274,7 @@ def unit_channel(plan: ReleasePlan, units: UnitFacts, members: UnitMembers) -> S
         share,
         by=listed([shorten(name, 30) for name in others], len(others), SHOWN) if others else "value",
         told=(*(words for words, _ in told), *_told_once(units)),
-        refused=share > MOST and any(beyond for _, beyond in told),
+        refused=above(share, MOST) and any(beyond for _, beyond in told),
         accepted=first in plan.accept,
     )
 
@@ -309,12 +310,13 @@ def unit_guess(facts: Sequence[ColumnFacts]) -> tuple[str, str] | None:
 def _are_units(facts: ColumnFacts) -> bool:
     """Whether every record has a value, and nearly all share it with a few others, if with any."""
     is_complete = facts.records >= FEWEST_RECORDS and facts.rows == facts.records
-    return is_complete and facts.rows >= UNIT_SIZE * facts.values and facts.share_below(MOST_MEMBERS + 1) >= FOLLOWS
+    is_small = at_least(facts.share_below(MOST_MEMBERS + 1), FOLLOWS)
+    return is_complete and at_least(facts.rows, UNIT_SIZE * facts.values) and is_small
 
 
 def _same_in_units(facts: ColumnFacts) -> Iterator[str]:
-    told = [one for one in facts.restored if one.by in ("value", "size") and one.gain >= NOTED_GAIN]
-    return iter(dict.fromkeys(one.column for one in told if one.share >= ALIKE))
+    told = [one for one in facts.restored if one.by in ("value", "size") and at_least(one.gain, NOTED_GAIN)]
+    return iter(dict.fromkeys(one.column for one in told if at_least(one.share, ALIKE)))
 
 
 def identifies(plan: ReleasePlan, facts: ColumnFacts) -> int:
@@ -326,11 +328,11 @@ def identifies(plan: ReleasePlan, facts: ColumnFacts) -> int:
     if facts.rows < FEWEST_RECORDS:
         return 0
     sizes = [_least_size(plan), *([SMALL_GROUP] if facts.values >= MANY_VALUES else [])]
-    return next((size for size in sizes if facts.share_below(size) > MOST), 0)
+    return next((size for size in sizes if above(facts.share_below(size), MOST)), 0)
 
 
 def _least_size(plan: ReleasePlan) -> int:
-    return 2 if plan.match is None else max(2, math.ceil(1 / plan.match))
+    return 2 if plan.match is None else max(2, ceil_of(float(1 / plan.match)))
 
 
 class _Judge:
@@ -361,12 +363,12 @@ class _Judge:
         size = identifies(self._plan, facts)
         threshold = size or _least_size(self._plan)
         share = facts.share_below(threshold)
-        if size or share >= NOTED_GROUPS:
+        if size or at_least(share, NOTED_GROUPS):
             yield self._made(facts, "identifies", None, share, size=threshold, refused=size > 0)
 
     def _copies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for name in facts.stands_for:
-            if name in (self._plan.id, self._plan.unit) or facts.share_below(SMALL_GROUP) > MOST:
+            if name in (self._plan.id, self._plan.unit) or above(facts.share_below(SMALL_GROUP), MOST):
                 yield self._made(facts, "copies", name, 1.0, refused=True)
                 return
 
@@ -383,14 +385,14 @@ class _Judge:
                 default=Restored(target, 0.0, 1.0),
             )
             rare, sure = (0.0, 0.0) if facts.column in self._plan.keys else self._some(facts, target)
-            told = best.gain >= NOTED_GAIN
+            told = at_least(best.gain, NOTED_GAIN)
             refused = told and self._is_refused(facts.column, best)
-            if told and (refused or rare <= MOST_GAIN):
+            if told and (refused or at_most(rare, MOST_GAIN)):
                 more = {"without": best.without, "gain": best.gain, "by": best.by}
                 yield self._made(facts, "restores", target, best.share, refused=refused, **more)
-            elif rare > MATCH_GAIN:
-                yield self._made(facts, "restores rare", target, rare, refused=rare > MOST_GAIN)
-            elif sure >= NOTED_SURE:
+            elif above(rare, MATCH_GAIN):
+                yield self._made(facts, "restores rare", target, rare, refused=above(rare, MOST_GAIN))
+            elif at_least(sure, NOTED_SURE):
                 yield self._made(facts, "restores some", target, sure)
 
     def _some(self, facts: ColumnFacts, target: str) -> list[float]:
@@ -418,13 +420,14 @@ class _Judge:
     def _tells_more(self, column: str, pair: Restored, figure: str) -> bool:
         each = [self._alone.get((name, pair.column)) for name in (column, pair.by)]
         known = max(0.0 if one is None else getattr(one, figure) for one in each)
-        return bool(getattr(pair, figure) >= known + CLEARLY)
+        told: float = getattr(pair, figure)
+        return at_least(told, known + CLEARLY)
 
     def _shows(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         told = {one.column: one.gain for one in facts.restored if one.by == "value"}
         for one in facts.shown:
             within = facts.column in self._within(one.column)
-            if one.gain >= FOLLOWS and told.get(one.column, 0.0) < FOLLOWS and not within:
+            if at_least(one.gain, FOLLOWS) and below(told.get(one.column, 0.0), FOLLOWS) and not within:
                 yield self._made(facts, "shows changes", one.column, one.share)
 
     def _within(self, target: str) -> tuple[str, ...]:
@@ -435,12 +438,12 @@ class _Judge:
         protection = next(one for one in self._plan.protections if best.column in one.moved)
         bounds = protection.bounds
         beliefs = [one for one in (bounds.posterior, bounds.posterior_own, bounds.guess, _chance(bounds.odds)) if one]
-        if beliefs and best.share > min(beliefs):
+        if beliefs and above(best.share, min(beliefs)):
             return True
         if column in self._plan.keys and best.column in self._plan.keys:
             return False  # the risk of a match counts with it
         asked = self._plan.match_of(protection) or protection.how.own_match
-        return best.gain > (MOST_GAIN if asked is None else max(MATCH_GAIN, min(asked, MOST_GAIN)))
+        return above(best.gain, MOST_GAIN if asked is None else max(MATCH_GAIN, min(asked, MOST_GAIN)))
 
 
 def following_columns(plan: ReleasePlan, found: Sequence[SideChannel]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real
 from maskwell.core.cells import CellTable
+from maskwell.core.verdicts import at_most
 from maskwell.estimation.invariant_shares import BOUNDED
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.release.stages.stage import acting, is_kept
@@ -121,7 +122,7 @@ class Weights:
         assert table.weights is not None and table.squares is not None
         counts, mean = table.counts.astype(np.float64), table.weights / table.counts
         n, total = float(counts.sum()), float(table.weights.sum())
-        if (table.squares * table.counts <= table.weights**2 * (1 + 1e-9)).all():  # each cell has one weight
+        if at_most(table.squares * table.counts, table.weights**2).all():  # each cell has one weight
             order = np.argsort(-mean)
             return cls(measure, mean[order], counts[order], total=total)
         variation = math.sqrt(max(n * float(table.squares.sum()) / total**2 - 1, 0.0))

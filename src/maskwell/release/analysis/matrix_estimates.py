@@ -21,10 +21,13 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import distinct_rows
 from maskwell.core.labels import texts
+from maskwell.core.phrases import option
+from maskwell.core.verdicts import above
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate, Released
 from maskwell.estimation.invariant_shares import BOUNDED, TURNS_AROUND, WITH_WEIGHTS, estimate_moved
-from maskwell.estimation.share_estimate import Estimate, flags_of_moments
+from maskwell.estimation.outside_estimates import flags_of_moments
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.release.analysis.bias_bounds import Distortion
 from maskwell.release.analysis.table_routes import Route
 from maskwell.release.folder.receipt import Group
@@ -96,7 +99,7 @@ def _estimated_masses(route: Route, cells: CellTable | None) -> Real | None:
     if cells.squares is None:
         return _of_states(first.states, cells)
     design = first.design
-    if len(route.groups) > 1 or design is None or not design.identifiable or design.condition() > TURNS_AROUND:
+    if len(route.groups) > 1 or design is None or not design.identifiable or above(design.condition(), TURNS_AROUND):
         return None
     return np.asarray(design.backward(_of_states(first.outputs, cells)))
 
@@ -179,7 +182,7 @@ def _in_states(released: Sequence[Cell], cells: CellTable) -> Released:
         name = cells.columns[label.index(None)]
         raise ParameterError(
             f"some records have no value of {name!r}, which the matrices of this table need",
-            hint=f"estimate it with {name!r} as one more column, and leave such records out: --missing drop",
+            hint=f"estimate with {name!r} as one more column, and leave such records out: {option('missing', 'drop')}",
         )
     counts, *sums = (
         None if values is None else np.bincount(places, values, minlength=len(released))

@@ -16,6 +16,7 @@ from maskwell.core.arguments import Array, check_kind, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.display import plain_label
 from maskwell.core.phrases import Printed, option
+from maskwell.core.verdicts import at_least
 from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.row_sources import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
@@ -458,7 +459,7 @@ def _with_factor(
     weights of the released records stand for the true ones; f may be above 2. The factor holds for each share, not for
     sums of them, so covariances are left out. Source: [Adeshiyan2011, section 4.6], as a factor derived.
     """
-    if factor is None or (factor >= MOST_INFLATION and not any_factor):
+    if factor is None or (at_least(factor, MOST_INFLATION) and not any_factor):
         return bound
     added = bound.sampling_variance if weighted and bound.target == "population" else bound.randomization_variance
     randomization = (factor - 1) * added
@@ -492,9 +493,10 @@ def _with_values(table: CellTable, missing: str, path: str, columns: Sequence[st
         return table, 0
     count = int(table.counts[lost].sum())
     if missing == "error":
+        drop, keep = option("missing", "drop"), option("missing", "category")
         raise MissingValueError(
             f"{path}: {count:,} of {table.n:,} records have no value of {in_words(columns)}",
-            hint="leave such rows out with --missing drop, or count them with --missing category",
+            hint=f"leave such rows out with {drop}, or count them with {keep}",
             count=count,
         )
     return _chosen(table, ~lost), count

@@ -168,12 +168,12 @@ def _kind(groups: Sequence[Group], columns: Sequence[str]) -> str:
 def check_missing(route: Route, missing: str) -> None:
     """Raise where records without a value are to be left out, and values can be lost or found by randomization."""
     for group in route.groups if missing == "drop" and route.kind == SOLVED else ():
-        for name in {*group.variables} & {*route.columns}:
+        for name in (one for one in group.variables if one in route.columns):
             place = group.columns.index(name)
             if any(state[place] is None for state in group.states):
                 raise ParameterError(
                     f"a missing value of {name!r} was randomized like any other, so records cannot be left out for it",
-                    hint="count it as a category: --missing category",
+                    hint=f"count it as a category: {option('missing', 'category')}",
                 )
 
 

@@ -29,7 +29,8 @@ from maskwell.core.atomic import OWNER_ONLY, atomic_file
 from maskwell.core.documents import canonical_text, from_json, read_document
 from maskwell.core.exact import to_decimal
 from maskwell.core.labels import texts
-from maskwell.core.phrases import fault_of, round_up, shorten
+from maskwell.core.phrases import fault_of, option, round_up, shorten
+from maskwell.core.verdicts import above
 from maskwell.designs.design import Transitions
 from maskwell.errors import DataFileError, MaskwellError, PublishError
 from maskwell.release.assessment import Release
@@ -58,6 +59,8 @@ OTHER_BASIS = {
     KEPT_BY: "draws are kept by another column",
 }
 """Why a draw is new under the same matrix, by what changed."""
+
+SAME_MATRIX = "{names}: the matrix is that of {title}, and records with unchanged true values keep their released ones"
 
 MOST_ENTRIES = 4_000_000
 """Pairs of reports that are looked at for what releases tell together."""
@@ -270,7 +273,7 @@ def check_not_cut(ledger: Ledger, release: Release, folder: str) -> None:
             name, lacking = shorten(str(ledger.path), 24), shorten(manifest.parts[-3], 24)
             raise PublishError(
                 f"{name} lacks the release {lacking!r}: its end was cut off",
-                hint="bring the whole ledger back, or start a new one under another name with --ledger",
+                hint=f"bring the whole ledger back, or start a new one under another name with {option('ledger')}",
                 path=str(manifest),
             )
 
@@ -419,10 +422,22 @@ def drawn_again(release: Release, ledger: Ledger, path: str | None = None) -> tu
     With the ``path`` of the true file, releases of that file count under whatever name of the data set.
     """
     earlier = ledger.of_dataset(release.plan.dataset, path)
-    return tuple(one for stage in release.stages for one in _of_stage(release, stage, earlier))
+    return tuple(one for stage in release.stages for one in _of_stage(release, stage, earlier, path))
 
 
-def _of_stage(release: Release, stage: Stage, earlier: Sequence[ReleaseRecord]) -> Iterator[DrawnAgain]:
+def same_matrices(release: Release, ledger: Ledger, path: str | None = None) -> tuple[str, ...]:
+    """For each randomization whose draws repeat those of earlier releases, the last of these, in words."""
+    earlier = ledger.of_dataset(release.plan.dataset, path)
+    pairs = [(stage, record, one) for stage in release.stages for record in earlier for one in record.stages]
+    same = {stage.variables: record for stage, record, one in pairs if _is_same_draw(release, stage, record, one)}
+    return tuple(
+        SAME_MATRIX.format(names=shorten(", ".join(names), 40), title=one.title) for names, one in same.items()
+    )
+
+
+def _of_stage(
+    release: Release, stage: Stage, earlier: Sequence[ReleaseRecord], path: str | None
+) -> Iterator[DrawnAgain]:
     others = [(record, one) for record in earlier for one in record.stages if {*one.variables} & {*stage.variables}]
     new = [pair for pair in others if not _is_same_draw(release, stage, *pair)]
     if not new:
@@ -436,7 +451,9 @@ def _of_stage(release: Release, stage: Stage, earlier: Sequence[ReleaseRecord]) 
     else:
         together, both = math.inf, None
     protection = release.plan.protection_of(stage)
-    reason = _reason(release, protection, stage, *new[-1])
+    last, one = new[-1]
+    first = next(record for record, other in new if other.matrix == one.matrix)  # later ones may have taken it over
+    reason = _reason(release, protection, stage, last, one) or _why_another_matrix(release, stage, first, path)
     beyond = _is_beyond(release, protection, together, both)
     yield DrawnAgain(
         variables=stage.variables,
@@ -492,7 +509,7 @@ def _is_beyond(release: Release, protection: Protection, parity: float, match: f
         if name in _OF_ONE_FILE:
             continue
         value = {"match": match, "parity": parity}.get(name)
-        if value is None or value > float(bound) * (1 + 1e-9):
+        if value is None or above(value, bound):
             return True
     return False
 
@@ -502,6 +519,7 @@ _OF_ONE_FILE = ("least_kept", "changed_at_most", "changed_at_least")
 
 
 def _reason(release: Release, protection: Protection, stage: Stage, record: ReleaseRecord, one: StageRecord) -> str:
+    """Why a draw is another one, as far as keys, columns and bounds say; nothing where they are as they were."""
     if record.commitment != release.keyed:
         return "it was drawn with another key, or without one"
     if one.variables != stage.variables:
@@ -519,7 +537,18 @@ def _reason(release: Release, protection: Protection, stage: Stage, record: Rele
         return f"{changed[0]} is not as it was, and so the matrix is another one"
     if one.within != stage.within:
         return "it is randomized within other columns"
-    return "the counts or the labels of the file changed, and so the matrix is another one"
+    return ""
+
+
+def _why_another_matrix(release: Release, stage: Stage, record: ReleaseRecord, path: str | None) -> str:
+    """The cause where neither key nor columns nor bounds changed: file, plan, or the program that computed it."""
+    if path is None or {*record.source} != {digest for _, digest in source_hashes(path)}:
+        return "the counts or the labels of the file changed, and so the matrix is another one"
+    if record.plan != plan_hash(release.plan):
+        return "another entry of the plan changed, and so the matrix is another one"
+    if stage.invariance == "external":
+        return "the matrix was made from the counts of another file"
+    return "file and plan are unchanged, but another version of maskwell or of a library computed another matrix"
 
 
 def _words(stage: Stage, record: ReleaseRecord, reason: str, draws: int, match: float, both: float | None) -> str:
@@ -553,9 +582,10 @@ def check_again(again: Sequence[DrawnAgain], *, allowed: bool) -> None:
     first = beyond[0]
     names = shorten(", ".join(first.variables), 30)
     numbers = f"release{'s' if len(first.earlier) > 1 else ''} {in_words([*map(str, first.earlier[-3:])])}"
+    kept = option("matrices", "OLD/internal/receipt.json")
     raise PublishError(
         f"{names} would be drawn anew: together with {numbers} a bound is broken",
-        hint="keep the draws with --matrices OLD/internal/receipt.json, or allow it with --draw-anew",
+        hint=f"keep the draws with {kept}, or allow it with {option('draw_anew')}",
         again=[one.to_dict() for one in again],
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import Printed, shorten
+from maskwell.core.verdicts import at_least, at_most, below, tied
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
 from maskwell.release.matrices.matrix_checks import check_publishable
@@ -87,7 +88,7 @@ class Told:
         'the true counts to within 0.42 (the released file: 10)'
         """
         what = "half of the true counts" if self.half else "the true counts"
-        within = f"to within {Printed(self.off_by):.2g}" if self.off_by >= EXACT else "exactly"
+        within = f"to within {Printed(self.off_by):.2g}" if at_least(self.off_by, EXACT) else "exactly"
         return f"{what} {within} (the released file: {Printed(self.released):.2g})"
 
 
@@ -100,13 +101,15 @@ def told(stage: Stage, mass: Real, squares: Real) -> Told | None:
     report is a state. Rounding a matrix disturbs these a little, and so the counts that follow. They
     are compared with the counts ``N`` of the file:
 
-        told if    mean_i (r_i^2) < 1,    median_i r_i < 1/2    or    max_i |x_i - N_i| <= 1
+        told if    mean_i (r_i^2) <= 1,    median_i r_i <= 1/2    or    max_i |x_i - N_i| <= 1
 
     where ``x`` are the counts that follow, ``r_i = |x_i - N_i| / s_i``, and ``s_i^2 = sum_j N_j p_ij (1 - p_ij)`` is
-    the variance of the released count i, given the file. In words: the matrix tells the counts more closely than the
+    the variance of the released count i, given the file. In words: the matrix reveals the counts as closely as the
     released file does, or half of them twice as closely, or all of them within one. A matrix from elsewhere gives
     counts that have nothing to do with this file, and passes. Equal counts are what follows for any file from a matrix
-    that treats its states alike: for those only the last condition is looked at.
+    that treats its states alike: for those only the last condition is looked at. A state that records only leave is
+    empty for any file: where one record is in it, an error of exactly one reveals nothing, and the last condition is
+    strict.
 
     Source: [Adeshiyan2011, section 4.6] for exact matrices; for rounded ones derived.
     """
@@ -161,6 +164,13 @@ class _Sums:
         there = (self.true > 0) & (self.variance > 0)
         return np.abs(self.follow - self.true)[there], np.sqrt(self.variance[there])
 
+    def is_emptied(self) -> bool:
+        """Whether no count follows for a state that has records."""
+        return bool(tied(self.follow[self.true > 0], 0, scale=float(self.follow.sum())).any())
+
+
+_GRID, _OFF = 1e9, 0.2718  # shares are the same on this grid, whose lines lie apart from decimals and powers of two
+
 
 def _sums(every: Sequence[Array], x: Real, counts: Real, spread: Real) -> list[_Sums]:
     """By matrix, told apart by the shares that follow from it: the same one in many cells is one matrix.
@@ -174,7 +184,7 @@ def _sums(every: Sequence[Array], x: Real, counts: Real, spread: Real) -> list[_
         shares = x[states] / x[states].sum()
         zero = np.zeros(len(states))
         flat = bool(np.allclose(shares, 1 / len(states), rtol=1e-9, atol=0))
-        one = by_shares.setdefault(tuple(shares.round(9).tolist()), _Sums(flat, zero, zero, zero))
+        one = by_shares.setdefault(tuple(np.floor(shares * _GRID + _OFF).tolist()), _Sums(flat, zero, zero, zero))
         one.follow, one.true = one.follow + x[states], one.true + counts[states]
         one.variance = one.variance + spread[states] ** 2
     return [*by_shares.values()]
@@ -185,7 +195,8 @@ def _compared(matrices: Sequence[_Sums]) -> Told | None:
     if not matrices:
         return None
     off, released = (np.concatenate(parts) for parts in zip(*(one.ratios() for one in matrices), strict=True))
-    if len(off) and off.max() <= 1:
+    is_close = below if any(one.is_emptied() for one in matrices) else at_most
+    if len(off) and is_close(float(off.max()), 1):
         return Told(float(off.max()), float(np.median(released)))
     telling = [one.ratios() for one in matrices if not one.flat]
     if not telling:
@@ -195,9 +206,9 @@ def _compared(matrices: Sequence[_Sums]) -> Told | None:
         if not len(off):
             continue
         ratio = off / released
-        if np.mean(ratio**2) < most**2:
+        if at_most(float(np.mean(ratio**2)), most**2):
             return Told(float(off.max()), float(np.median(released)))
-        if np.median(ratio) < most / 2:
+        if at_most(float(np.median(ratio)), most / 2):
             return Told(float(np.median(off)), float(np.median(released)), half=True)
     return None
 

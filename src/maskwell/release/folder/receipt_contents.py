@@ -26,7 +26,7 @@ from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.documents import json_form, version_text
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import Printed, in_json
+from maskwell.core.phrases import Printed, in_json, magnitude
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.engines.recoding import Recode
@@ -424,7 +424,7 @@ def rounded_down(value: float) -> float:
 def _rounded(value: float, towards: Any) -> float:
     if value <= 0 or not math.isfinite(value):
         return value
-    step = 10.0 ** (math.floor(math.log10(value)) + 1 - DIGITS)
+    step = 10.0 ** (magnitude(value) + 1 - DIGITS)
     return float(f"{towards(round(value / step, 9)) * step:.{DIGITS}g}")
 
 

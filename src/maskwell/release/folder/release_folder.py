@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real
+from maskwell.core.arguments import Real, check_path
 from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 from maskwell.core.documents import json_form
 from maskwell.core.labels import texts
@@ -111,8 +111,15 @@ def release_folder(path: str | Path) -> Iterator[Path]:
 
 def check_new_folder(path: str | Path) -> Path:
     """The whole path of a folder that may be made there, or an error."""
+    check_path(folder=path)
     target = Path(os.path.abspath(path))  # noqa: PTH100 - a link as the last part is an existing name, not another place
-    if target.name == "" or os.path.lexists(target):
+    try:
+        there = target.name == "" or target.lstat() is not None
+    except (FileNotFoundError, NotADirectoryError):
+        there = False
+    except OSError as error:  # a name that is too long, or a folder that may not be looked into
+        raise _cannot_write(path, error) from error
+    if there:
         raise _exists(path)
     if not target.parent.is_dir():
         raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=str(path))

@@ -1,10 +1,10 @@
 """Why no matrix keeps to all bounds: which categories are in the way, and the nearest bound that works.
 
 Three reasons, looked for in turn. One category is too large: a share ``pi_1`` of the records leaves room for at most
-``1 - pi_1`` of them elsewhere. The pairs that are allowed do not let some categories exchange enough: a cut of the
-network names them. Or bounds contradict each other: then each is freed in turn and the smallest value found that
-goes with the others. All bounds but factor and parity are linear in the flows and in themselves, so that the smallest
-value is the solution of one more program; those two are tried in steps.
+``1 - pi_1`` of them elsewhere. The pairs that are allowed do not let some categories exchange enough: the smallest
+cut of the network names them. Or bounds contradict each other: then each is freed in turn and the smallest value
+found that goes with the others. All bounds but factor and parity are linear in the flows and in themselves, so that
+the smallest value is the solution of one more program; those two are tried in steps.
 
 Source: derived.
 """
@@ -22,6 +22,7 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, VALUES, Printed, listed, shorten
+from maskwell.core.verdicts import above, below
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import FROM_BELOW, Bounds
 from maskwell.release.matrices.flow_program import Pairs, Program, program_of
@@ -191,7 +192,7 @@ def _raise_single(bounds: Bounds, states: States, pairs: Pairs, pair: int) -> No
 
 def _cut_error(bounds: Bounds, states: States, pairs: Pairs, program: Program) -> InfeasibleError | None:
     """Some states may not exchange enough with those that they may exchange with."""
-    cut = _cut(program)
+    cut = short_states(program)
     if cut is None:
         return None
     senders, receivers = cut
@@ -209,27 +210,90 @@ def _cut_error(bounds: Bounds, states: States, pairs: Pairs, program: Program) -
     )
 
 
-def _cut(program: Program) -> tuple[Array, Array] | None:
+# ---- states that cannot exchange enough: a smallest cut of the network of flows, in integers
+#
+# Every state must send v_j records less those that are certain, and may send at most most - least through each pair.
+# The most that can be sent together is computed exactly. If records are left over, the states that they can reach
+# through flows with room make a cut. Of all cuts with the largest shortage this one has the fewest senders, and every
+# largest flow gives the same ones [derived].
+
+_WORD_BITS = 29
+"""Largest flows are found in machine words of 32 bits."""
+
+
+def short_states(program: Program) -> tuple[Array, Array] | None:
     """States whose records find no place, and the other states that they may become; None where all find one.
 
-    The most that can flow with rows and columns of at most their counts; its multipliers are 0 or 1 and mark a cut.
+    None also where single flows or sums contradict each other already.
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
-
-    i, j, states = program.pairs.released, program.pairs.true, len(program.v)
-    least, most = (np.asarray(x / program.scale, dtype=np.float64) for x in (program.least, program.most))
-    v, one, each = program.v.astype(np.float64), np.ones(len(i)), np.arange(len(i))
-    rows, columns = v - np.bincount(i, least, states), v - np.bincount(j, least, states)
-    A = csr_array((np.tile(one, 2), (np.concatenate([i, states + j]), np.tile(each, 2))), shape=(2 * states, len(i)))
-    bounds = np.column_stack([0 * one, most - least])
-    result = linprog(-one, A, np.concatenate([rows, columns]), bounds=bounds, method="highs-ds")
-    if result.status != 0 or -result.fun >= (v.sum() - least.sum()) * (1 - 1e-9):
+    i, j, room = program.pairs.released, program.pairs.true, program.most - program.least
+    places, records = (_less(program.sums, at, program.least) for at in (i, j))
+    if min(room.min(), places.min(), records.min()) < 0:
         return None
-    price = np.rint(-result.ineqlin.marginals)
-    senders = np.flatnonzero(price[states:] == 0)
-    reached = np.unique(i[np.isin(j, senders) & (most > 0)])
-    return senders, np.setdiff1d(reached, senders)
+    flows = _most_sent(i, j, room, places, records)
+    left = np.asarray(_less(records, j, flows) > 0, dtype=bool)
+    if not left.any():
+        return None
+    senders = np.flatnonzero(_reached(left, i, j, room, flows))
+    partners = np.unique(i[np.isin(j, senders) & np.asarray(program.most > 0, dtype=bool)])
+    return senders, np.setdiff1d(partners, senders)
+
+
+def _less(sums: Array, at: Array, flows: Array) -> Array:
+    """What is left of the sums of rows or columns."""
+    rest = sums.copy()
+    np.subtract.at(rest, at, flows)
+    return rest
+
+
+def _most_sent(i: Array, j: Array, room: Array, places: Array, records: Array) -> Array:
+    """Flows of the largest sum, in units: in coarse steps first, then in finer ones."""
+    flows = np.array([0] * len(room), dtype=object)
+    shift = max(0, int(records.max()).bit_length() - _WORD_BITS)
+    while True:
+        rest = room - flows, flows, _less(places, i, flows), _less(records, j, flows)
+        sent = _sent(i, j, [_word(part, shift) for part in rest])
+        flows = flows + (sent.astype(object) << shift)
+        if not sent.any():
+            if not shift:
+                return np.asarray(flows)
+            shift = max(0, shift - _WORD_BITS // 2)
+
+
+def _word(units: Array, shift: int) -> Array:
+    return np.asarray(np.minimum(units >> shift, 1 << _WORD_BITS), dtype=np.int32)
+
+
+def _sent(i: Array, j: Array, rest: list[Array]) -> Array:
+    """By how much each flow grows, in steps, where as much as possible is sent; shape (N,)."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    states = len(rest[2])
+    node = np.arange(states)
+    source, sink = np.full(states, 2 * states), np.full(states, 2 * states + 1)
+    grows, shrinks, places, records = rest
+    tails, heads = [j, states + i, states + node, source], [states + i, j, sink, node]
+    graph = csr_array(
+        (np.concatenate([grows, shrinks, places, records]), (np.concatenate(tails), np.concatenate(heads))),
+        shape=(2 * states + 2, 2 * states + 2),
+    )
+    flow: Any = maximum_flow(graph, 2 * states, 2 * states + 1, method="dinic").flow
+    return np.asarray(csr_array(flow)[j, states + i]).ravel().astype(np.int64)
+
+
+def _reached(left: Array, i: Array, j: Array, room: Array, flows: Array) -> Array:
+    """States whose records can take the places of those that are left over, which are among them; shape (l,)."""
+    grows, shrinks = (np.asarray(part > 0, dtype=bool) for part in (room - flows, flows))
+    senders = left
+    while True:
+        receivers = np.zeros(len(left), dtype=bool)
+        receivers[i[grows & senders[j]]] = True
+        wider = senders.copy()
+        wider[j[shrinks & receivers[i]]] = True
+        if np.array_equal(wider, senders):
+            return senders
+        senders = wider
 
 
 # ---- bounds that contradict each other together
@@ -259,7 +323,7 @@ def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
 
 def _is_looser(name: str, value: float, bounds: Bounds) -> bool:
     asked = float(bounds.asked()[name])
-    return value < asked if name in FROM_BELOW else value > asked
+    return (below if name in FROM_BELOW else above)(value, asked)
 
 
 # ---- the nearest value of a bound: one freed at a time
@@ -309,7 +373,7 @@ def _freed(name: str, model: Model, capped: Array) -> float | None:
     costs = np.zeros(model.count)
     costs[free] = 1
     optimum = model.minimise(costs)
-    return None if optimum is None else optimum[1]
+    return None if optimum is None else optimum.value
 
 
 def _freed_flows(name: str, model: Model, free: Array, diagonal: Array) -> None:

@@ -23,6 +23,7 @@ from maskwell.core.arguments import Array, Real, as_floats, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
 from maskwell.core.phrases import VALUES, Printed, listed
+from maskwell.core.verdicts import SLACK, above, at_most, below, largest
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices.bounds import Amounts, Bounds, labels_for, read_amounts
@@ -38,7 +39,6 @@ STEP = Fraction(1, 20)
 OUTSIDE = Fraction(1, 20)
 """The chance of the numbers of candidates that the range of 95 % leaves out."""
 
-_SLACK = 1e-12
 
 BITS = 20
 """The theta of Method 1 is a multiple of two to minus this power."""
@@ -130,7 +130,7 @@ def lower_until(
 
     >>> lowered = lower_until([1, 2, 4, 10, 30], 0.4)
     >>> float(lowered.risk.max()) <= 0.4, lowered.caps[0], lowered.caps[1]   # the unique record stays with 35 % at most
-    (True, Fraction(7, 20), Fraction(3, 5))
+    (True, Fraction(7, 20), Fraction(13, 20))
     >>> float(lower_until([1, 1, 40, 60], 0.2).risk.max()) <= 0.2   # two unique records that swap would not be safe
     True
     """
@@ -184,7 +184,7 @@ def method1_for_match(
         return measure(method1(v, Fraction(step, 1 << BITS), categories=categories))
 
     def is_safe(step: int) -> bool:
-        return bool((risks_at(step)[small] <= float(allowed) + _SLACK).all())
+        return bool(at_most(risks_at(step)[small], allowed, scale=1).all())
 
     tried = [n << (BITS - _FIRST) for n in range((1 << _FIRST) + 1)]
     high = next((step for step in tried if is_safe(step)), None)
@@ -235,7 +235,7 @@ def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Arra
     """Moves by which a record is found too easily, each with its chance."""
     from maskwell.release.risk.arrivals import SparseArrivals
 
-    true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + _SLACK)
+    true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + SLACK)
     columns = {j: design.columns_exact(j) for j in set(true.tolist())}
     return {(i, j): columns[j][i] for i, j in zip(released.tolist(), true.tolist(), strict=True)}
 
@@ -326,7 +326,7 @@ class _Search:
         rounds, least = 0, None
         for attempt in self._attempts(allowed):
             rounds += 1
-            if least is None or attempt.is_safe or self.worst(attempt) < self.worst(least):
+            if least is None or attempt.is_safe or below(self.worst(attempt), self.worst(least)):
                 least = attempt
             if attempt.is_safe:
                 break
@@ -365,7 +365,7 @@ class _Search:
 
     def _judged(self, matrix: OptimalMatrix, caps: Mapping[int, Fraction], allowed: Fraction) -> _Attempt:
         own = self.judge.own(matrix.design)[self.small]
-        risky = self.small[own > float(allowed) + _SLACK].tolist()
+        risky = self.small[above(own, allowed, scale=1)].tolist()
         easy = self.judge.easy(matrix.design, allowed)
         return _Attempt(caps, matrix, self.judge.worst(matrix.design), risky, easy)
 
@@ -398,7 +398,7 @@ def _not_found(
             values=listed((f"{x + 1}: {label_text(labels.labels[x])!r}" for x in states), len(states), VALUES),
             states=states,
         )
-    worst = int(search.small[np.argmax(least.risks[search.small])])
+    worst = int(search.small[largest(least.risks[search.small])])
     chance = upwards(search.worst(least))
     works = chance < 1 and search.least_risky(as_fraction(chance, "nu"))[0].is_safe
     return InfeasibleError(
@@ -427,7 +427,7 @@ def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
 
 
 def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
-    worst = int(small[np.argmax(risks[small])])
+    worst = int(small[largest(risks[small])])
     return InfeasibleError(
         f"Method 1 at its strongest leaves category {worst + 1} a risk of"
         f" {Printed(risks[worst]):.3f}, more than {to_decimal(allowed)}",

@@ -27,6 +27,7 @@ from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole, ch
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability, to_decimal, to_text
 from maskwell.core.phrases import round_up
+from maskwell.core.verdicts import at_most
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
@@ -328,7 +329,7 @@ class BlockThetas:
     @property
     def reached(self) -> Array:
         """Shape (blocks,): where the bound is kept."""
-        return np.asarray(self.risk <= float(self.xi) + ROUNDING)
+        return at_most(self.risk, self.xi, scale=1)
 
     def open_cells(self) -> Array:
         """The cells of blocks in which the bound cannot be kept, by number."""

@@ -40,6 +40,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability, to_decimal
+from maskwell.core.verdicts import above, at_most
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
 from maskwell.release.matrices.bounds import Amounts, as_words, read_amounts
@@ -182,7 +183,7 @@ class BlockRates:
     @property
     def reached(self) -> Array:
         """Shape (blocks,): where the bound is kept."""
-        return np.asarray(self.risk <= float(self.xi) + ROUNDING)
+        return at_most(self.risk, self.xi, scale=1)
 
     def open_cells(self) -> Array:
         """The cells of blocks in which the bound cannot be kept, by number."""
@@ -395,7 +396,7 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
     taken = np.zeros(len(counts), dtype=bool)
     for part, places in enumerate(np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)):
         block = _Block(small[places], steps[part, kind[places]], float(risks[part]))
-        if block.risk > float(xi) + ROUNDING:
+        if above(block.risk, xi, scale=1):
             larger = np.flatnonzero(
                 (group == group[block.cells[0]]) & (counts * xi.numerator >= xi.denominator) & ~taken
             )
@@ -407,7 +408,7 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
 def _with_larger(alone: _Block, larger: Array, counts: Array, xi: Fraction) -> _Block:
     """The block with larger cells: so many that the bound is kept with the fewest changes, or nearly kept."""
     tried = [_borrowing(alone.cells, larger, pool / float(xi), counts, xi) for pool in _POOLS] if len(larger) else []
-    kept = [block for block in tried if block.risk <= float(xi) + ROUNDING]
+    kept = [block for block in tried if at_most(block.risk, xi, scale=1)]
     if kept:
         return min(kept, key=lambda block: block.changed(counts))
     return min([alone, *tried], key=lambda block: block.risk)

@@ -2,9 +2,10 @@
 
 A solver suggests flows in floats; one rounding makes them integer flows that keep the counts and every bound exactly.
 They are rounded to the grid of the program and to within their bounds. What the sums of rows and columns are then off
-by, a few units, is sent through the flows that have room for it, by largest flows in a network [derived]: an integer
-solution is found wherever there is one. Guess and parity are first given a share for each row, which makes them
-bounds of single flows. The result is checked in integers; nothing that fails is returned.
+by, a few units, is sent through the flows that have room for it, along shortest paths in a network [derived]: an
+integer solution is found wherever there is one, and which one no library decides. Guess and parity are first given a
+share for each row, which makes them bounds of single flows. The result is checked in integers; nothing that fails is
+returned.
 
 Two answers need no rounding. The smallest possible guess has a closed form. And where bounds can only be met with
 equality, no grid may hold the answer: a small program is then solved exactly at the corner that the solver found. What
@@ -39,12 +40,15 @@ from maskwell.release.matrices.flow_program import (
     row_starts,
     worst_of,
 )
-from maskwell.release.matrices.flow_solver import TIGHT, Solution, goes_inside, solve, solve_evenly
+from maskwell.release.matrices.flow_solver import TIGHT, Solution, least_dependent, solve
 from maskwell.release.matrices.infeasibility import States, at_limits, checked_program, explained, label_text
 from maskwell.release.matrices.matrix_patterns import block_numbers, from_entries, with_notes
+from maskwell.release.matrices.swap_flows import spanning_tree
 
-EVEN_PAIRS = 2500
-"""Programs of up to so many pairs are solved a second time, for the optimum with the smallest other posteriors."""
+UNSETTLED = "the bounds leave several best matrices, and another version of the solver may find another one"
+
+CORNERED_PAIRS = 2500
+"""Programs of up to so many pairs are given to HiGHS where the interior-point method leaves open what is tight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +180,8 @@ def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs:
     solution = _exact_flows(program)
     if solution is None:
         raise explained(asked, states, pairs)
-    return Part(places, *solution, tuple(notes))
+    program, units, settled = solution
+    return Part(places, program, units, (*notes, *([] if settled else [UNSETTLED])))
 
 
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
@@ -190,21 +195,27 @@ def _of_places(bounds: Bounds, places: Array) -> Bounds:
     )
 
 
-def _exact_flows(program: Program) -> tuple[Program, Array] | None:
-    """The program with its best flows in integers; None where the bounds contradict each other.
+def _exact_flows(program: Program) -> tuple[Program, Array, bool] | None:
+    """The program, its best flows in integers, and whether they do not depend on the solver.
+
+    None where the bounds contradict each other.
 
     The smallest guess has a closed form, which changes the fewest records. Tied bounds are first taken as they are,
     then a little tighter, which leaves room for the rounding; a parity needs that room as a rule. Where there is no
     room, the corner that was found is worked out in fractions.
     """
     if has_least_guess(program) and keeps_bounds(program, units := least_guess_flows(program)):
-        return program, units
+        return program, units, True
     for tight in (TIGHT, 0.0) if program.parity is not None else (0.0, TIGHT):
         best = solve(program, tight=tight)
-        rounded = None if best is None else round_flows(program, _evened(program, best, tight), tight=tight)
-        if rounded is not None:
-            return program, rounded
-    return _at_corner(program)
+        if best is not None:
+            settled = _settled(program, best, tight)
+            suggested = _to_grid(program, best.flows) if settled is None else settled
+            rounded = round_units(program, suggested, tight=tight)
+            if rounded is not None:
+                return program, rounded, settled is not None
+    corner_found = _at_corner(program)
+    return None if corner_found is None else (*corner_found, False)
 
 
 def _at_corner(program: Program) -> tuple[Program, Array] | None:
@@ -213,9 +224,13 @@ def _at_corner(program: Program) -> tuple[Program, Array] | None:
     return exact if exact is not None and keeps_bounds(*exact) else None
 
 
-def _evened(program: Program, best: Solution, tight: float) -> Real:
-    evened = len(program.pairs) <= EVEN_PAIRS and not goes_inside(program)
-    return solve_evenly(program, best, tight=tight).flows if evened else best.flows
+def _settled(program: Program, best: Solution, tight: float) -> Array | None:
+    """The one answer that no solver decides, before sums are made right; None where it is not found."""
+    units = least_dependent(program, best, tight=tight)
+    if units is None and best.inside and len(program.pairs) <= CORNERED_PAIRS:
+        other = solve(program, tight=tight, inside=False)
+        units = None if other is None else least_dependent(program, other, tight=tight)
+    return units
 
 
 # ---- all blocks together
@@ -270,9 +285,6 @@ def _objective(parts: list[Part], costs: Real | None) -> float:
 _NEAR = 1e-10
 """Flows that are nearer to a bound than this part of the smaller of their two counts are put on it."""
 
-_WORD = 1 << 29
-"""Largest flows are found in machine words of 32 bits; amounts are sent in parts below this."""
-
 _SPARE = Fraction(9, 10)
 """Of what a bound was tightened by, this part may be used up by the rounding."""
 
@@ -281,7 +293,11 @@ _SHARE_BITS = 200
 
 def round_flows(program: Program, flows: Real, *, tight: float) -> Array | None:
     """Integer flows near ``flows`` that keep everything exactly, in units of the program; None where none is found."""
-    units = _to_grid(program, flows)
+    return round_units(program, _to_grid(program, flows), tight=tight)
+
+
+def round_units(program: Program, units: Array, *, tight: float) -> Array | None:
+    """The same for flows that are integers already, but keep neither sums nor bounds exactly."""
     bounded = _tied_to_rows(program, units, tight)
     rounded = _repaired(program, bounded, units)
     if rounded is None and program.kept != (None, None) and not tight:
@@ -410,47 +426,70 @@ def _missing(program: Program, units: Array) -> tuple[Array, Array]:
 
 def _balanced(program: Program, units: Array) -> Array | None:
     """Flows within the bounds whose rows and columns sum to the counts; None where the network does not let them."""
-    units = units.copy()
-    for _ in range(40):
-        rows, columns = _missing(program, units)
-        lacking = int(sum(abs(x) for x in rows) + sum(abs(x) for x in columns))
-        if not lacking:
-            return units
-        step = 1 << max(0, math.ceil(math.log2(lacking / _WORD)))
-        sent = _largest_flow(program, units, rows, columns, step)
-        if not sent.any():
-            return None
-        units = units + sent.astype(object) * step
-    return None
+    shifted = _shifted(program, units)
+    return _sent(program, units) if shifted is None else shifted
 
 
-def _largest_flow(program: Program, units: Array, rows: Array, columns: Array, step: int) -> Array:
-    """Changes of the flows, in steps, that put right as much as possible; shape (N,).
+def _shifted(program: Program, units: Array) -> Array | None:
+    """What is lacking sent along a tree of the flows with most room; None where they have too little."""
+    i, j = program.pairs.released.tolist(), program.pairs.true.tolist()
+    room = np.minimum(units - program.least, program.most - units)
+    open_flows = {(i[e], j[e]): room[e] for e in np.flatnonzero(np.asarray(room > 0, dtype=bool)).tolist()}
+    lacking = [part.tolist() for part in _missing(program, units)]
+    sent: dict[tuple[int, int], int] = {}
+    for node, parent in reversed(list(spanning_tree(open_flows))):
+        (side, at), (other, to) = node, parent
+        amount, lacking[side][at] = lacking[side][at], 0
+        sent[(at, to) if side == 0 else (to, at)] = amount
+        lacking[other][to] -= amount
+    if any(map(any, lacking)) or any(abs(amount) > open_flows[place] for place, amount in sent.items()):
+        return None
+    places = zip(i, j, strict=True)
+    return np.array([x + sent.get(place, 0) for x, place in zip(units.tolist(), places, strict=True)], dtype=object)
+
+
+def _sent(program: Program, units: Array) -> Array | None:
+    """What is lacking sent along shortest paths, one after the other; None where a state finds none with room.
 
     A row that lacks something sends it to a column through a flow that grows, a column sends back through one that
-    shrinks.
+    shrinks. Of several paths the one with the first pairs is taken, so that no library decides.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_flow
+    row, column, pairs = program.pairs.released, len(program.v) + program.pairs.true, len(units)
+    tails, heads = np.concatenate([row, column]), np.concatenate([column, row])
+    room = np.concatenate([program.most - units, units - program.least])
+    is_open = np.asarray(room > 0, dtype=bool)
+    rows, columns = _missing(program, units)
+    needs = np.concatenate([rows, -columns])
+    for giver in np.flatnonzero(np.asarray(needs > 0, dtype=bool)).tolist():
+        while needs[giver] > 0:
+            path = _path(tails, heads, is_open, giver, np.asarray(needs < 0, dtype=bool))
+            if path is None:
+                return None
+            taker, back = heads[path[0]], (path + pairs) % (2 * pairs)
+            amount = min(needs[giver], -needs[taker], *room[path].tolist())
+            needs[giver], needs[taker] = needs[giver] - amount, needs[taker] + amount
+            room[path], room[back] = room[path] - amount, room[back] + amount
+            is_open[path], is_open[back] = np.asarray(room[path] > 0, dtype=bool), True
+    return np.asarray(program.most - room[:pairs])
 
-    states = len(program.v)
-    source, sink, row, column = 2 * states, 2 * states + 1, program.pairs.released, states + program.pairs.true
-    needs = np.concatenate([rows, -columns]) // step if step == 1 else _towards_zero(rows, -columns, step)
-    nodes = np.arange(2 * states)
-    gives, takes = np.asarray(needs > 0, dtype=bool), np.asarray(needs < 0, dtype=bool)
-    tails = [row, column, np.full(gives.sum(), source), nodes[takes]]
-    heads = [column, row, nodes[gives], np.full(takes.sum(), sink)]
-    room = [(program.most - units) // step, (units - program.least) // step, needs[gives], -needs[takes]]
-    capacity = np.minimum(np.concatenate(room), _WORD).astype(np.int32)
-    edges = (np.concatenate(tails), np.concatenate(heads))
-    graph = csr_array((capacity, edges), shape=(2 * states + 2, 2 * states + 2))
-    flow: Any = maximum_flow(graph, source, sink).flow
-    return np.asarray(csr_array(flow)[row, column]).ravel().astype(np.int64)
 
-
-def _towards_zero(rows: Array, columns: Array, step: int) -> Array:
-    both = np.concatenate([rows, columns])
-    return np.array([x // step if x >= 0 else -(-x // step) for x in both], dtype=object)
+def _path(tails: Array, heads: Array, is_open: Array, start: int, ends: Array) -> Array | None:
+    """The edges of a shortest path from a node to one of the ends, the last edge first; None where there is none."""
+    by = np.full(len(ends), -1)
+    frontier = np.zeros(len(ends), dtype=bool)
+    frontier[start], seen = True, np.arange(len(ends)) == start
+    while not (frontier & ends).any():
+        edges = np.flatnonzero(is_open & frontier[tails] & ~seen[heads])
+        if not edges.size:
+            return None
+        reached, first = np.unique(heads[edges], return_index=True)
+        frontier[:] = False
+        by[reached], frontier[reached], seen[reached] = edges[first], True, True
+    path, node = [], int(np.flatnonzero(frontier & ends)[0])
+    while node != start:
+        path.append(int(by[node]))
+        node = int(tails[path[-1]])
+    return np.array(path)
 
 
 # ---- answers that need no rounding

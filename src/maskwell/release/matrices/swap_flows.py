@@ -11,7 +11,7 @@ released counts are the original ones.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -206,7 +206,7 @@ def balanced(flows: Flows, counts: Array) -> Flows:
 def _shifted(flows: Flows, lacking: dict[Node, Fraction]) -> Flows:
     """What the rows lack is passed along a spanning tree, from its leaves to its root, by raising and lowering."""
     made = dict(flows)
-    for node, parent in reversed(list(_tree(flows))):
+    for node, parent in reversed(list(spanning_tree(flows))):
         amount = lacking.get(node, Fraction(0))
         place = (node[1], parent[1]) if node[0] == 0 else (parent[1], node[1])
         made[place] += amount
@@ -219,7 +219,7 @@ def _shifted(flows: Flows, lacking: dict[Node, Fraction]) -> Flows:
     return made
 
 
-def _tree(flows: Flows) -> Iterator[tuple[Node, Node]]:
+def spanning_tree(flows: Mapping[tuple[int, int], Any]) -> Iterator[tuple[Node, Node]]:
     """The edges (node, parent) of a spanning forest of the largest flows, parents before their children."""
     home: dict[Node, Node] = {}
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
+from maskwell.core.verdicts import at_least, at_most
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
@@ -178,7 +179,7 @@ def _blocks_of_like_weight(states: OpenStates, xi: Fraction, size: int) -> Block
     mean = np.asarray(states.mass / states.counts, dtype=np.float64)
     order = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
     groups = zip(states.cells.tolist(), _alike(mean).tolist(), strict=True)
-    blocks = blocks_of_cells(np.column_stack([states.counts * float(xi) >= 1, order]), size, groups)
+    blocks = blocks_of_cells(np.column_stack([at_least(states.counts * float(xi), 1), order]), size, groups)
     return thetas_for_blocks(states.counts, blocks, xi, mass=states.mass)
 
 
@@ -190,7 +191,7 @@ def _alike(mean: Array) -> Array:
     """
     group, start, number = np.zeros(len(mean), dtype=np.int64), -np.inf, -1
     for place in np.argsort(mean, kind="stable"):
-        if mean[place] > 1.25 * start or number < 0:
+        if not at_most(float(mean[place]), 1.25 * start) or number < 0:
             start, number = mean[place], number + 1
         group[place] = number
     return group
@@ -318,7 +319,8 @@ class Swap(Method):
     @classmethod
     def maker_of(cls, table: read.Entries) -> type[Method]:
         """The method whose flows are carried out."""
-        name = table.need("base", read.text, f"base = one of {', '.join(BASES)}")
+        others = ", ".join(name for name in BASES if name != Mixing.name)
+        name = table.need("base", read.text, f'add base = "{Mixing.name}"; others: {others}')
         if name not in BASES:
             raise unknown(name, f"{table.where}: a swap has no base", [*BASES])
         return BASES[name]

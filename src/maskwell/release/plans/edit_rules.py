@@ -21,7 +21,7 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.labels import sorted_levels
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import shorten, shows_values
 from maskwell.engines.recoding import YES
 from maskwell.errors import EditRuleError, PlanError
 from maskwell.release.plans import plan_entries as read
@@ -217,7 +217,7 @@ def check_rules(plan: ReleasePlan, tables: Tables) -> None:
             raise EditRuleError(
                 f"[[rule]] number {number}: a combination of {shorten(' and '.join(rule.columns), 30)} that it forbids"
                 " occurs",
-                hint="correct these records, or take the rule out of the plan; --show-values says what occurs",
+                hint=f"correct these records, or take the rule out of the plan; {shows_values()} what occurs",
                 values=f"{cell} ({there:,} records; {int(table.counts[bad].sum()):,} in all that it forbids)",
                 cell=table.label(int(bad[0])),
                 count=there,

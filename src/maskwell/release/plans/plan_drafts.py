@@ -14,7 +14,6 @@ Source: the public source of sdcMicro's ``pram``, as compared in the documentati
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +28,8 @@ import numpy as np
 from maskwell.core.arguments import check_kind, check_option, check_path, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_decimal
-from maskwell.core.phrases import one_line, shorten
+from maskwell.core.phrases import magnitude, one_line, shorten
+from maskwell.core.verdicts import at_most
 from maskwell.designs.dense import Dense
 from maskwell.engines.cell_counts import MOST_LISTED
 from maskwell.engines.handwritten_files import read_matrix
@@ -87,7 +87,7 @@ class Guess:
 
 def guess_columns(tables: Iterable[CellTable], unique: Collection[str] = ()) -> list[Guess]:
     """What the columns of a file probably are, from a table of each; ``unique`` ones differ for every record."""
-    counted = [*tables]
+    counted, unique = [*tables], {*unique}
     bodies = any(_BODY.search(table.columns[0]) for table in counted)
     return [guess_column(table, bodies=bodies, unique=table.columns[0] in unique) for table in counted]
 
@@ -323,7 +323,9 @@ def _commented(entry: str, comment: str) -> str:
 def _columns(guesses: Sequence[Guess], keys: Sequence[str], telling: Mapping[str, str], others: Sequence[str]) -> str:
     """What becomes of the columns that are not randomized, those of a kind together."""
     left = [guess for guess in guesses if guess.name not in keys and guess.name not in telling]
-    kinds = {advice: [_sized(guess) for guess in left if _advice(guess) == advice] for advice in map(_advice, left)}
+    kinds: dict[str, list[str]] = {}
+    for guess in left:
+        kinds.setdefault(_advice(guess), []).append(_sized(guess))
     parts = ["# The other columns stay as they are, or are not published."]
     for advice, names in kinds.items():
         parts += ["#", *_wrapped(f"{advice}: {', '.join(names)}")]
@@ -427,7 +429,7 @@ def _step(numbers: Collection[float]) -> Fraction:
     (Fraction(5, 1), Fraction(1, 2), Fraction(5, 1))
     """
     spread = max(numbers) - min(numbers)
-    return Fraction(10) ** math.floor(math.log10(spread / 2)) / 2
+    return Fraction(10) ** magnitude(spread / 2) / 2
 
 
 def _rounding(least: float) -> Fraction:
@@ -436,8 +438,8 @@ def _rounding(least: float) -> Fraction:
     >>> [str(_rounding(least)) for least in (0.748, 1.0, 30.0)]
     ['1', '2', '50']
     """
-    power = Fraction(10) ** math.floor(math.log10(2 * least))
-    return max(power * digit for digit in (1, 2, 5) if power * digit <= 2 * least)
+    power = Fraction(10) ** magnitude(2 * least)
+    return max(power * digit for digit in (1, 2, 5) if at_most(power * digit, 2 * least))
 
 
 def _cuts(numbers: Mapping[float, int]) -> list[Fraction]:

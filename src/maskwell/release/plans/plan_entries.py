@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from maskwell.core.arguments import as_list, kind_of
 from maskwell.core.exact import as_fraction, percent_meant, to_decimal
 from maskwell.core.labels import is_missing, read_text, texts
-from maskwell.core.phrases import HINT, VALUES, in_toml, listed, shorten
+from maskwell.core.phrases import HINT, VALUES, in_toml, listed, shorten, shows_values
 from maskwell.errors import MaskwellError, PlanError, UnknownCategoryError
 
 T = TypeVar("T")
@@ -235,7 +235,7 @@ def unknown_label(given: str, known: Sequence[str], where: str, declared: Sequen
     """The error for a label of the plan that the column does not have; ``declared`` are those that the plan lists."""
     close = difflib.get_close_matches(given, declared, n=1)
     start = "its labels in the plan: "
-    hint = "write it as it stands in the file; --show-values lists the labels that occur"
+    hint = f"write it as it stands in the file; {shows_values()} the labels that occur"
     if declared:
         hint = f"did you mean {close[0]!r}?" if close else start + listed(declared, len(declared), HINT - len(start))
     return UnknownCategoryError(

@@ -15,7 +15,7 @@ from maskwell.core.arguments import check_path
 from maskwell.core.cells import CellTable
 from maskwell.core.documents import LARGEST_TOML, from_toml, read_document
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values
+from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values, shows_values
 from maskwell.engines.formula import read_formula
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.recoding import Recode
@@ -277,7 +277,7 @@ def _not_in_codebook(table: CellTable, column: str, extra: Sequence[Hashable]) -
     what = "1 value is" if len(extra) == 1 else f"{len(extra):,} values are"
     return UnknownCategoryError(
         f"column {shorten(column, 40)!r}: {what} not in its codebook",
-        hint="add what is missing to [codebook], or correct the file; --show-values lists it",
+        hint=f"add what is missing to [codebook], or correct the file; {shows_values()} it",
         values=shown_values({level: counts[level] for level in extra}),
         offenders={level: counts[level] for level in extra},
     )

@@ -31,6 +31,7 @@ Diversity and closeness: what the keys of a person tell of a sensitive column, w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -52,11 +53,16 @@ from maskwell.core.arguments import (
     list_of,
 )
 from maskwell.core.cells import CellTable
-from maskwell.core.exact import Number, as_fraction, to_float
+from maskwell.core.exact import Number, Parity, as_fraction, to_float, to_text
 from maskwell.core.phrases import Printed
+from maskwell.core.report_data import Counts
+from maskwell.core.verdicts import above
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
+from maskwell.designs.design import Design
 from maskwell.errors import CountsError, MatrixError, ParameterError
+from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
+from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.release_variance import check_keeps, covariance_of_counts, variance_of_counts
 from maskwell.privacy.posterior import posterior
 
@@ -149,7 +155,7 @@ class Guess:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know, in words."""
-        return (NO_HELP.format(share=Printed(self.floor)),) if self.floor > LARGE_CATEGORY else ()
+        return (NO_HELP.format(share=Printed(self.floor)),) if above(self.floor, LARGE_CATEGORY) else ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -600,7 +606,7 @@ def _attribute_risk(sensitive: str, codes: Array, counts: Real) -> AttributeRisk
     distance = (np.bincount(cell, np.abs(share - usual)) + 1 - np.bincount(cell, usual)) / 2
     largest = np.zeros(len(n_c))
     np.maximum.at(largest, cell, counts)
-    one, skewed = distinct == 1, (distinct > 1) & (distance > SKEWED + CLOSE)
+    one, skewed = distinct == 1, (distinct > 1) & above(distance, SKEWED, scale=1)
     return AttributeRisk(
         sensitive=sensitive,
         values=len(N_v),
@@ -620,5 +626,74 @@ def _attribute_risk(sensitive: str, codes: Array, counts: Real) -> AttributeRisk
     )
 
 
-CLOSE = 1e-12
-"""Distances are told apart to this."""
+# ---- what a report implies about a randomized column
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedAttribute:
+    """What an intruder who knows which record is a person's infers from its report about the true answer.
+
+    Attributes
+    ----------
+    sensitive, reports
+        The column, and how many reports it holds.
+    parity
+        The largest likelihood ratio: whatever the intruder knows beforehand, the report multiplies the odds of any two
+        answers by this at most.
+    guess, guess_without_report
+        Probability that the best guess of the answer is right, with and without the report, for an intruder who knows
+        the shares of the true answers as they are estimated from all reports.
+    max_posterior
+        The largest probability of any answer after a report, for the same intruder.
+    bound
+        Whether ``guess`` and ``max_posterior`` are upper bounds that follow from the parity.
+    """
+
+    sensitive: str
+    reports: int
+    parity: Parity
+    guess: float
+    guess_without_report: float
+    max_posterior: float
+    bound: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"parity": to_float(self.parity), "parity_exact": to_text(self.parity)}
+
+
+def reported_attribute(sensitive: str, counts: Counts, design: Design) -> ReportedAttribute:
+    """What the reports of a column imply about its true answers; by the parity alone where reports are sets.
+
+        max_j Pr(X = j | Z) <= gamma s / (1 + (gamma - 1) s)
+
+    where gamma is the parity of ``design`` and s the largest share of an answer, estimated from ``counts`` by maximum
+    likelihood, or for sets by moments. Source: derived.
+
+    >>> from maskwell.designs import Dense
+    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
+    >>> learned = reported_attribute("drugs", Counts(np.array([32, 68]), 100, warner.fingerprint), warner)
+    >>> round(learned.guess_without_report, 3), round(learned.guess, 3), round(learned.max_posterior, 3)
+    (0.8, 0.8, 0.941)
+    """
+    if isinstance(design, CodedDesign):
+        guess = best_guess(design, estimate_by_likelihood(counts, design).pi_hat)
+        right, without, most = guess.probability, guess.floor, guess.greatest
+    else:
+        without = min(1.0, max(1 / design.k, float(estimate_by_moments(counts, design).pi_hat.max())))
+        right = most = _after_report(design.parity_exact(), without)
+    return ReportedAttribute(
+        sensitive=sensitive,
+        reports=counts.n,
+        parity=design.parity_exact(),
+        guess=right,
+        guess_without_report=without,
+        max_posterior=most,
+        bound=not isinstance(design, CodedDesign),
+    )
+
+
+def _after_report(parity: Parity, share: float) -> float:
+    """The largest probability of an answer after a report, from its share before."""
+    gamma = to_float(parity)
+    return 1.0 if gamma == math.inf else gamma * share / (1 + (gamma - 1) * share)

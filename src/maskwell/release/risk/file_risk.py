@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -10,8 +11,10 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Flag, Real, RealNumber, as_real, check_kind, check_level, list_of
 from maskwell.core.cells import CellTable, give_back_memory
+from maskwell.core.exact import Parity
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.phrases import Printed, round_up
+from maskwell.core.verdicts import above, below
 from maskwell.errors import CountsError, ParameterError
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals, arrival_parts
 from maskwell.release.risk.binomial_sums import row_sums
@@ -22,6 +25,7 @@ from maskwell.release.risk.identity_disclosure import (
     individual_risk,
     keeps_counts,
     largest_inclusion,
+    match_bound_of_reports,
     risks_of,
     swapped_risks,
 )
@@ -29,7 +33,6 @@ from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.risk.risk_report import (
     ANY_LOOK,
     OWN_KEY_95,
-    SLACK,
     FileRisk,
     RiskReport,
     count_above,
@@ -78,6 +81,7 @@ def assess_risk(
     weights: bool = False,
     intruder: str = ANY_LOOK,
     seen: Sequence[str] | None = None,
+    parities: Mapping[str, Parity] | None = None,
 ) -> RiskReport:
     """The risk that somebody who knows the key of a person finds the person's record.
 
@@ -106,6 +110,9 @@ def assess_risk(
     seen
         Unchanged columns inside whose cells records are counted, too: by default those within which a key is
         randomized.
+    parities
+        Parity of the design of each key whose values are randomized reports. Then the risk is an upper bound: see
+        :func:`~maskwell.release.risk.identity_disclosure.match_bound_of_reports`.
 
     >>> table = CellTable.of(["town", "job"], {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3})
     >>> report = assess_risk(table, ["town", "job"])
@@ -115,6 +122,7 @@ def assess_risk(
     check_kind(RealNumber | None, threshold=threshold)
     threshold = None if threshold is None else as_real(threshold, "threshold")
     check_kind(Flag, weights=weights)
+    check_kind(Mapping | None, parities=parities)
     seen = None if seen is None else list_of(str, seen, "seen")
     check_kind(CellTable, table=table)
     stages = list_of(Stage, stages, "stages")
@@ -127,9 +135,10 @@ def assess_risk(
     table = table.project(needed_columns(stages, keys))
     own = _cells_of_keys(table, keys)
     place = cells_in(table, own)
-    per_cell = {"before": 1 / own.counts[place]}
+    per_cell = {"before": _chances(own, parities or {})[place]}
     per_cell |= {"population": _population(own)[place]} if weights else {}
     before, after = _before(own, per_cell, table, threshold), None
+    before = _of_reports(before, per_cell["before"], table) if parities else before
     if stages:
         drawn = None if released is None else released.project(keys)
         whole = _Measured.of(stages, table, keys, level, drawn)
@@ -177,6 +186,30 @@ def _population(own: CellTable) -> Real:
     if own.weights is None:
         raise ParameterError("the table has no weights", hint="count the file with its column of weights")
     return individual_risk(own.counts, own.weights)
+
+
+def _chances(own: CellTable, parities: Mapping[str, Parity]) -> Real:
+    """The probability of a correct match in each cell of the file as it is; a bound where keys are reports."""
+    if not parities:
+        return np.asarray(1 / own.counts)
+    seen = [_unchanged(own, name, reported=name in parities) for name in own.columns]
+    _, place = np.unique(np.column_stack(seen), axis=0, return_inverse=True)
+    candidates = np.bincount(place.ravel(), own.counts).astype(np.float64)[place.ravel()]
+    return match_bound_of_reports(own.counts.astype(np.float64), candidates, math.prod(parities.values()))
+
+
+def _unchanged(own: CellTable, name: str, *, reported: bool) -> Array:
+    """What a column of each cell shows as it is: all of it, and of reports whether there is one."""
+    place = own.place(name)
+    codes, levels = own.codes[:, place], own.levels[place]
+    lacking = len(levels) - 1 if levels and levels[-1] is None else -1
+    return np.asarray(codes == lacking if reported else codes, dtype=np.int64)
+
+
+def _of_reports(before: FileRisk, risk: Real, table: CellTable) -> FileRisk:
+    """A file of reports: matches are bounded, and how many true keys are unique is not known."""
+    matches = float((risk * table.counts).sum())
+    return replace(before, expected_matches=matches, guess_probability=None, expected_true_uniques=None)
 
 
 def _before(own: CellTable, per_cell: Mapping[str, Real], table: CellTable, threshold: float | None) -> FileRisk:
@@ -382,12 +415,12 @@ def beyond(after: FileRisk | None, intruder: str, level: float) -> Iterator[str]
     """What the figure of the intruder does not say: rare releases, smarter ones, and who compares all counts."""
     if after is None:
         return
-    said = after.max_risk + SLACK
-    if intruder == OWN_KEY_95 and after.max_risk_strict > said:
+    said = after.max_risk
+    if intruder == OWN_KEY_95 and above(after.max_risk_strict, said, scale=1):
         yield RARE.format(rest=Printed(100 * (1 - level)), most=_at_most(after.max_risk_strict))
-    if after.max_risk_any_release > said:
+    if above(after.max_risk_any_release, said, scale=1):
         yield BEST.format(most=_at_most(after.max_risk_any_release))
-    if after.max_risk_released_counts is not None and after.max_risk_released_counts > said:
+    if after.max_risk_released_counts is not None and above(after.max_risk_released_counts, said, scale=1):
         yield COUNTS.format(most=_at_most(after.max_risk_released_counts))
     if after.smallest is not None and after.max_risk_released_counts is None:
         yield NOT_COVERED
@@ -399,7 +432,7 @@ def _at_most(chance: float) -> float:
 
 
 def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterator[str]:
-    light = 0 if own.weights is None else int((own.weights < own.counts * (1 - SLACK)).sum())
+    light = 0 if own.weights is None else int(below(own.weights, own.counts).sum())
     if weights:
         yield SAMPLED
     if weights and light:
@@ -448,7 +481,12 @@ class VariableContribution:
 
 
 def variable_contributions(
-    table: CellTable, keys: Sequence[str], stages: Sequence[Stage] = (), *, level: float = 0.95
+    table: CellTable,
+    keys: Sequence[str],
+    stages: Sequence[Stage] = (),
+    *,
+    level: float = 0.95,
+    parities: Mapping[str, Parity] | None = None,
 ) -> list[VariableContribution]:
     """What each key adds, the largest first.
 
@@ -460,20 +498,35 @@ def variable_contributions(
     check_kind(CellTable, table=table)
     keys = list_of(str, keys, "keys")
     stages = list_of(Stage, stages, "stages")
-    whole = _last(assess_risk(table, keys, stages, level=level))
-    added = [_without(name, table, keys, stages, level, whole.expected_matches) for name in keys]
+    check_kind(Mapping | None, parities=parities)
+    matches = _last(table, keys, stages, level, parities).expected_matches
+    added = [_without(name, table, keys, stages, level, matches, parities) for name in keys]
     return sorted(added, key=lambda one: one.matches_without)
 
 
 def _without(
-    name: str, table: CellTable, keys: Sequence[str], stages: Sequence[Stage], level: float, matches: float
+    name: str,
+    table: CellTable,
+    keys: Sequence[str],
+    stages: Sequence[Stage],
+    level: float,
+    matches: float,
+    parities: Mapping[str, Parity] | None,
 ) -> VariableContribution:
     others = [key for key in keys if key != name]
     if not others:  # who knows nothing picks any record
         return VariableContribution(name, matches, 1.0, float(table.n == 1), 1 / table.n)
-    left = _last(assess_risk(table, others, stages, level=level))
+    left = _last(table, others, stages, level, parities)
     return VariableContribution(name, matches, left.expected_matches, left.expected_uniques, left.max_risk)
 
 
-def _last(report: RiskReport) -> Any:
+def _last(
+    table: CellTable,
+    keys: Sequence[str],
+    stages: Sequence[Stage],
+    level: float,
+    parities: Mapping[str, Parity] | None,
+) -> FileRisk:
+    known = {name: parity for name, parity in (parities or {}).items() if name in keys}
+    report = assess_risk(table, keys, stages, level=level, parities=known)
     return report.before if report.after is None else report.after

@@ -6,14 +6,17 @@ sampling weights, where the file is a sample and a target may or may not be in i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Flag, Real, as_list, as_whole_numbers, check_counts, check_kind, check_level
 from maskwell.core.cells import CellTable
+from maskwell.core.exact import Parity, to_float
 from maskwell.designs.dense import design_of
 from maskwell.designs.sampler import on_all_processors
 from maskwell.errors import CountsError, MatrixError
@@ -303,3 +306,22 @@ def _twice(p: Real, q: Real) -> Real:
     series = p * (q[:, None] ** k / ((k + 1) * (k + 2))).sum(axis=1)
     ratio = p / np.where(q > _NEAR_ONE, q, 1.0)
     return np.where(q > _NEAR_ONE, ratio + ratio**2 * np.log(np.where(p > 0, p, 1.0)), series)
+
+
+def match_bound_of_reports(alike: Real, candidates: Real, parity: Parity) -> Real:
+    """Upper bound on the probability of a correct match in a file whose key variables hold randomized reports.
+
+        1 / (n_z + (n_u - n_z) / gamma^2)
+
+    where ``n_z`` (``alike``) records have the same reports and the same unchanged keys as the record, ``n_u``
+    (``candidates``) the same unchanged keys, and reports for the same keys: whether there is one may be known. gamma
+    (``parity``) is the product of the parities of the reported keys. It holds for every population and every intruder
+    whose only further knowledge are true keys, of all people in the file at most: exchanging the reports of two people
+    changes the likelihood of the file by a factor of gamma^2 at most, and not at all where the reports are the same.
+    Source: derived.
+
+    >>> match_bound_of_reports(np.array([1.0, 5.0]), np.array([97.0, 97.0]), Fraction(4)).round(4).tolist()
+    [0.1429, 0.093]
+    """
+    others = 0.0 if parity == math.inf else to_float(1 / Fraction(parity) ** 2)
+    return np.asarray(1 / (alike + (candidates - alike) * others))

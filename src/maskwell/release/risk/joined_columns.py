@@ -26,6 +26,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.randomness import SeededRandom
+from maskwell.core.verdicts import below as is_below
 from maskwell.engines.column_fit import ColumnFit
 from maskwell.release.stages.stage import Stage
 
@@ -150,7 +151,7 @@ class _Search:
         known[cell < 0] = -1  # a state of an earlier release that nobody has any more
         key = np.unique(known, axis=0, return_inverse=True)[1].reshape(-1)
         holders = np.bincount(key, stage.counts).astype(np.int64)[key]
-        wanted = (holders < below) & (cell >= 0)
+        wanted = is_below(holders, below) & (cell >= 0)
         released, true, _, _ = stage.occurring_flows()
         needed = cell[np.union1d(true[wanted[released]], np.flatnonzero(wanted))]  # all have records
         if not wanted.any() or (fit.kept[needed] < table.counts[needed]).any():

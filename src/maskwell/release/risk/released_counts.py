@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
+from maskwell.core.verdicts import at_most
 from maskwell.designs.sampler import on_all_processors
 from maskwell.release.risk.binomial_sums import row_sums
 
@@ -93,7 +94,7 @@ def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Rea
     dealt = blocks.dealt()
     level = np.ceil(blocks.most * _LEVELS)
     for some in (dealt & (level == one) for one in np.unique(level[dealt])[::-1]):
-        if blocks.most[some].max() <= worst:
+        if at_most(float(blocks.most[some].max()), worst):
             break
         for group in blocks.grouped(some):
             risks = dealt_risks(group)
@@ -105,7 +106,7 @@ def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Rea
     work = 0.0
     others = np.flatnonzero(~dealt & (blocks.cells > 1))
     for number in others[np.argsort(-blocks.most[others], kind="stable")].tolist():
-        if blocks.most[number] <= worst:
+        if at_most(float(blocks.most[number]), worst):
             break
         block = blocks.block(number)
         work += block.work

@@ -29,6 +29,7 @@ from maskwell.core.arguments import Array, Real, as_mapping, check_kind, check_o
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.groups import find_keys, number_cells
+from maskwell.core.verdicts import above
 from maskwell.errors import ParameterError, UnknownCategoryError
 
 if TYPE_CHECKING:
@@ -64,9 +65,6 @@ def risk_against(intruder: str, risks: Mapping[str, Real]) -> Real:
 SIZES = (2, 3, 5)
 """Cells smaller than these are counted."""
 
-SLACK = 1e-9
-"""A risk is above a threshold when it is more than this above it."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FileRisk:
@@ -84,9 +82,11 @@ class FileRisk:
     expected_matches
         Correct matches that are expected if every record is looked for.
     guess_probability
-        Chance that the best guess of a record's true key from its released key is right.
+        Chance that the best guess of a record's true key from its released key is right; ``None`` of a file of
+        randomized reports, whose true keys are not known.
     expected_uniques, expected_true_uniques
-        Expected released uniques, and how many of them are true uniques in their own cell.
+        Expected released uniques, and how many of them are true uniques in their own cell; the second ``None`` of a
+        file of randomized reports.
     max_risk
         The largest chance of a correct match of any record, against the intruder that the report speaks of.
     max_risk_in_range, max_risk_strict, max_risk_any_release
@@ -114,9 +114,9 @@ class FileRisk:
     violations: Mapping[int, int] | None
     uniques: int | None
     expected_matches: float
-    guess_probability: float
+    guess_probability: float | None
     expected_uniques: float
-    expected_true_uniques: float
+    expected_true_uniques: float | None
     max_risk: float
     max_risk_in_range: float
     max_risk_strict: float
@@ -152,7 +152,7 @@ def violations(own: CellTable) -> dict[int, int]:
 
 def count_above(risk: Real, counts: Array, threshold: float | None) -> int | None:
     """Records whose risk is above a threshold, if there is one."""
-    return None if threshold is None else int(counts[risk > float(threshold) + SLACK].sum())
+    return None if threshold is None else int(counts[above(risk, threshold, scale=1)].sum())
 
 
 def percentile(risk: Real, counts: Array, share: float) -> float:
@@ -246,7 +246,7 @@ class RiskReport(Result):
 
     def count_above(self, bound: float) -> int:
         """Records whose chance of a correct match is above a bound."""
-        return int(self.table.counts[self.risk > bound + SLACK].sum())
+        return int(self.table.counts[above(self.risk, bound, scale=1)].sum())
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: the file before, the same under ``before``, and ``after``."""

@@ -29,6 +29,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import distinct_rows
+from maskwell.core.verdicts import at_most
 from maskwell.engines.unit_rows import UnitMembers
 from maskwell.release.risk.file_risk import assess_risk, beyond, cells_in, largest_in_population, risks_as_released
 from maskwell.release.risk.risk_report import RiskReport, count_above, percentile, risk_against
@@ -423,7 +424,7 @@ class _Listed:
         blocks = [np.flatnonzero(np.isin(make_up, block)) for block in _blocks(made_up.make_ups)]
         worst, left = 0.0, WORK
         for types in sorted(blocks, key=lambda one: -float(risk[one].max())):
-            if float(risk[types].max()) <= worst:
+            if at_most(float(risk[types].max()), worst):
                 break
             cells = np.unique(made_up.record[types]).tolist()
             ways = self._ways(cells)

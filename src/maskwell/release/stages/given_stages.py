@@ -14,7 +14,7 @@ from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.labels import texts
-from maskwell.core.phrases import listed, shorten, shown_values
+from maskwell.core.phrases import listed, shorten, shown_values, shows_values
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError, UnknownCategoryError
 from maskwell.release.matrices.matrix_checks import is_invariant
@@ -130,7 +130,7 @@ def _counts_given(plan: ReleasePlan, table: CellTable, labels: Sequence[Labels],
         what = "1 value of the file is" if len(lost) == 1 else f"{len(lost):,} values of the file are"
         raise UnknownCategoryError(
             f"{where}: {what} not in the matrix",
-            hint="add what is missing to the matrix, or group it in the file; --show-values lists it",
+            hint=f"add what is missing to the matrix, or group it in the file; {shows_values()} it",
             values=shown_values({short_label(table.label(int(i))): int(table.counts[i]) for i in lost}),
             offenders={table.label(int(i)): int(table.counts[i]) for i in lost},
         )

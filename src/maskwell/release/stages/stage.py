@@ -35,6 +35,7 @@ from maskwell.core.cells import CellTable
 from maskwell.core.documents import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.core.groups import KeyFinder, distinct_rows, joint_keys
 from maskwell.core.labels import texts
+from maskwell.core.verdicts import at_least
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.designs.design import Transitions
 from maskwell.designs.sparse import Sparse
@@ -355,7 +356,7 @@ def share_step(rows: int) -> float | None:
     >>> share_step(50_000), share_step(2_000), share_step(23)
     (0.01, 0.05, None)
     """
-    return next((step for step in SHARE_STEPS if step * math.sqrt(rows) >= math.sqrt(3)), None)
+    return next((step for step in SHARE_STEPS if at_least(step * math.sqrt(rows), math.sqrt(3))), None)
 
 
 R = TypeVar("R", bound=Randomization)

@@ -17,6 +17,7 @@ from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
+from maskwell.core.verdicts import above
 from maskwell.designs.sparse import Sparse
 from maskwell.engines.column_fit import ColumnFit
 from maskwell.engines.unit_rows import UnitMembers
@@ -400,7 +401,7 @@ def _weights_differ(states: _States) -> bool:
     if states.table.weights is None:
         return False
     mean = states.of(states.table.weights) / np.maximum(states.of(states.table.counts), 1)
-    return bool(np.ptp(mean) > 1e-9 * mean.max()) if len(mean) else False
+    return bool(len(mean)) and above(float(mean.max()), float(mean.min()))
 
 
 def _open_states(protection: Protection, states: _States, where: str) -> Array:

@@ -42,6 +42,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats, check_kind
 from maskwell.core.phrases import shorten
+from maskwell.core.verdicts import at_least, below, largest
 from maskwell.designs.design import Design
 from maskwell.engines.model_frame import assignments_of, read_model_frame
 from maskwell.errors import CountsError, MatrixError, ParameterError
@@ -101,7 +102,7 @@ class Association:
     @property
     def weakened(self) -> bool:
         """Whether a reader must be told: less than 0.9 of an association that is there."""
-        return self.kept is not None and (self.before or 0) >= WEAK and self.kept < WEAKENED
+        return self.kept is not None and at_least(self.before or 0, WEAK) and below(self.kept, WEAKENED)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -160,7 +161,7 @@ def table_distance(before: Any, after: Any) -> TableDistance:
         float(change.sum() / 2),
         math.sqrt(float(((np.sqrt(a) - np.sqrt(b)) ** 2).sum()) / 2),
         float(change.max()),
-        int(change.argmax()),
+        largest(change),
         float((change[some] / a.ravel()[some]).max()),
     )
 

@@ -14,6 +14,7 @@ from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.documents import json_form
 from maskwell.core.phrases import listed
+from maskwell.core.verdicts import above
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.stages.stage import Stage, acting, expected_table, is_kept, needed_columns
@@ -31,7 +32,7 @@ from maskwell.release.utility.utility_measures import (
 if TYPE_CHECKING:
     from maskwell.release.utility.utility_measures import RegressionComparison
 
-DOUBLED = 2 + 1e-9
+DOUBLED = 2
 
 NAMED, APART = 40, 160
 """Letters for the columns of one stage, and for those of all stages in one sentence."""
@@ -334,7 +335,7 @@ def _flags(
     variables: Mapping[str, VariableUtility], pairs: Sequence[Association], stages: Sequence[Stage]
 ) -> tuple[str, ...]:
     weak = [f"{a} and {b}" for a, b in (pair.columns for pair in pairs if pair.weakened)]
-    large = [name for name, one in variables.items() if one.inflation is not None and one.inflation.worst > DOUBLED]
+    large = [name for name, one in variables.items() if one.inflation and above(one.inflation.worst, DOUBLED)]
     lines = []
     if weak:
         lines.append(
