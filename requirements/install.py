@@ -63,6 +63,23 @@ def step_of(line: str, done: int, total: int) -> tuple[int, str] | None:
     return None
 
 
+NO_ANSWER = re.compile(
+    r"^WARNING: Retrying.*^ERROR: .*(No matching distribution|Max retries|timed out)", re.MULTILINE | re.DOTALL
+)
+
+
+def fault_of(said: str) -> str:
+    r"""One line where the registry does not answer, else what pip said.
+
+    >>> fault_of("WARNING: Retrying (...) after connection broken\nERROR: No matching distribution found for numpy\n")
+    'error: the package registry does not answer; run the command again with a network connection\n'
+    >>> fault_of("ERROR: No space left on device\n")
+    'ERROR: No space left on device\n'
+    """
+    known = "error: the package registry does not answer; run the command again with a network connection\n"
+    return known if NO_ANSWER.search(said) else said
+
+
 def install(lock: Path) -> int:
     """Run pip and show its steps; the end of what it said where it fails."""
     total, done, shown, last = count_of(lock.read_text(encoding="utf-8")), 0, 0.0, deque[str](maxlen=KEPT)
@@ -82,7 +99,7 @@ def install(lock: Path) -> int:
     if sys.stdout.isatty():
         print("\r\033[K", end="", flush=True)
     if pip.returncode:
-        print("".join(last), end="", file=sys.stderr)
+        print(fault_of("".join(last)), end="", file=sys.stderr)
     return pip.returncode
 
 

@@ -10,7 +10,7 @@ import importlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -19,31 +19,18 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Bits
 from maskwell.core.atomic import FULL_DISK
-from maskwell.core.phrases import fault_of, shorten
+from maskwell.core.categories import not_a_column
+from maskwell.core.phrases import fault_of, named_encoding, shorten
 from maskwell.core.report_data import bytes_of, masks_of_characters, masks_of_width, missing_reports, split_sets
-from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError, WrongTypeError
+from maskwell.errors import DataFileError, MaskwellError, ReportError, WrongTypeError
 
 KEY = b"maskwell"
 """Under this key the metadata of a column say which design made it."""
 
 
 def require(name: str = "pyarrow") -> Any:
-    """Import a part of Arrow, or say how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            "reading and writing files needs pyarrow, which is not installed", hint="pip install 'maskwell[arrow]'"
-        ) from error
-
-
-def is_installed() -> bool:
-    """Whether Arrow is there: pandas and polars also come without it."""
-    try:
-        require()
-    except MissingExtraError:
-        return False
-    return True
+    """Import a part of Arrow where it is needed."""
+    return importlib.import_module(name)
 
 
 @contextmanager
@@ -112,7 +99,7 @@ def _hint(error: BaseException, what: str) -> str:
     if isinstance(error, FileNotFoundError):
         return "check the path"
     if "UTF" in text or isinstance(error, UnicodeError):
-        return "save the file as UTF-8, or name the encoding of a CSV file: --encoding windows-1252"
+        return f"save the file as UTF-8, or name the encoding of a CSV file: {named_encoding('windows-1252')}"
     if what == "write":
         return "choose another place or kind of file for the output"
     return "the file may be damaged or cut short, or of another kind than its ending says"
@@ -212,10 +199,28 @@ def masks_from_bits(bits: Bits) -> Any:
 
 
 def arrow_values(values: Any) -> Any:
-    """A column that Arrow can read: set reports in NumPy, whose type Arrow does not know, become fixed-size binary."""
-    if not isinstance(values, np.ndarray) or values.dtype.kind != "V" or values.dtype.fields or values.ndim != 1:
+    """One column of a table in memory as Arrow has it; NaN and None are missing values, whatever else is there.
+
+    Set reports in NumPy, whose type Arrow does not know, become fixed-size binary.
+
+    >>> arrow_values(["yes", float("nan")]).to_pylist()
+    ['yes', None]
+    """
+    arrow = require()
+    if hasattr(values, "to_arrow"):
+        values = values.to_arrow()
+    if isinstance(values, arrow.Array | arrow.ChunkedArray):
         return values
-    return masks_from_bits(bytes_of(values))
+    if isinstance(values, Set | Iterator | Mapping | str | bytes):
+        raise not_a_column(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "V" and not values.dtype.fields and values.ndim == 1:
+        return masks_from_bits(bytes_of(values))
+    try:
+        return arrow.array(values, from_pandas=True)
+    except OverflowError:
+        raise WrongTypeError(
+            "a column holds integers of more than 64 bits", hint="give numbers as floats, and labels as texts"
+        ) from None
 
 
 def texts_from_bits(bits: Bits, k: int) -> Any:
@@ -290,6 +295,20 @@ def missing_rows(values: Any) -> Array:
     return flags_in_memory(lost.combine_chunks() if isinstance(lost, require().ChunkedArray) else lost)
 
 
+def without_nan(values: Any) -> Any:
+    """The column with missing values in place of NaN: what pandas and dictionaries call missing is so everywhere.
+
+    >>> import pyarrow as pa
+    >>> without_nan(pa.array([1.0, float("nan")])).null_count
+    1
+    """
+    if not require().types.is_floating(values.type):
+        return values
+    compute = require("pyarrow.compute")
+    nan = compute.is_nan(values)
+    return compute.if_else(nan, None, values) if compute.any(nan).as_py() else values
+
+
 def flags_in_memory(values: Any) -> Array:
     """True and False of an Arrow array without missing ones."""
     return numbers_in_memory(values.cast(require().uint8())).astype(np.bool_)
@@ -339,6 +358,14 @@ def schema_without_views(schema: Any) -> Any:
     """The schema of a file whose columns share nothing."""
     arrow = require()
     return arrow.schema([f.with_type(without_views(f.type)) for f in schema], metadata=schema.metadata)
+
+
+def table_without_views(table: Any) -> Any:
+    """A table in memory with plain texts and bytes: few functions of Arrow take views."""
+    schema = schema_without_views(table.schema)
+    if table.schema.equals(schema):
+        return table
+    return require().Table.from_batches([in_schema(batch, schema) for batch in table.to_batches()], schema)
 
 
 def batch_without_views(batch: Any) -> Any:

@@ -17,6 +17,7 @@ from maskwell.engines.arrow_arrays import (
     sets_of_column,
     texts_array,
     validated_values,
+    without_views,
 )
 
 PIECE = 1 << 20  # rows per chunk where the old chunks no longer apply; keeps texts below Arrow's 2 GB per array
@@ -42,7 +43,7 @@ def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bo
     if not hasattr(like, "type"):
         raise not_a_column(like)
     is_dictionary = pa.types.is_dictionary(like.type)
-    labels = _labels(versions, like.type.value_type if is_dictionary else like.type)
+    labels = _labels(versions, without_views(like.type.value_type if is_dictionary else like.type))
 
     def piece(part: NDArray[Any]) -> Any:
         if not is_dictionary:

@@ -19,14 +19,14 @@ import numpy as np
 
 from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
-from maskwell.core.labels import sorted_levels
-from maskwell.core.phrases import shorten
+from maskwell.core.labels import in_one_type, sorted_levels
+from maskwell.core.phrases import design_of, shorten
 from maskwell.designs.basket_bits import ItemBits, find_item_bits
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
-from maskwell.engines.arrow_arrays import column_errors, require
+from maskwell.engines.arrow_arrays import column_errors, require, without_nan
 from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.row_sources import MemoryRows, MemoryTable, Source, find_column, in_parts, open_source
@@ -135,7 +135,7 @@ def check_assignments(assignments: Sequence[Assignment]) -> list[str]:
 
 
 def _no_design() -> ParameterError:
-    return ParameterError("no design was given", hint="name a column and its design: --design answer=design.json")
+    return ParameterError("no design was given", hint=f"name a column and its design: {design_of('answer')}")
 
 
 def _check_named_once(names: Sequence[str]) -> None:
@@ -192,7 +192,7 @@ class Variable:
         if len(self.choices) > 1 and not all(choice.when for choice in self.choices):
             raise ParameterError(
                 f"two designs for the column {named!r}",
-                hint=f"give it one design, or one for each group of rows: --design '{named}[group=1]=D1.json'",
+                hint=f"give it one design, or one for each group of rows: {design_of(f'{named}[group=1]', 'D1.json')}",
             )
         if len({tuple(name for name, _ in choice.when) for choice in self.choices}) > 1:
             raise ParameterError(
@@ -211,7 +211,7 @@ class Variable:
                 raise ParameterError(
                     f"the designs of {named!r} have different categories: {_first_labels(inputs)} and "
                     f"{_first_labels(other.design.inputs)}",
-                    hint="make them with the same --categories, in the same order",
+                    hint="make them with the same categories, in the same order",
                 )
 
 
@@ -393,7 +393,7 @@ def direct_design(path: str | MemoryTable, name: str) -> Uniform:
         raise DataFileError(
             f"column {name!r} has {len(values)} different values", hint="a table needs at least two", column=name
         )
-    return Uniform.of(Fraction(1), Categories.of(sorted_levels(values, given)))
+    return Uniform.of(Fraction(1), Categories.of(in_one_type(sorted_levels(values, given))))
 
 
 def different_rows(path: str | MemoryTable, names: Sequence[str], most: int) -> list[tuple[str | None, ...]]:
@@ -433,7 +433,7 @@ class _Rows:
         values: dict[Any, None] = {}
         rows = 0
         for batch in source.batches([find_column(source.schema, name, self.where) for name in self.names]):
-            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            columns = dict(zip(batch.schema.names, map(without_nan, batch.columns), strict=True))
             values.update(dict.fromkeys(_different([columns[name] for name in self.names], self.names)))
             _check_most(values, self.most)
             rows += len(batch)
@@ -478,7 +478,7 @@ class _Values:
         given: list[Any] = []
         rows = 0
         for batch in source.batches([find_column(source.schema, self.column, self.where)]):
-            _, dictionary = places_of(batch.column(0))
+            _, dictionary = places_of(without_nan(batch.column(0)))
             with column_errors(self.column):
                 values.update(dict.fromkeys(value for value in dictionary.to_pylist() if value is not None))
             _check_few(values, self.column)

@@ -15,7 +15,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Bits
 from maskwell.core.categories import Categories, Encoded
-from maskwell.core.phrases import HINT, listed, shorten, shown_values
+from maskwell.core.phrases import HINT, design_of, listed, option, shorten, shown_values
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.engines.arrow_arrays import (
     BASKETS,
@@ -93,7 +93,7 @@ class BasketProblems(Problems):
                 column=self.column,
             )
         error = super().error(rows)
-        hint = 'leave such rows out with --missing drop; write an empty basket as "" or []'
+        hint = f'leave such rows out with {option("missing", "drop")}; write an empty basket as "" or []'
         return MissingValueError(error.message, hint=hint, column=self.column, count=self.missing)
 
     def _unknown_item(self, rows: int) -> UnknownCategoryError:
@@ -133,7 +133,7 @@ class BasketCoder:
         if missing == "category":
             raise ParameterError(
                 f"column {shorten(repr(column), 24)} holds baskets, which have no category 'missing'",
-                hint='leave rows out with --missing drop; write an empty basket as "" or []',
+                hint=f'leave rows out with {option("missing", "drop")}; write an empty basket as "" or []',
             )
         self.column, self._items, self._missing = column, Categories.of(items), missing
         self.problems = BasketProblems(column, self._items)
@@ -245,7 +245,7 @@ def basket_columns(path: str | MemoryTable, bits: ItemBits) -> tuple[str, ...]:
     if path == "-":
         raise ParameterError(
             "standard input can be read once only, and the columns of the baskets are not named",
-            hint="name the column with the baskets, or one for each item: --design items=DESIGN",
+            hint=f"name the column with the baskets, or one for each item: {design_of('COLUMN', 'DESIGN')}",
         )
     schema = schema_of(path)
     names, fields = list(schema.names), list(schema)
@@ -256,7 +256,7 @@ def basket_columns(path: str | MemoryTable, bits: ItemBits) -> tuple[str, ...]:
         return (made[0] if len(made) == 1 else "items",)
     raise ParameterError(
         f"{path} has no column 'items', and none for each of the {len(bits):,} items of the design",
-        hint="name the column with the baskets, or one for each item: --design COLUMN=DESIGN",
+        hint=f"name the column with the baskets, or one for each item: {design_of('COLUMN', 'DESIGN')}",
     )
 
 

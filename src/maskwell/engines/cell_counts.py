@@ -47,6 +47,7 @@ WRITTEN_AS = {".sas7bdat": ".xpt"}
 """Kinds of file that can only be read, and the kind that takes their place."""
 
 MERGED_CELLS = 1 << 17
+ALL_MERGED_CELLS = 1 << 23
 """Tables are counted as one where together they have at most so many possible cells."""
 
 MOST_LISTED = 20_000
@@ -180,20 +181,33 @@ def _names_in(tables: Sequence[Sequence[str]]) -> list[str]:
 
 
 def merged(tables: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
-    """Fewer tables that contain all of these, joined while they have few possible cells.
+    """Fewer tables that contain all of these, joined while they have few possible cells, each and together.
 
     >>> merged([("a", "b"), ("b",), ("b", "c"), ("d",)], {"a": 2, "b": 3, "c": 5, "d": 10**6})
     [('a', 'b', 'c'), ('d',)]
     """
+    most = min(MERGED_CELLS, ALL_MERGED_CELLS // max(1, len(tables)))
     larger: list[tuple[str, ...]] = []
+    cells = np.full(len(tables), np.inf)  # of each of these, so that thousands of columns take no search by hand
+    holders: dict[str, list[int]] = {}
+
+    def possible(columns: Sequence[str]) -> float:
+        return float(min(math.prod(sizes[name] + 1 for name in columns), most + 1))
+
+    def has_room(place: int, table: Sequence[str]) -> bool:
+        union = dict.fromkeys([*larger[place], *table])
+        return len(union) == len(larger[place]) or possible([*union]) <= most
+
     for table in sorted(tables, key=lambda columns: -len(columns)):
-        for place, other in enumerate(larger):
-            union = tuple(dict.fromkeys([*other, *table]))
-            if len(union) == len(other) or math.prod(sizes[name] + 1 for name in union) <= MERGED_CELLS:
-                larger[place] = union
-                break
-        else:
-            larger.append(tuple(table))
+        apart = np.flatnonzero(cells[: len(larger)] * possible(table) <= most)[:1].tolist()
+        sharing = {place for name in table for place in holders.get(name, ())}
+        fitting = apart + [place for place in sharing if has_room(place, table)]
+        place = min(fitting, default=len(larger))
+        before = larger[place] if fitting else ()
+        larger[place : place + 1] = [tuple(dict.fromkeys([*before, *table]))]
+        cells[place] = possible(larger[place])
+        for name in {*table} - {*before}:
+            holders.setdefault(name, []).append(place)
     return larger
 
 
@@ -255,7 +269,8 @@ class _TableCounter:
         if weights is not None:
             positions[weights] = find_column(source.schema, weights, path)
         self.only = sorted(set(positions.values()))
-        self._places = {name: self.only.index(position) for name, position in positions.items()}
+        place_of = {position: place for place, position in enumerate(self.only)}
+        self._places = {name: place_of[position] for name, position in positions.items()}
         self._tables = [tuple(table) for table in tables]
         self._coders, self._weights, self._beside, self._instead = coders, weights, beside, instead
         self._counters: list[CellCounter] | None = None
@@ -301,7 +316,11 @@ class _TableCounter:
     def tables(self) -> list[CellTable]:
         """All tables so far."""
         counted = [counter.table() for counter in self._ready()]
-        return [part_of(table, counted) for table in self._tables]
+        holders: dict[str, list[CellTable]] = {}
+        for one in counted:
+            for name in one.columns:
+                holders.setdefault(name, []).append(one)
+        return [part_of(table, holders[table[0]] if table else counted) for table in self._tables]
 
 
 class CellCounter:

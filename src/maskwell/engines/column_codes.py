@@ -53,8 +53,12 @@ def places_of(values: Any) -> tuple[Array, Any]:
     >>> places, dictionary = places_of(pa.array(["no", None, "yes", "no"]))
     >>> places.tolist(), dictionary.to_pylist()
     ([0, 2, 1, 0], ['no', 'yes'])
+    >>> places_of(pa.array([-0.0, 0.0, 1.0]))[0].tolist()
+    [0, 0, 1]
     """
     arrow = require()
+    if arrow.types.is_float32(values.type) or arrow.types.is_float64(values.type):
+        values = arrow.compute.add(values, arrow.scalar(0.0, values.type))  # one zero, whatever its sign
     coded = values if arrow.types.is_dictionary(values.type) else values.dictionary_encode()
     indices = coded.indices
     if indices.null_count:
@@ -108,13 +112,14 @@ class CategoryCoder:
         return encoded
 
     def _no_category(self, error: MissingValueError) -> MissingValueError:
-        """The design has no category for missing values, in the words of the command line."""
+        """The design has no category for missing values, with what to type."""
         texts = map(str, self.categories.labels[:NAMED_LABELS])
         named = ",".join(f'"{text}"' if "," in text else text for text in texts)
         labels = named if len(self.categories) <= NAMED_LABELS and len(named) <= 28 else "..."
+        further = option("categories", f"{labels},missing", '[..., "missing"]')
         return MissingValueError(
             f"column {self.column!r} has missing values, and its design has no category 'missing'",
-            hint=f"use --missing drop, or make the design with --categories {labels},missing",
+            hint=f"use {option('missing', 'drop')}, or make the design with {further}",
             column=self.column,
             label=error.objects.get("label"),
         )
@@ -503,7 +508,8 @@ def numbers_of(column: Any, name: str, row: int) -> Real:
     check_no_missing(column, name, row)
     check_number_type(column.type, name)
     try:
-        values = np.asarray(numbers_in_memory(column.cast(arrow.float64())), dtype=np.float64)
+        exact = not arrow.types.is_integer(column.type)  # those beyond 2^53 are refused by their size, below
+        values = np.asarray(numbers_in_memory(column.cast(arrow.float64(), safe=exact)), dtype=np.float64)
     except arrow.ArrowException:
         raise _not_a_number(column.to_pylist(), name, row) from None
     wrong = np.flatnonzero(~np.isfinite(values))

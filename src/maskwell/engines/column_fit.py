@@ -20,6 +20,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
+from maskwell.core.verdicts import below as is_below
 from maskwell.engines.arrow_arrays import ANY, column_errors, require
 from maskwell.engines.cell_counts import RowCells, open_rows
 from maskwell.engines.column_codes import MISSING_NUMBER, numbered_column
@@ -233,7 +234,7 @@ def read_column_fit(
     if not columns or not len(table):
         return None
     everything, step = table.n <= MOST_KEPT, max(1, table.n // LEARNED)
-    wanted = np.full(len(table), everything) | (table.counts < below)
+    wanted = np.full(len(table), everything) | is_below(table.counts, below)
     learner = _Learner(table, columns)
     kept = [(np.zeros(0, np.int32), np.zeros((0, len(columns)), np.uint8), np.zeros(0, bool))]
     with open_rows(records, table.columns) as source:

@@ -21,6 +21,7 @@ from maskwell.engines.arrow_arrays import (
     described,
     reason_of,
     require,
+    table_without_views,
     validated_values,
     without_traces,
 )
@@ -86,9 +87,10 @@ class TableInMemory(Table):
     texts_only = False
 
     def __init__(self, data: Any) -> None:
-        self.data, self.labels = data, {}
         if is_spark(data):
             raise not_on_spark()
+        data = table_without_views(data) if isinstance(data, require().Table) else data
+        self.data, self.labels = data, {}
         if isinstance(data, Mapping):
             names, self.column = list(data), data.__getitem__
         elif hasattr(data, "column_names") and hasattr(data, "column"):
@@ -218,11 +220,7 @@ def _rows_of(column: Any, kept: Array | None) -> Any:
 
 def _array(values: Any, *, checked: bool = True) -> Any:
     """A column as one Arrow array; one that no file reader has checked is checked here."""
-    arrow = require()
-    if hasattr(values, "to_arrow"):
-        values = values.to_arrow()
-    if not isinstance(values, arrow.Array | arrow.ChunkedArray):
-        values = arrow.array(arrow_values(values), from_pandas=True)
+    values = arrow_values(values)
     if not checked:
         values = validated_values(values)
-    return values.combine_chunks() if isinstance(values, arrow.ChunkedArray) else values
+    return values.combine_chunks() if isinstance(values, require().ChunkedArray) else values

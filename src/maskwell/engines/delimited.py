@@ -20,11 +20,11 @@ import io
 import os
 import re
 import select
-import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,8 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 
+from maskwell.core.documents import standard_input
+from maskwell.core.phrases import named_encoding
 from maskwell.engines.arrow_arrays import file_errors, require
 from maskwell.engines.input_file import (
     POINT,
@@ -85,6 +87,7 @@ class DelimitedSource:
         arrow, form = require(), InputFile.of(path).form
         self._coded = coded
         self._path, self._rows = path, 0
+        self._share: float | None = None
         self._threads: list[ThreadPoolExecutor] = []
         self._ahead: deque[_Coming] = deque()
         self._records = RecordReader(path, ending, form)
@@ -134,8 +137,8 @@ class DelimitedSource:
         return coded if len(coded.dictionary) <= max(FEW_LABELS, len(column) // 4) else column
 
     def done(self) -> float | None:
-        """Share of the bytes read so far."""
-        return self._records.done()
+        """Share of the file up to the end of the rows at hand; what is read ahead does not count."""
+        return self._share
 
     def close(self) -> None:
         """Give back the file; standard input stays open."""
@@ -153,7 +156,7 @@ class DelimitedSource:
         if text.startswith(_OTHER_BOMS) or b"\0" in text:
             raise DataFileError(
                 f"cannot read {self._path}: it is not UTF-8, perhaps UTF-16",
-                hint="save the file as UTF-8, or name its encoding: --encoding utf-16-le",
+                hint=f"save the file as UTF-8, or name its encoding: {named_encoding('utf-16-le')}",
             )
         with file_errors("read", self._path):
             rows = csv.reader(io.StringIO(text.decode("utf-8"), newline=""), delimiter=self._separator, strict=True)
@@ -205,26 +208,26 @@ class DelimitedSource:
 
     def _parsed_here(self, options: dict[str, Any]) -> Any:
         """The next block, which nobody was told to read ahead."""
-        block = self._records.block()
+        block, self._share = self._records.block(), self._records.done()
         return _parsed(block, options) if block else None
 
     def _parsed_ahead(self, options: dict[str, Any]) -> Any:
         """The next of the blocks that are on their way; another one follows them."""
         coming = self._ahead.popleft()
         self._read_ahead(options)
-        table = coming.result()
+        table, self._share = coming.result()
         return None if table is None else table.result()
 
     def _read_ahead(self, options: dict[str, Any]) -> None:
         """Have as many blocks on their way as can be parsed at a time."""
         cutter, parsers = self._threads
 
-        def cut() -> Future[Any] | None:
+        def cut() -> tuple[Future[Any] | None, float | None]:
             block = self._records.block()
-            return parsers.submit(_parsed, block, options) if block else None
+            return parsers.submit(_parsed, block, options) if block else None, self._records.done()
 
         while len(self._ahead) < PARSERS:
-            self._ahead.append(cutter.submit(cut))
+            self._ahead.append(cutter.submit(copy_context().run, cut))  # its errors speak as others do
 
     @contextmanager
     def _row_errors(self) -> Iterator[None]:
@@ -246,8 +249,8 @@ class DelimitedSource:
             ) from None
 
 
-_Coming: TypeAlias = Future[Future[Any] | None]
-"""A block that is being cut off, and then parsed; None behind the last."""
+_Coming: TypeAlias = Future[tuple[Future[Any] | None, float | None]]
+"""A block that is being cut off, and then parsed, None behind the last; with the share of the file up to its end."""
 
 
 def _parsed(block: memoryview, options: dict[str, Any]) -> Any:
@@ -540,7 +543,7 @@ class RecordReader:
         self._raw: Any
         with file_errors("read", path):
             if path == "-":
-                self._raw = self._file = _standard_input()
+                self._raw = self._file = standard_input()
                 self._size, self._handle = 0, _handle_of(self._raw)
                 return
             self._raw = Path(path).open("rb")  # noqa: SIM115 (closed below)
@@ -588,7 +591,7 @@ class RecordReader:
         except UnicodeDecodeError:
             raise DataFileError(
                 f"cannot read {self._path}: some bytes are not {self.encoding}",
-                hint="name its encoding: --encoding windows-1252, for instance, or save it as UTF-8",
+                hint=f"name its encoding: {named_encoding('windows-1252')}, for instance, or save it as UTF-8",
                 path=self._path,
             ) from None
 
@@ -654,13 +657,6 @@ class RecordReader:
             if _is_ready(self._handle):
                 return True
         return not self._stopped.is_set()
-
-
-def _standard_input() -> Any:
-    buffer = getattr(sys.stdin, "buffer", None)
-    if buffer is None or buffer.closed:
-        raise DataFileError("standard input is closed", hint="give the path of a file in place of -")
-    return buffer
 
 
 def _handle_of(file: Any) -> int | None:

@@ -8,14 +8,16 @@ numbers; a value that is followed is counted wholly. Figures of such columns are
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
+from maskwell.core.verdicts import above, at_least, at_most
 from maskwell.engines.arrow_arrays import column_errors
 from maskwell.engines.column_codes import MISSING_NUMBER, NumberedColumn, joined_columns, numbered_column
 
@@ -272,7 +274,8 @@ class ValueCounter:
         right = first * np.select([first - 1 > second, first - 1 == second], [1.0, 0.5], 0.0)
         guess = labels[at].astype(np.int64)
         usual = totals[guess] / totals[1:].sum()
-        sure = (first >= SURE * n) & (usual <= USUAL) & (n * np.log(usual) < np.log(BY_CHANCE))
+        by_chance = at_least(n * np.log(usual), np.log(BY_CHANCE))
+        sure = at_least(first, SURE * n) & at_most(usual, USUAL) & ~by_chance
         each = np.repeat(weights, np.diff(np.append(start, len(values))))
         return Guesses(
             np.bincount(guess, right * weights, minlength=size).astype(float),
@@ -447,6 +450,7 @@ class DependenceCounter:
         limit = min(MOST_CELLS, max(FEWEST_CELLS, CELLS // tables))
         self._alone = {name: ValueCounter(limit) for name in self.columns}
         self._pairs: dict[tuple[str, str], ValueCounter] | None = None
+        self._pairs_from: dict[str, list[tuple[str, ValueCounter]]] = {}
         self._copies: dict[tuple[str, str], ValueCounter] = {}
         self._places = {name: ValueCounter(limit) for name in self.columns} if ordered else {}
         self._runs: dict[str, tuple[Any, int]] = {}
@@ -498,17 +502,16 @@ class DependenceCounter:
             second = [name for name in self._together if name in few]
             chosen = [*product(rest, second), *combinations(second, 2), *self._other_pairs(numbered, rest)]
             self._pairs = {pair: ValueCounter(self._limit) for pair in chosen}
+            for (a, b), counter in self._pairs.items():
+                self._pairs_from.setdefault(a, []).append((b, counter))
         for (a, b), counter in self._pairs.items():
             counter.add(joined_columns(numbered[a], numbered[b]), beside)
 
     def _other_pairs(self, numbered: Mapping[str, NumberedColumn], names: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs of columns with so few values that all combinations can be counted."""
-
-        def size(pair: tuple[str, str]) -> int:
-            return len(numbered[pair[0]].numbers) * len(numbered[pair[1]].numbers)
-
-        pairs = sorted((pair for pair in combinations(names, 2) if size(pair) <= FEWEST_CELLS), key=size)
-        return pairs[: max(FEWEST_PAIRS, MOST_PAIRS // max(1, len(self.targets)))]
+        most = max(FEWEST_PAIRS, MOST_PAIRS // max(1, len(self.targets)))
+        sizes = [max(1, len(numbered[name].numbers)) for name in names]
+        return [(names[i], names[j]) for i, j in islice(pairs_by_size(sizes, FEWEST_CELLS), most)]
 
     def _add_copies(self, numbered: Mapping[str, NumberedColumn], columns: Mapping[str, Any], rows: int) -> None:
         """Columns with as many values as an id, in every batch."""
@@ -551,8 +554,8 @@ class DependenceCounter:
 
     def once(self, facts: ColumnFacts) -> list[str]:
         """Targets with a label that nearly every value of a column has exactly once."""
-        several = facts.rows >= SMALL_UNIT * facts.values
-        return [name for name in self.targets if several and self._alone[facts.column].once(name) >= EVERY_UNIT]
+        several = at_least(facts.rows, SMALL_UNIT * facts.values)
+        return [name for name in self.targets if several and at_least(self._alone[facts.column].once(name), EVERY_UNIT)]
 
     def _facts(self, name: str) -> ColumnFacts:
         counter = self._alone[name]
@@ -575,10 +578,9 @@ class DependenceCounter:
             by_size = self._alone[name].restored_by_size(target, totals)
             yield _restored(target, self._alone[name].restored(target, totals))
             yield Restored(target, min(1.0, by_size / n), usual, "size")
-            for (a, b), counter in (self._pairs or {}).items():
-                if name == a:
-                    both = _restored(target, counter.restored(target, totals), b)
-                    yield both if {a, b} & {*self._together} else replace(both, rare=0.0, sure=0.0)  # many by chance
+            for b, counter in self._pairs_from.get(name, ()):
+                both = _restored(target, counter.restored(target, totals), b)
+                yield both if {name, b} & {*self._together} else replace(both, rare=0.0, sure=0.0)  # many by chance
             if name in self._places:
                 yield _restored(target, self._places[name].restored(target, totals), "place")
 
@@ -594,9 +596,27 @@ class DependenceCounter:
                 yield Restored(target, counter.restored_value(target) / n, usual)
 
     def _stands_for(self, name: str, values: float) -> Iterator[str]:
-        for (a, b), counter in self._copies.items():
-            if a == name and values >= FEWEST_VALUES and counter.follows(b) > 1 - LIKE / 10:
+        for b in self._ids:
+            copy = self._copies.get((name, b))
+            if copy is not None and values >= FEWEST_VALUES and above(copy.follows(b), 1 - LIKE / 10):
                 yield b
+
+
+def pairs_by_size(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Pairs of places in the order of the product of their sizes, up to ``most``, and then of the places.
+
+    They come one by one: of ten thousand columns few of the fifty million pairs are wanted.
+
+    >>> [*pairs_by_size([3, 2, 5, 2], 6)]
+    [(1, 3), (0, 1), (0, 3)]
+    """
+    places: dict[int, list[int]] = {}
+    for place, size in enumerate(sizes):
+        places.setdefault(size, []).append(place)
+    for whole in sorted({a * b for a, b in product(places, repeat=2) if a * b <= most}):
+        for first, size in enumerate(sizes):
+            others = places.get(whole // size, []) if whole % size == 0 else []
+            yield from ((first, second) for second in others[bisect_right(others, first) :])
 
 
 def _numbered(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, NumberedColumn]:
@@ -612,7 +632,7 @@ def _restored(target: str, guesses: Guesses, by: str = "value") -> Restored:
     n = float(totals.sum())
     if n < FEWEST_SHARING:
         return Restored(target, 0.0, 1.0, by)
-    rare = np.flatnonzero((totals >= FEWEST_RARE) & (totals <= RARE * n) & (guessed > 0))
+    rare = np.flatnonzero((totals >= FEWEST_RARE) & at_most(totals, RARE * n) & (guessed > 0))
     best = np.minimum(right[rare] / totals[rare], right[rare] / guessed[rare])
     most = min(1.0, float(best.max(initial=0.0)))
     return Restored(target, float(right.sum()) / n, float(totals.max()) / n, by, most, min(1.0, sure))
@@ -623,7 +643,7 @@ def _as_labels(column: NumberedColumn) -> LabelCodes:
 
 
 def _alike(first: int, second: int) -> bool:
-    return abs(first - second) <= LIKE * max(first, second)
+    return at_most(abs(first - second), LIKE * max(first, second))
 
 
 def _labels(codes: Array, shift: int) -> LabelCodes:

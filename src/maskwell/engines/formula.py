@@ -12,19 +12,18 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from maskwell.core.arguments import Real
+from maskwell.core.extras import is_installed, missing_extra
 from maskwell.core.phrases import HINT, fault_of, listed, shorten
 from maskwell.engines.formula_text import Sign, Term, random_intercept, signs_of, terms_of
 from maskwell.engines.formula_values import Expression, NotAllowedError, Rows, is_plain, least_columns, listed_in
 from maskwell.engines.predictor_columns import CategoryColumn, PlainCoding, Predictors
 from maskwell.errors import (
     InputError,
-    MissingExtraError,
     MissingValueError,
     TooLargeError,
     UnknownCategoryError,
@@ -72,10 +71,8 @@ class Formula:
 
 def require_formulaic() -> None:
     """Say how to install formulaic where it is missing; it is imported for the formulas that need it."""
-    if find_spec("formulaic") is None:
-        raise MissingExtraError(
-            "formulas need formulaic, which is not installed", hint="pip install 'maskwell[regress]'"
-        )
+    if not is_installed("formulaic"):
+        raise missing_extra("formulaic", "a formula")
 
 
 def read_formula(text: str, *, random: bool = False) -> Formula:

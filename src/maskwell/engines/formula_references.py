@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maskwell.core.arguments import check_kind, kind_of
-from maskwell.core.phrases import VALUES, listed, shorten
+from maskwell.core.phrases import VALUES, in_language, listed, shorten
 from maskwell.engines.formula_text import Term
 from maskwell.engines.formula_values import Call, columns_of
 from maskwell.errors import InputError, ParameterError, WrongTypeError
@@ -85,9 +85,10 @@ def _only_column(label: Any, known: Mapping[str, Sequence[Any]]) -> str:
             f"reference = {said}: no column of the formula has such a category",
             hint="name a category of the outcome or of a predictor; numbers have some only in C(column)",
         )
+    first = shorten(names[0], 16)
     raise InputError(
         f"reference = {said}: {len(names)} columns have such a category: {shorten(', '.join(names), 30)}",
-        hint=f"say which: --reference {shorten(names[0], 16)}=..., or reference={{{shorten(names[0], 16)!r}: ...}}",
+        hint=f"say which: {in_language(f'--reference {first}=...', f'reference={{{first!r}: ...}}')}",
     )
 
 

@@ -411,7 +411,7 @@ def _stand_in(signs: list[Sign], place: int, names: dict[str, str]) -> str:
     if sign.kind != "name" or sign.text in _FIXED:
         if sign.kind == "sign" and sign.text in ("{", "}", ":", "%in%"):
             raise NotAllowedError(f"{sign.text!r} in an expression is not allowed in a formula")
-        return sign.text
+        return "**" if sign == Sign("sign", "^") else sign.text  # a power, as in R
     if after == Sign("sign", "("):
         if sign.text not in FUNCTIONS:
             raise unknown_function(sign.text)

@@ -383,8 +383,6 @@ class _Builder:
                 return self._operation(_SYMBOLS[type(op)], [operand])
             case ast.BinOp(left, op, right) if type(op) in _SYMBOLS:
                 return self._operation(_SYMBOLS[type(op)], [left, right])
-            case ast.BinOp(op=ast.BitXor()):
-                raise NotAllowedError("^ inside a function or braces", "write ** for a power: I(age ** 2)")
             case ast.Compare(left, [op], [right]) if type(op) in _SYMBOLS:
                 return self._operation(_SYMBOLS[type(op)], [left, right])
             case ast.Compare():

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from maskwell.core.arguments import check_kind, check_option
-from maskwell.core.phrases import option, shorten
+from maskwell.core.phrases import file_name, in_language, option, shorten
 from maskwell.engines.arrow_arrays import require
 from maskwell.errors import DataFileError, ParameterError
 
@@ -193,7 +193,7 @@ def separator_of(start: bytes, path: str = "the file") -> str:
         names = " or ".join("tab" if sign == "\t" else f"'{sign}'" for sign in fitting[:2])
         raise DataFileError(
             f"{path}: {signs} may stand between fields: the lines fit both",
-            hint=f"say which it is: --separator {names}",
+            hint=f"say which it is: {in_language(f'--separator {names}', f'csv_file(path, separator={names})')}",
             path=path,
         )
     return fitting[0] if fitting else ","
@@ -267,7 +267,7 @@ class DecimalCommas:
         if _some(column, POINT):
             raise DataFileError(
                 f"{self._path}: column {shorten(name)!r} has numbers with commas and numbers with points",
-                hint="say which it is: --decimal , or --decimal .",
+                hint=f"say which it is: {in_language('--decimal , or --decimal .', 'csv_file(path, decimal=...)')}",
                 path=self._path,
                 column=name,
             )
@@ -313,7 +313,7 @@ def say_form(path: str, separator: str | None, encoding: str | None) -> None:
         *([] if separator is None else [f"with {SEPARATORS[separator]} between fields"]),
         *([] if encoding is None else [f"as {CALLED.get(encoding, encoding)}"]),
     ]
-    guess = " (a guess, since it is not UTF-8; --encoding names another)" if encoding in _GUESSED else ""
+    guess = f" (a guess, since it is not UTF-8; {option('encoding')} names another)" if encoding in _GUESSED else ""
     if told:
         _say(path, f"is read {', '.join(told)}{guess}")
 
@@ -323,5 +323,4 @@ def _say(path: str, what: str) -> None:
     said = (str(path), what)
     if said not in _SAID and len(_SAID) < MOST_SAID:
         _SAID[said] = None
-        name = "standard input" if path == "-" else shorten(said[0], 40)
-        _LOG.warning("note: %s %s", name, what)
+        _LOG.warning("note: %s %s", shorten(file_name(said[0]), 40), what)

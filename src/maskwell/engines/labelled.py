@@ -12,7 +12,6 @@ folder of the data, and ends when ours does.
 from __future__ import annotations
 
 import atexit
-import importlib
 import json
 import os
 import shutil
@@ -24,18 +23,19 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 from maskwell.core.atomic import partial_folder, target_of
+from maskwell.core.extras import is_installed, missing_extra, require_library
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow_arrays import WRITE_AGAIN, file_errors, in_schema, reason_of, require, validated
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine
-from maskwell.errors import DataFileError, MaskwellError, MissingExtraError
+from maskwell.errors import DataFileError, MaskwellError
 
+WHAT = "an SPSS, Stata or SAS file"
 READERS = {".sav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
 _STATA_END = b"</stata_dta>"
 _SAS_BLOCK = 80
@@ -53,8 +53,8 @@ class LabelledSource:
     """
 
     def __init__(self, path: str, ending: str, coded: Coded, *, exact: bool) -> None:
-        if find_spec("pyreadstat") is None:
-            raise _not_installed("pyreadstat")
+        if not is_installed("pyreadstat"):
+            raise missing_extra("pyreadstat", WHAT)
         self._path, self._ending, self._exact = path, ending, exact
         self._seen, self._done, self._busy = 0, False, True
         place = str(Path(path).absolute())
@@ -285,16 +285,7 @@ def labelled_errors(what: str, path: str, *others: type[Exception]) -> Iterator[
 
 
 def _library(name: str = "pyreadstat") -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise _not_installed(name) from error
-
-
-def _not_installed(name: str) -> MissingExtraError:
-    return MissingExtraError(
-        f"SPSS, Stata and SAS files need {name}, which is not installed", hint="pip install 'maskwell[labelled]'"
-    )
+    return require_library(name, WHAT, extra="labelled")
 
 
 # ---- writers

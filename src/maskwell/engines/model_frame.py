@@ -27,7 +27,11 @@ from maskwell.errors import InputError, MissingValueError, ParameterError, Wrong
 STEP = 1e-5
 """Of differences that stand for a slope, in standard deviations of a column."""
 
-DROPPED = "leave such rows out: --missing drop, or missing='drop'"
+
+def _dropped() -> str:
+    return f"leave such rows out: {option('missing', 'drop')}"
+
+
 MOST_CATEGORIES = 64
 """Categories of all randomized predictors together; each costs a copy of the model matrix."""
 
@@ -480,7 +484,7 @@ class _Reader:
         try:
             raise_first(reader.problems, self._rows)
         except MissingValueError as error:  # a regression has no category for them
-            raise MissingValueError(error.message, hint=DROPPED, **error.objects) from None
+            raise MissingValueError(error.message, hint=_dropped(), **error.objects) from None
         samples.check_used(np.unique(sample).tolist())
         all_codes, all_samples = np.zeros(self._rows, dtype=np.intp), np.zeros(self._rows, dtype=np.intp)
         all_codes[kept], all_samples[kept] = codes, sample
@@ -502,7 +506,7 @@ class _Reader:
             more = f" (and {len(self._lost) - 1} more columns)" if len(self._lost) > 1 else ""
             raise MissingValueError(
                 f"column {shorten(name, 24)!r}: {count:,} of {self._rows:,} values are missing{more}",
-                hint=DROPPED,
+                hint=_dropped(),
                 columns=dict(self._lost),
             )
         if not self._kept.any():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from maskwell.core import report_data
 from maskwell.core.arguments import Bits
 from maskwell.core.categories import Column, Versions, first_fit, label_array, not_a_column, split_array
-from maskwell.engines.arrow_arrays import is_installed, masks_from_bits, require, sets_of_column, validated_values
+from maskwell.engines.arrow_arrays import masks_from_bits, require, sets_of_column, validated_values
 from maskwell.errors import InputError
 
 LARGEST_ARRAY = 1 << 30
@@ -40,18 +40,13 @@ def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bo
 def split_sets(values: Any, k: int) -> Bits:
     """Bit masks of a column of bytes, or of texts of 0 and 1; columns that Arrow holds are not taken apart."""
     array = _array(values)
-    if hasattr(array, "__arrow_array__") and is_installed():
+    if hasattr(array, "__arrow_array__"):
         return sets_of_column(validated_values(array.__arrow_array__()), k)
     return report_data.split_sets(np.asarray(array, dtype=object), k)
 
 
 def join_sets(bits: Bits, like: Any, kept: NDArray[np.bool_] | None) -> Any:
-    """Bytes that Arrow holds, or objects without it.
-
-    Their type is binary: pandas does not read a file with its own fixed-size binary.
-    """
-    if not is_installed():
-        return _like(like, pd.array([row.tobytes() for row in bits], dtype=object), kept)
+    """Bytes that Arrow holds, of type binary: pandas does not read a file with its own fixed-size binary."""
     arrow, masks = require(), masks_from_bits(bits)
     step = max(1, LARGEST_ARRAY // max(1, bits.shape[1]))
     parts = [masks[start : start + step].cast(arrow.binary()) for start in range(0, len(masks), step)]

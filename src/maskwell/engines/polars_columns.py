@@ -8,11 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from maskwell.core import report_data
 from maskwell.core.arguments import Bits
 from maskwell.core.categories import Column, Versions, first_fit, not_a_column, split_array
 from maskwell.core.labels import Finder, find_all
-from maskwell.engines.arrow_arrays import is_installed, masks_from_bits, sets_of_column
+from maskwell.engines.arrow_arrays import masks_from_bits, sets_of_column
 
 INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 NUMPY_NUMBERS = (*INTEGERS, pl.Float32, pl.Float64)
@@ -47,13 +46,11 @@ def split_sets(values: Any, k: int) -> Bits:
     """Bit masks of a Series of bytes, or of texts of 0 and 1."""
     if not isinstance(values, pl.Series):
         raise not_a_column(values)
-    return sets_of_column(values.to_arrow(), k) if is_installed() else report_data.split_sets(values.to_list(), k)
+    return sets_of_column(values.to_arrow(), k)
 
 
 def join_sets(bits: Bits, like: Any, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ARG001
     """Series of bytes under the name of ``like``."""
-    if not is_installed():
-        return pl.Series(like.name, [row.tobytes() for row in bits], dtype=pl.Binary)
     column: Any = pl.from_arrow(masks_from_bits(bits))
     return column.alias(like.name)
 

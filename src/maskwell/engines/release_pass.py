@@ -483,7 +483,7 @@ class RowReleaser:
         self._can_be_lost = {
             name for stage in self._stages for name, codes in stage.released.items() if (codes == MISSING).any()
         }
-        self._places = {name: schema.get_field_index(name) for name in {*coders, *([identity] if identity else [])}}
+        self._places = {name: schema.get_field_index(name) for name in (*coders, *([identity] if identity else []))}
         self._labels = {name: _label_array(name, schema.field(name).type, coders[name].labels) for name in self._moved}
         self._kinds = {name: labels.type for name, labels in self._labels.items()}
         self._kept = [i for i, name in enumerate(schema.names) if name not in set(dropped)]

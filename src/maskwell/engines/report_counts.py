@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real
+from maskwell.core.arguments import Array, Real, check_sum_of_counts, exact_sum
 from maskwell.core.categories import Categories
 from maskwell.core.cells import Cells, products_of_replicates
 from maskwell.core.groups import Factor
-from maskwell.core.phrases import listed
+from maskwell.core.phrases import listed, option
 from maskwell.core.report_data import Counts, Reports
 from maskwell.designs.coded import tally_codes
 from maskwell.designs.design import Design
@@ -28,6 +28,7 @@ from maskwell.engines.arrow_arrays import (
     is_private,
     missing_rows,
     require,
+    without_nan,
 )
 from maskwell.engines.assignments import (
     Assignment,
@@ -210,9 +211,13 @@ class _Counting:
         places = {name: only.index(position) for name, position in positions.items()}
         at_once = min(counter.rows_at_once for counter in self.counters)
         rows = RowPass(source, self.where, only=only, rows_at_once=at_once, progress=progress, first_row=first_row)
+        total = 0
         for batch in rows:
-            columns = {name: batch.column(place) for name, place in places.items()}
+            columns = {name: without_nan(batch.column(place)) for name, place in places.items()}
             weights = None if self.counts is None else whole_numbers(columns[self.counts], self.counts, rows.before)
+            if weights is not None:
+                total += exact_sum(weights)
+                check_sum_of_counts(total, f"column {self.counts!r}: counts")
             for counter in self.counters:
                 counter.add(columns, len(batch), rows.before, weights)
         if first_row is None:
@@ -269,7 +274,7 @@ class _SampleCounter:
     def totals(self) -> list[Counts]:
         """All rows so far, for each of the designs."""
         columns = zip(self._values, self.designs, strict=True)
-        return [Counts(values, int(values.sum()), design.fingerprint, self._private) for values, design in columns]
+        return [Counts(values, exact_sum(values), design.fingerprint, self._private) for values, design in columns]
 
     def expected(self) -> dict[str, Categories | None]:
         """The columns that must be read, with the categories that they hold."""
@@ -366,7 +371,8 @@ class _SetCounter:
             lost = missing_rows(values)
             if self._missing == "category":
                 raise ReportError(
-                    "set reports have no category for missing values", hint="leave such rows out: --missing drop"
+                    "set reports have no category for missing values",
+                    hint=f"leave such rows out: {option('missing', 'drop')}",
                 )
             if self._missing == "error":
                 self.problems[0].note_missing(lost, row + 1)
@@ -499,7 +505,7 @@ class _SurveyRows:
 
     def __iter__(self) -> Iterator[_SurveyBatch]:
         for batch in self._pass:
-            columns = {name: batch.column(place) for name, place in self._places.items()}
+            columns = {name: without_nan(batch.column(place)) for name, place in self._places.items()}
             usable = self._usable(columns, len(batch), self._pass.before)
             if usable is not None:
                 self.dropped += len(batch) - len(usable.report)
@@ -514,6 +520,8 @@ class _SurveyRows:
             sample, report, kept = sample[told[kept]], report[told[kept]], kept & told
             self._note_left_out(columns, ~kept, before)
         count = None if self._counts is None else whole_numbers(columns[self._counts], self._counts, before)
+        if count is not None:
+            check_sum_of_counts(exact_sum(count), f"column {self._counts!r}: counts")
         return _SurveyBatch(
             sample, report, None if count is None else count[kept], self._plan.read(columns, before, kept)
         )
@@ -576,7 +584,7 @@ def _sized(cells: Cells, plan: PlanColumns) -> Cells:
     if plan.clusters or not cells.weighted:
         raise ParameterError(
             f"one population of {numbers[0]:,.6g} for {cells.stratum.size:,} strata",
-            hint="name a column with the size of each row's stratum: --population COL",
+            hint=f"name a column with the size of each row's stratum: {option('population', 'COL')}",
         )
     sizes: Real = np.bincount(cells.stratum.codes, weights=cells.weight, minlength=cells.stratum.size).astype(
         np.float64
@@ -584,7 +592,7 @@ def _sized(cells: Cells, plan: PlanColumns) -> Cells:
     if abs(sizes.sum() - numbers[0]) > NEAR * numbers[0]:
         raise ParameterError(
             f"the weights add up to {sizes.sum():,.6g}, not to the population of {numbers[0]:,.6g}",
-            hint="name a column with the size of each row's stratum: --population COL",
+            hint=f"name a column with the size of each row's stratum: {option('population', 'COL')}",
         )
     return replace(cells, population=sizes[cells.stratum.codes][:, None])
 

@@ -20,10 +20,18 @@ from typing import Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, fault_of, listed
-from maskwell.engines.arrow_arrays import VALUES, arrow_values, check_column_type, reason_of, require, validated_values
+from maskwell.engines.arrow_arrays import (
+    VALUES,
+    arrow_values,
+    check_column_type,
+    reason_of,
+    require,
+    table_without_views,
+    validated_values,
+)
 from maskwell.engines.file_parts import PartRows, parts_of
 from maskwell.engines.input_file import InputFile
-from maskwell.errors import DataFileError, ParameterError, WrongTypeError
+from maskwell.errors import DataFileError, MaskwellError, ParameterError, WrongTypeError
 
 Coded: TypeAlias = Mapping[str, Categories | None]
 """Columns that hold categories, with the categories that are looked for in them."""
@@ -321,7 +329,25 @@ def _check_part(file: str, ending: str, path: str) -> None:
 # ---- one pass over the rows
 
 Progress = Callable[[int, float | None], None]
-"""Told the rows so far and, where it is known, the share of the file."""
+"""Told the rows so far and, where it is known, the share of the work that is done."""
+
+
+def steps(progress: Progress | None, count: int) -> list[Progress | None]:
+    """What each of several passes reports to, so that together they are one work, each an equal part of it.
+
+    >>> for one in steps(lambda rows, share: print(rows, share), 2):
+    ...     one(10, 0.5)
+    10 0.25
+    10 0.75
+    """
+    if progress is None:
+        return [None] * count
+
+    def step(place: int) -> Progress:
+        return lambda rows, share: progress(rows, None if share is None else (place + share) / count)
+
+    return [step(place) for place in range(count)]
+
 
 PIECE_BYTES = 1 << 22
 """Bytes that what is made of the rows at hand may take."""
@@ -590,13 +616,19 @@ def _arrow(data: Any) -> Any:
     arrow = require()
     try:
         if isinstance(data, arrow.Table):
-            return data
+            return table_without_views(data)
         if isinstance(data, Mapping):
             return arrow.table({name: arrow_values(column) for name, column in data.items()})
         if hasattr(data, "to_arrow"):
             return data.to_arrow()
         if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
             return arrow.Table.from_pandas(data, preserve_index=False)
+    except MaskwellError:
+        raise
+    except OverflowError as error:
+        raise DataFileError(
+            "a column of the table holds whole numbers beyond 64 bits", hint="give them as floats or as texts"
+        ) from error
     except (arrow.ArrowException, TypeError, ValueError) as error:
         raise WrongTypeError(
             f"the table cannot be read: {reason_of(error)}",

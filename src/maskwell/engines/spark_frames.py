@@ -29,6 +29,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from maskwell.core.arguments import as_mapping, check_kind, check_option
+from maskwell.core.extras import require_library
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.phrases import option, shorten
 from maskwell.core.randomness import RandomSource, SecureRandom
@@ -48,6 +49,7 @@ from maskwell.engines.row_sources import (
     Work,
     check_unchanged,
     file_state,
+    find_column,
     not_on_spark,
 )
 from maskwell.errors import DataFileError, LeftoverWarning, MaskwellError, MissingExtraError, ParameterError
@@ -413,9 +415,12 @@ def randomize_spark(
     check_columns(assignments, person)
     check_option("sets", sets, SETS)
     _check_no_second_draw(random, output)
+    named = [*([] if person is None else [person]), *(name for one in assignments for name in one.columns)]
+    for name in named:
+        find_column(table.schema, name, str(table))
     keys = random.derived(_drawn_variables(assignments)) if isinstance(random, KeyedRandom) else None
     if output is None and person is not None:
-        _check_steady(table.frame, [person, *(name for one in assignments for name in one.columns)])
+        _check_steady(table.frame, named)
     work = _Randomizing(tuple(assignments), keys, person, missing, texts_only=sets == "texts", where=str(table))
     made = table.frame.mapInArrow(work.reports, work.spark_schema(table))
     watched = files_unchanged(table.frame, work.columns(table.schema))
@@ -651,16 +656,11 @@ def spark_session(master: str = "local[*]", settings: Mapping[str, str] | None =
     for name, value in further.items():
         check_kind(str, settings=name)
         check_kind(str, settings=value)
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingExtraError(
-            "tables of Spark need PySpark, which is not installed", hint="pip install 'maskwell[spark]'"
-        ) from error
+    session = require_library("pyspark.sql", "a Spark table").SparkSession
     _check_java()
     if master.startswith("local"):  # workers on this machine get this Python, not the first on the path
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).config("spark.sql.execution.arrow.pyspark.enabled", "true")
+    builder = session.builder.master(master).config("spark.sql.execution.arrow.pyspark.enabled", "true")
     for name, value in further.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -19,6 +19,8 @@ from maskwell.core.arguments import Array, Real, check_inclusion, check_weights
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.groups import Factor
 from maskwell.core.labels import plain
+from maskwell.core.phrases import design_of, option
+from maskwell.core.verdicts import below
 from maskwell.engines.arrow_arrays import column_errors, first_used, missing_rows, require
 from maskwell.engines.assignments import Answers, Samples, Variable, check_reports_one, group_text
 from maskwell.engines.column_codes import (
@@ -36,9 +38,6 @@ from maskwell.engines.column_codes import (
 )
 from maskwell.engines.row_sources import MemoryTable, find_column
 from maskwell.errors import DataFileError, ParameterError, ReportError
-
-ROUNDING = 1e-9
-NO_DOMAIN = "leave rows without a domain out (--missing drop), or give them one"
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ class PlanReader:
         return check_size(1 / check_inclusion(values, len(values), name=said, row=row), name, row)
 
     def _at_least_one(self, weights: Real, name: str, row: int) -> Real:
-        small = np.flatnonzero(weights < 1 - ROUNDING)
+        small = np.flatnonzero(below(weights, 1))
         if self._plan.chances and len(small):
             raise ParameterError(
                 f"column {name!r}: the weight in row {row + int(small[0]) + 1} is below 1, so it is no 1 / chance",
@@ -195,7 +194,8 @@ class PlanReader:
         return values
 
     def _domains(self, columns: Mapping[str, Any], row: int) -> dict[str, Factor]:
-        parts = [labels_of(_borne_values(columns[name]), name, row, NO_DOMAIN) for name in self._plan.by]
+        no_domain = f"leave rows without a domain out ({option('missing', 'drop')}), or give them one"
+        parts = [labels_of(_borne_values(columns[name]), name, row, no_domain) for name in self._plan.by]
         return {"domain": _crossed(parts)} if parts else {}
 
 
@@ -300,15 +300,17 @@ def whole_numbers(column: Any, name: str, row: int) -> Array:
 
 
 def _not_whole(values: list[Any], row: int) -> tuple[str, str]:
-    """Where the first value is that is not a whole number, and the value.
+    """Where the first value is that is not a whole number, or too large for one, and the value.
 
-    >>> _not_whole(["12", "a few"], 0)
-    ('does not have a whole number in row 2', "'a few'")
+    >>> _not_whole(["12", "a few"], 0), _not_whole([2**63], 0)[0]
+    (('does not have a whole number in row 2', "'a few'"), 'has a count above 10^18 in row 1')
     """
     for i, value in enumerate(values, start=row + 1):
         whole = value.is_integer() if isinstance(value, float) else re.fullmatch(r"[+-]?[0-9]{1,18}", str(value))
         if value is not None and not whole:
-            return f"does not have a whole number in row {i}", repr(str(value))
+            is_large = re.fullmatch(r"[+]?[0-9]+", str(value))
+            what = "has a count above 10^18" if is_large else "does not have a whole number"
+            return f"{what} in row {i}", repr(str(value))
     return "does not hold whole numbers", ""
 
 
@@ -438,10 +440,10 @@ class _VariableReader:
     def _no_design(self, codes: Sequence[Array], row: int, first_row: int) -> ParameterError:
         names = self._variable.group_columns
         where = group_text((n, str(v.labels[int(c[row])])) for n, v, c in zip(names, self._values, codes, strict=True))
-        named = ", ".join(self._variable.columns)
+        named, told = ", ".join(self._variable.columns), ",".join(f"{name}=..." for name in names)
         return ParameterError(
             f"no design for {named!r} has the values of {', '.join(names)} in data row {first_row + row}",
-            hint=f"add --design '{named}[{','.join(f'{n}=...' for n in names)}]=D.json' for these rows",
+            hint=f"add {design_of(f'{named}[{told}]', 'D.json')} for these rows",
             values=where,
         )
 
