@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING, NamedTuple, Self, cast
 import numpy as np
 
 from maskwell.core.arguments import Real
+from maskwell.core.verdicts import below
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.moments import nearest_shares
+from maskwell.estimation.outside_estimates import nearest_shares
 
 if TYPE_CHECKING:
     from maskwell.estimation.share_estimate import Estimate
@@ -41,6 +42,8 @@ ENTRIES = 4 * 10**6
 """Left inverses with more entries than this are not written out for sums."""
 FEW = 10
 FEW_BY_CHANCE = 5
+FEW_PEOPLE = 30
+"""With fewer in a category Wald intervals under a sampling plan covered .90 to .94 (docs/theory/coverage.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +93,15 @@ class BinomialCounts:
     @property
     def sparse(self) -> bool:
         """Whether a count holds, or leaves out, fewer than ten reports, of which chance makes fewer than five."""
-        few = (self.x < FEW) & (self.n * self.b < FEW_BY_CHANCE)
-        left = (self.n - self.x < FEW) & (self.n * (1 - self.a) < FEW_BY_CHANCE)
+        few = below(self.x, FEW) & below(self.n * self.b, FEW_BY_CHANCE)
+        left = below(self.n - self.x, FEW) & below(self.n * (1 - self.a), FEW_BY_CHANCE)
         return bool((few | left).any())
+
+    @property
+    def few_people(self) -> bool:
+        """Whether fewer than 30 of the people behind a count are estimated to be in a category, or outside of it."""
+        share = self.shares(self.x / self.n)
+        return bool((self.n * np.minimum(share, 1 - share) < FEW_PEOPLE).any())
 
     def shares(self, lam: Real) -> Real:
         """The true shares at which reports count with the chances ``lam``."""

@@ -23,6 +23,7 @@ from maskwell.core.arguments import Array, Real, WholeNumber, as_whole, check_ki
 from maskwell.core.display import Result
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
+from maskwell.core.verdicts import above, at_least, below
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import maximise
@@ -147,7 +148,7 @@ def _is_sparse(sizes: Sequence[int], fitted: Sequence[Real]) -> bool:
     Source: standard, the rule of thumb of Cochran.
     """
     expected = np.concatenate([n * lam[lam > 0] for n, lam in zip(sizes, fitted, strict=True)])
-    return bool(expected.min() < 1 or (expected < 5).mean() > 0.2)
+    return below(float(expected.min()), 1) or above(float(below(expected, 5).mean()), 0.2)
 
 
 def _statistics(counts: Sequence[Array], fitted: Sequence[Real]) -> tuple[float, float]:
@@ -186,7 +187,7 @@ def _bootstrap(
         drawn = [generator.multinomial(n, _whole(lam)) for n, lam in zip(sizes, fitted, strict=True)]
         again = maximise(designs, drawn, gap=1e-8)
         refitted = [design.apply(_whole(again.pi)) for design in designs]
-        larger += np.array(_statistics(drawn, refitted)) >= np.array(observed) * (1 - 1e-9)
+        larger += at_least(np.array(_statistics(drawn, refitted)), np.array(observed))
     pearson, ratio = (larger / (replicates + 1)).tolist()
     return pearson, ratio
 

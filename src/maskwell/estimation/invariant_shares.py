@@ -29,6 +29,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, as_floats, as_list, check_counts, check_kind
 from maskwell.core.exact import check_probability
 from maskwell.core.groups import Factor
+from maskwell.core.verdicts import above
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError, ParameterError
@@ -302,7 +303,7 @@ def _sampling_known(data: Released, randomization: Real, *, full: bool) -> Real:
 
 def _known_weighted(design: CodedDesign, data: Released, *, full: bool) -> tuple[Parts, tuple[str, ...]]:
     """The same with weights; P keeps their sums but not the sums of their squares, which must be turned back."""
-    if not design.identifiable or design.condition() > TURNS_AROUND:
+    if not design.identifiable or above(design.condition(), TURNS_AROUND):
         parts = _sampling_bound(data, full=full), _block_bound(data, np.zeros(len(data.p), dtype=int), full=full)
         return parts, (NO_SQUARES,)
     true, total = design.backward(data.squares), float(data.weights.sum())

@@ -21,6 +21,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import Printed
+from maskwell.core.verdicts import at_least, ranked
 from maskwell.errors import ParameterError
 from maskwell.estimation.itemset_supports import Itemset, ReportedBaskets, Rule, confidence_of, estimate_of
 
@@ -168,7 +169,7 @@ def _level(
     baskets: ReportedBaskets, sets: Array, counts: Array, shares: Real, threshold: float, margin: float
 ) -> Level:
     support, error = estimate_of(shares, baskets.w0[sets], baskets.w1[sets], baskets.n)
-    return Level(sets, counts, support, error, support + margin * error >= threshold)
+    return Level(sets, counts, support, error, at_least(support + margin * error, threshold))
 
 
 def _keys(sets: Array, items: int) -> Array:
@@ -216,8 +217,8 @@ def _all_parts_in(sets: Array, keys: Array, items: int) -> Array:
 
 
 def _frequent(baskets: ReportedBaskets, level: Level, threshold: float) -> list[Itemset]:
-    chosen = np.flatnonzero(level.support >= threshold)
-    order = chosen[np.argsort(-level.support[chosen], kind="stable")]
+    chosen = np.flatnonzero(at_least(level.support, threshold))
+    order = chosen[ranked(level.support[chosen])]
     return [
         Itemset(_names(baskets, level.sets[i]), float(level.support[i]), float(level.error[i])) for i in order.tolist()
     ]
@@ -232,7 +233,7 @@ def _rules(baskets: ReportedBaskets, levels: list[Level], threshold: float, leas
     rules: list[Rule] = []
     undefined = 0
     for level in levels[1:]:
-        frequent = np.flatnonzero(level.support >= threshold)
+        frequent = np.flatnonzero(at_least(level.support, threshold))
         if not len(frequent):
             continue
         sets = level.sets[frequent]
@@ -249,9 +250,9 @@ def _rules(baskets: ReportedBaskets, levels: list[Level], threshold: float, leas
                     float(error[i]),
                     float(level.support[frequent[i]]),
                 )
-                for i in np.flatnonzero(defined & (ratio >= least)).tolist()
+                for i in np.flatnonzero(defined & at_least(ratio, least)).tolist()
             ]
-    return sorted(rules, key=lambda rule: -rule.confidence), undefined
+    return [rules[i] for i in ranked(np.array([rule.confidence for rule in rules]))], undefined
 
 
 def _conditions(size: int) -> Iterator[Array]:

@@ -26,6 +26,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Bits, Real, as_list
 from maskwell.core.phrases import HINT, listed, shorten
+from maskwell.core.verdicts import above
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.errors import InputError, LabelError, ReportError, TooLargeError, UnknownCategoryError
 
@@ -247,7 +248,7 @@ def confidence_of(shares: Real, w0: Real, w1: Real, before: Array, n: int) -> tu
     )
     cross = mean_of_products(shares, np.where(before, w0**2, w0), np.where(before, w1**2, w1))
     whole_squares = mean_of_products(shares, w0**2, w1**2)
-    defined = part > DEFINED * _standard_error(part, squares, n)
+    defined = above(part, DEFINED * _standard_error(part, squares, n))
     divisor = np.where(defined, part, 1.0)
     ratio = whole / divisor
     spread = whole_squares - 2 * ratio * cross + ratio**2 * squares

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
+from maskwell.core.verdicts import is_inside
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.maximisation.maximum import Maximum, maximise
@@ -345,6 +346,6 @@ def _bca(estimate: Estimate, values: Real, tails: Real) -> Real:
 
 
 def _flags(estimate: Estimate, low: Real) -> tuple[str, ...]:
-    at_boundary = estimate.method == "ml" and bool(((estimate.pi_hat <= 0) | (estimate.pi_hat >= 1)).any())
+    at_boundary = estimate.method == "ml" and not is_inside(estimate.pi_hat).all()
     none = "no bca interval where the reports do not vary" if np.isnan(low).any() else ""
     return tuple(said for said in (BOUNDARY if at_boundary else "", none) if said)

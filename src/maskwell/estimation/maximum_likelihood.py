@@ -201,9 +201,9 @@ def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
     if design.reports_are_sets:
         raise _no_sets(design)
     about_fit = ("misfit", "outside", "boundary")
-    kept = tuple(flag for flag in raw.flags if isinstance(flag, Flag) and flag.kind in about_fit)
+    kept = (flag for flag in raw.flags if isinstance(flag, Flag) and flag.kind in about_fit)
     estimate = likelihood_of([Sample(counts, design)], raw.pi_hat)
-    return replace(estimate, flags=(*estimate.flags, *(f"moments: {flag}" for flag in kept)))
+    return replace(estimate, flags=(*estimate.flags, *(flag.after("moments: ") for flag in kept)))
 
 
 def likelihood_of(samples: Sequence[Sample], moments: Real | None) -> Estimate:

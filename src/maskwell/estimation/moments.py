@@ -16,21 +16,19 @@ import numpy as np
 from maskwell.core.arguments import Real, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
+from maskwell.core.verdicts import at_least, is_outside
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ReportError
 from maskwell.estimation.goodness import goodness_of_fit
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.share_estimate import (
-    COVARIANCE_LIMIT,
+from maskwell.estimation.outside_estimates import (
     DOUBTFUL,
-    Estimate,
-    Flag,
-    Sample,
-    chance_of_farthest,
+    Recovered,
+    chance_given_truth,
     flags_of_moments,
-    is_outside,
 )
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Flag, Sample
 
 NOT_FOLLOWED = ": evidence that the instructions were not followed, or that this is another design"
 
@@ -64,7 +62,7 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     covariance = None
     if design.k <= COVARIANCE_LIMIT:
         covariance = (solver.second_moment(share) - np.outer(pi_hat, pi_hat)) / (n - 1)
-    error, steps = _error_nearby(pi_hat, variance, design, solver, n), largest_steps(design, solver, n)
+    chance = chance_given_truth(pi_hat, [Recovered(design, 1 / n, 1 / n, inverse)])
     return Estimate(
         categories=design.inputs.labels,
         pi_hat=pi_hat,
@@ -78,9 +76,9 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
         flags=(
             *(() if inverse is None else inverse.flags),
             *flags_of_moments(
-                pi_hat, variance, variance - randomization, full=covariance is not None, n=n, error=error, steps=steps
+                pi_hat, variance, variance - randomization, full=covariance is not None, n=n, chance=chance
             ),
-            *_boundary_test(counts, design, pi_hat, variance, error, steps),
+            *_boundary_test(counts, design, pi_hat, chance),
             *_weak(design),
         ),
         samples=(Sample(counts, design),),
@@ -88,63 +86,23 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     )
 
 
-def nearest_shares(pi_hat: Real) -> Real:
-    """Shares inside [0, 1] that are about the nearest: cut and rescaled; for judging only, never for estimating."""
-    inside = np.clip(pi_hat, 0, 1)
-    total = float(inside.sum())  # estimates from bits do not sum to one, and may all be below zero
-    return np.asarray(inside / total if total > 0 else np.full(len(pi_hat), 1 / len(pi_hat)))
-
-
-def _error_nearby(pi_hat: Real, variance: Real, design: Design, solver: Design | LeftInverse, n: int) -> Real | None:
-    """Standard errors at the nearest proportions, or those estimated if larger; None with no estimate outside [0, 1].
-
-    Those estimated from the same reports are far too small where a report is rarer than the design alone makes it, and
-    those at the nearest proportions where estimates below zero are many, so that what is cut is much.
-    """
-    if not is_outside(pi_hat).any():
-        return None
-    near = nearest_shares(pi_hat)
-    nearby = (solver.second_moment_diagonal(design.apply(near)) - near**2) / n
-    return np.asarray(np.sqrt(np.maximum(np.maximum(nearby, variance), 0)))
-
-
-def largest_steps(design: Design, solver: Design | LeftInverse, n: float) -> Real | None:
-    """At most how much one of n reports adds to each estimate, shape (k,); None for sets, whose estimates are binomial.
-
-    No entry of a row of L is larger than the length of the row.
-    """
-    if design.reports_are_sets:
-        return None
-    return np.asarray(np.sqrt(design.m * solver.second_moment_diagonal(np.full(design.m, 1 / design.m))) / n)
-
-
-def _boundary_test(
-    counts: Counts, design: Design, pi_hat: Real, variance: Real, error: Real | None, steps: Real | None
-) -> tuple[str, ...]:
+def _boundary_test(counts: Counts, design: Design, pi_hat: Real, chance: float) -> tuple[str, ...]:
     """Estimates outside [0, 1] come with the chance of such reports if the instructions were followed.
 
-    For two categories and two reports it is that of :func:`goodness_of_fit`. Else it is that of the farthest estimate,
-    one side, times the number of categories, with the variance at the nearest proportions; a bound in sparse tables.
+    For two categories and two reports it is that of :func:`goodness_of_fit`, and the evidence that of the exact test.
     """
-    if design.reports_are_sets or error is None:
+    if not is_outside(pi_hat).any():
         return ()
-    if design.k == design.m == 2:
+    if not design.reports_are_sets and design.k == design.m == 2:
         fit = goodness_of_fit(counts, design)
-        p = max(fit.p_likelihood_ratio, _tail_of_two(counts, design))
+        chance = max(fit.p_likelihood_ratio, chance)
         said = f"G2 = {Printed(fit.likelihood_ratio):.2f}, p = {Printed(fit.p_likelihood_ratio):.2g}"
     else:
-        p = chance_of_farthest(pi_hat, variance, error, steps)
-        said = f"p is about {Printed(p):.2g} for the farthest of {design.k:,} estimates"
+        said = f"p is at most {Printed(chance):.2g} for the farthest of {design.k:,} estimates"
         said += " (a test of fit takes all together)"
-    return (Flag(f"boundary test: {said}{NOT_FOLLOWED if p < DOUBTFUL else ''}", "boundary", chance=p),)
-
-
-def _tail_of_two(counts: Counts, design: Design) -> float:
-    """The exact chance of at most as many reports of the rarer kind as any truth makes at least."""
-    from scipy.special import bdtr
-
-    least = design.matrix().min(axis=1)
-    return float(min(bdtr(x, counts.n, p) for x, p in zip(counts.values, least, strict=True)))
+    harmless = Flag(f"boundary test: {said}", "boundary", chance=chance)
+    words = f"{harmless}{NOT_FOLLOWED}"
+    return (Flag(words, "boundary", chance=chance, limit=DOUBTFUL, otherwise=harmless).among(1),)
 
 
 def _weak(design: Design) -> tuple[str, ...]:
@@ -152,7 +110,7 @@ def _weak(design: Design) -> tuple[str, ...]:
     if not isinstance(design, CodedDesign):
         return ()
     smallest = design.singular_range()[1]
-    if smallest >= WEAK:
+    if at_least(smallest, WEAK):
         return ()
     return (
         "the reports hardly depend on the truth: the smallest singular value of the design is "

@@ -19,16 +19,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import Real
+from maskwell.core.arguments import Real, check_ordered
 from maskwell.core.display import Result, number_or_none, plain_label
 from maskwell.core.exact import as_fraction
-from maskwell.core.phrases import Printed, listed, option
+from maskwell.core.phrases import HINT, Printed, listed, option, shorten
 from maskwell.errors import LabelError, ParameterError, UnknownCategoryError, WrongTypeError
 from maskwell.estimation.joint.conditionals import UNSTABLE, Ratios
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
@@ -37,6 +38,7 @@ from maskwell.estimation.summed_shares import covariance_of, summed_shares
 
 Kind: TypeAlias = Literal["combination", "contrast", "ratio", "groups"]
 CERTAIN = "certain"
+AT_THE_EDGE = "no interval: a share is estimated at the edge of what is possible, where there is no standard error"
 NOISE = 1e-12
 """Of what a variance is summed from: one that is smaller is zero but for rounding."""
 
@@ -69,7 +71,7 @@ class Quantity(Result):
     interval_method, level
         Of the interval.
     p_value
-        Two-sided, for a contrast of zero or a ratio of one; NaN for sums.
+        Two-sided, for a contrast of zero or a ratio of one (its two parts are equal); NaN for sums.
     deff
         The design effect, where rows have a sampling plan; NaN elsewhere.
     domain
@@ -128,7 +130,7 @@ def combinations_of(
     sums = combined(estimate, terms)
     intervals, effects = sums.intervals(level, _of_sums(sums, interval)), sums.design_effects
     rows = zip(terms, sums.pi_hat, sums.standard_error, intervals.low, intervals.high, effects, strict=True)
-    return [
+    made = [
         _certain(term, level, domain)
         if term.factors is not None and (term.factors == 1).all()
         else Quantity(
@@ -137,6 +139,23 @@ def combinations_of(
         )
         for term, value, error, low, high, effect in rows
     ]
+    return [
+        _at_the_edge(estimate, one, term) if math.isnan(one.low) else one for one, term in zip(made, terms, strict=True)
+    ]
+
+
+def _at_the_edge(estimate: Estimate, one: Quantity, term: Terms) -> Quantity:
+    """A sum without an interval of its own: that of its one category, or of the one that it lacks; else the reason."""
+    assert term.factors is not None
+    held, lacking = np.flatnonzero(term.factors), np.flatnonzero(term.factors == 0)
+    if min(len(held), len(lacking)) == 1:
+        intervals = estimate.intervals(one.level)
+        j = int(held[0] if len(held) == 1 else lacking[0])
+        low, high = float(intervals.low[j]), float(intervals.high[j])
+        low, high = (low, high) if len(held) == 1 else (1 - high, 1 - low)
+        if math.isfinite(low):
+            return replace(one, low=low, high=high, interval_method=intervals.method, flags=intervals.flags)
+    return replace(one, flags=(*one.flags, AT_THE_EDGE))
 
 
 def _of_sums(sums: Estimate, interval: str | None) -> str | None:
@@ -164,12 +183,20 @@ def ratio_of(estimate: Estimate, term: Terms, level: float, domain: Hashable | N
     assert term.factors is not None and term.below is not None
     a, b, V = term.factors, term.below, covariance_of(estimate)
     parts = (float(a @ estimate.pi_hat), float(b @ estimate.pi_hat), _variance(a, V), float(a @ V @ b), _variance(b, V))
+    if parts[1] == 0:
+        return Quantity(
+            *(term.name, "ratio", term.of, math.nan, math.nan, math.nan, math.nan, "fieller", level),
+            domain=domain,
+            flags=("not defined: what it is divided by is estimated as zero",),
+        )
     ratio, z = Ratios(*map(np.asarray, parts)), estimate.critical_value((1 + level) / 2)
     value, error = float(ratio.value), float(np.sqrt(max(_variance(a - float(ratio.value) * b, V), 0))) / abs(parts[1])
     unstable = bool(ratio.unstable)
     low, high = (ratio.fieller(z) if unstable else np.array([value - z * error, value + z * error])).tolist()
     said = (f"unstable: what it is divided by is within {UNSTABLE} standard errors of zero",) if unstable else ()
-    method, p = "fieller" if unstable else "wald", _p(estimate, value - 1, error)
+    said = (AT_THE_EDGE,) if math.isnan(low) else said
+    difference, spread = parts[0] - parts[1], _variance(a - b, V)  # the ratio is one where this is zero
+    method, p = "fieller" if unstable else "wald", _p(estimate, difference, math.sqrt(spread) if spread > 0 else 0.0)
     return Quantity(term.name, "ratio", term.of, value, error, low, high, method, level, p, domain=domain, flags=said)
 
 
@@ -419,7 +446,7 @@ def _words(terms: Sequence[tuple[float, str]]) -> str:
 def _terms(one: Asked, content: Any, places: Places, by_label: Mapping[Hashable, str]) -> list[tuple[float, str]]:
     """Factors and names of an expression, a list of labels, or labels with factors."""
     if isinstance(content, str) and content in places:
-        return [(1.0, content)]
+        return _one_label(content, places, one)
     if isinstance(content, str):
         terms = _parsed(content, places, one)
     else:
@@ -433,8 +460,18 @@ def _terms(one: Asked, content: Any, places: Places, by_label: Mapping[Hashable,
     return terms
 
 
+def _one_label(label: str, places: Places, one: Asked) -> list[tuple[float, str]]:
+    """The label alone, unless the text can also be read as a sum of others."""
+    alone = [(1.0, label)]
+    others = (terms for terms in _Reading(sorted(places, key=len, reverse=True)).terms(label) if terms != alone)
+    if (other := next(others, None)) is not None:
+        raise _ambiguous(one, alone, other)
+    return alone
+
+
 def _labels(content: Any) -> list[Any]:
-    if isinstance(content, list | tuple | set | frozenset):
+    check_ordered(content, "categories")
+    if isinstance(content, list | tuple):
         return list(content)
     return [content]
 
@@ -447,22 +484,61 @@ def _known_label(label: Any, places: Places, by_label: Mapping[Hashable, str], o
 
 
 def _parsed(text: str, places: Places, one: Asked | None = None) -> list[tuple[float, str]]:
-    """Factors and names of ``often - 0.5*once``; commas are plus signs.
+    """Factors and names of ``often - 0.5*once``; commas are plus signs. Two readings of a text are an error.
 
     >>> _parsed("often - 0.5*once, never", dict.fromkeys(["never", "once", "often"], ()))
     [(1.0, 'often'), (-0.5, 'once'), (1.0, 'never')]
+    >>> _parsed("self-employed-employed", dict.fromkeys(["self-employed", "employed"], ()))
+    [(1.0, 'self-employed'), (-1.0, 'employed')]
     """
-    names, rest, terms = sorted(places, key=len, reverse=True), text.strip(), []
-    while rest:
-        sign, rest = (-1.0 if rest[0] == "-" else 1.0, rest[1:].lstrip()) if rest[0] in "+-," else (1.0, rest)
-        factor = _FACTOR.match(rest)
-        rest = rest if factor is None else rest[factor.end() :]
-        name = next((name for name in names if _starts(rest, name)), None)
-        if name is None:
-            raise _unknown(re.split(r"\s*[+,/-]", rest)[0].strip('" '), places, one)
-        rest = rest[len(name) + (2 if rest.startswith('"') and not name.startswith('"') else 0) :].lstrip()
-        terms.append((sign * (1.0 if factor is None else float(as_fraction(factor[1], "factor"))), name))
-    return terms
+    reading = _Reading(sorted(places, key=len, reverse=True))
+    found = [*islice(reading.terms(text.strip()), 2)]
+    if len(found) > 1:
+        raise _ambiguous(one, *found)
+    if not found:
+        raise _unknown(re.split(r"\s*[+,/-]", reading.furthest)[0].strip('" '), places, one)
+    return found[0]
+
+
+@dataclass
+class _Reading:
+    """All ways to read an expression, the longest names first; ``furthest`` is where none goes on."""
+
+    names: Sequence[str]
+    furthest: str = ""
+    dead: set[str] = field(default_factory=set)
+
+    def terms(self, rest: str) -> Iterator[list[tuple[float, str]]]:
+        if not rest:
+            yield []
+        if not rest or rest in self.dead:
+            return
+        sign, after = (-1.0 if rest[0] == "-" else 1.0, rest[1:].lstrip()) if rest[0] in "+-," else (1.0, rest)
+        factor = _FACTOR.match(after)
+        times = sign * (1.0 if factor is None else float(as_fraction(factor[1], "factor")))
+        after = after if factor is None else after[factor.end() :]
+        none = True
+        for name in (one for one in self.names if _starts(after, one)):
+            quotes = 2 if after.startswith('"') and not name.startswith('"') else 0
+            for others in self.terms(after[len(name) + quotes :].lstrip()):
+                none = False
+                yield [(times, name), *others]
+        if none:
+            self.dead.add(rest)
+            self.furthest = after if not self.furthest or len(after) < len(self.furthest) else self.furthest
+
+
+def _ambiguous(one: Asked | None, *readings: Sequence[tuple[float, str]]) -> ParameterError:
+    """The error for an expression that labels with signs in them give two meanings."""
+    title, name = ("", "NAME") if one is None else (f"{one.title}: ", one.name)
+    first, second = (
+        "".join(f'{"-" if factor < 0 else "+"}"{label}"' for factor, label in terms).removeprefix("+")
+        for terms in readings
+    )
+    return ParameterError(
+        f"{title}this can be read in two ways, as labels have signs in them",
+        hint=f"put labels in quotes: '{name}={first}' or '{name}={second}'",
+    )
 
 
 def _starts(text: str, name: str) -> bool:
@@ -474,7 +550,10 @@ def _starts(text: str, name: str) -> bool:
 
 def _unknown(name: str, places: Places, one: Asked | None) -> UnknownCategoryError:
     title = "" if one is None else f"{one.title}: "
-    return UnknownCategoryError(f"{title}no category {name[:40]!r}", hint=f"known: {_known(places)}")
+    signed = next((label for label in places if re.search(r"[-+,/]", label)), None)
+    quoted = "" if signed is None else f"; quote labels with signs: '\"{shorten(signed, 20)}\"-...'"
+    known = listed(places, len(places), HINT - len(f"known: {quoted}"))
+    return UnknownCategoryError(f"{title}no category {name[:40]!r}", hint=f"known: {known}{quoted}")
 
 
 def _known(places: Places) -> str:

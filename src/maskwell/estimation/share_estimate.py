@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_floats, check_kind
+from maskwell.core.arguments import Real, as_array, as_floats, check_kind, exact_sum
 from maskwell.core.display import Result, data_frame, number_or_none, plain_label, plain_numbers
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
+from maskwell.core.verdicts import below
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError
 
@@ -65,7 +66,7 @@ class Sample:
                 hint="tally the sets with the design: it counts both",
             )
         whole = Counts(as_array(values, "counts"), 0, "").values
-        return cls(Counts(whole, int(whole.sum()), design.fingerprint), design)
+        return cls(Counts(whole, exact_sum(whole), design.fingerprint), design)
 
     @property
     def n(self) -> int:
@@ -80,9 +81,9 @@ def _check_length(counts: Counts, design: Design) -> None:
             f"{len(counts.values):,} counts; this design has {expected:,} {_counted(design)}",
             hint="tally the reports with the same design",
         )
-    if not design.reports_are_sets and counts.n != int(counts.values.sum()):
+    if not design.reports_are_sets and counts.n != exact_sum(counts.values):
         raise ReportError(
-            f"the counts sum to {int(counts.values.sum()):,} but n = {counts.n:,}",
+            f"the counts sum to {exact_sum(counts.values):,} but n = {counts.n:,}",
             hint="every report is counted once: tally the reports with the design",
         )
 
@@ -164,7 +165,8 @@ class Estimate(Result):
         Estimated variances, shape (k,): the whole and its two parts. The sampling part is a difference and may be
         negative.
     covariance
-        Shape (k, k), or ``None`` when there are too many categories to hold it.
+        Shape (k, k), or ``None`` when there are too many categories to hold it. It is unbiased; where its diagonal is
+        below what the device adds, ``variance`` is larger.
     n
         Number of reports.
     method, fingerprint
@@ -343,11 +345,14 @@ class Estimate(Result):
                 hint="give one finite number for each category",
                 coefficients=coefficients,
             )
-        if self.covariance is None:
+        spread = raised_to(self.variance, self.covariance)
+        if spread is None:
             raise TooLargeError(
                 "covariances were left out, so sums of shares have no standard error", hint="use fewer categories"
             )
-        variance = float(c @ self.covariance @ c)
+        variance, scale = float(c @ spread @ c), float(np.abs(c) @ np.abs(spread) @ np.abs(c))
+        if abs(variance) <= ROUNDING * scale:
+            variance = 0.0  # all categories are 1 for sure
         return Combination(float(c @ self.pi_hat), float(np.sqrt(variance)) if variance >= 0 else float("nan"))
 
     def mean(self, values: Any = None) -> Combination:
@@ -428,25 +433,15 @@ def _numbers(categories: Sequence[Hashable]) -> list[float]:
         ) from error
 
 
-# ---- what a reader of unbiased estimates should know
+# ---- what is said of estimates
 
 COVARIANCE_LIMIT = 2000
 """With more categories than this only variances are kept."""
 
-MISFIT = 4
-"""One estimate this many standard errors outside [0, 1] is no accident: one in thirty thousand if it is normal.
-
-Of many estimates the farthest must be rarer by their number."""
-
-FINE = 0.3
-"""Estimates to which one report adds at most this share of their standard error are judged as normal."""
-
 ROUNDING = 1e-12
 
-DOUBTFUL = 0.05
-
 FlagKind: TypeAlias = Literal[
-    "misfit", "outside", "boundary", "inconsistent", "no-error", "no-interval", "small-sampling"
+    "misfit", "outside", "boundary", "inconsistent", "no-error", "least-error", "no-interval", "small-sampling"
 ]
 
 
@@ -458,116 +453,68 @@ class Flag(str):
     boundary test: p = 0.03 boundary 0.03
     """
 
-    __slots__ = ("chance", "kind")
+    __slots__ = ("chance", "kind", "limit", "otherwise")
     kind: FlagKind
     chance: float | None
+    limit: float
+    otherwise: Flag | None
 
-    def __new__(cls, words: str, kind: FlagKind, *, chance: float | None = None) -> Flag:
-        """Words with their kind, and for a test the chance of what was seen."""
+    def __new__(
+        cls,
+        words: str,
+        kind: FlagKind,
+        *,
+        chance: float | None = None,
+        limit: float = 1.0,
+        otherwise: Flag | None = None,
+    ) -> Flag:
+        """Words with their kind; for a test the chance of what was seen, and what to say where it reaches the limit."""
         flag = super().__new__(cls, words)
-        flag.kind, flag.chance = kind, chance
+        flag.kind, flag.chance, flag.limit, flag.otherwise = kind, chance, limit, otherwise
         return flag
 
-    def __getnewargs_ex__(self) -> tuple[tuple[str, FlagKind], dict[str, float | None]]:
-        return (str(self), self.kind), {"chance": self.chance}
+    def after(self, words: str) -> Flag:
+        """The same remark behind some words."""
+        otherwise = None if self.otherwise is None else self.otherwise.after(words)
+        return Flag(words + self, self.kind, chance=self.chance, limit=self.limit, otherwise=otherwise)
+
+    def among(self, looks: int) -> Flag:
+        """What is left to say where ``looks`` estimates of one result are tested: each has its part of the level."""
+        if self.otherwise is None or self.chance is None or below(self.chance * looks, self.limit):
+            return self
+        return self.otherwise
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, FlagKind], dict[str, Any]]:
+        return (str(self), self.kind), {"chance": self.chance, "limit": self.limit, "otherwise": self.otherwise}
 
 
-def flags_of_moments(
-    pi_hat: Real,
-    variance: Real,
-    sampling: Real,
-    *,
-    full: bool,
-    n: int = 1,
-    error: Real | None = None,
-    steps: Real | None = None,
-) -> tuple[str, ...]:
-    """What a reader of moment estimates should know; ``full`` where covariances were worked out.
+SUM_TO_ONE = 1e-9
+"""Covariances whose sum is below this part of their trace are those of shares that sum to one."""
 
-    ``n`` is the number of reports, over which a variance of rounding alone is divided. ``error`` holds the standard
-    errors if the nearest shares inside [0, 1] were true; without it the estimated ones serve, of the whole or of
-    randomization alone if that is larger. ``steps`` holds at most how much one report adds to each estimate.
+
+def raised_to(variance: Real, covariance: Real | None) -> Real | None:
+    """The covariance for sums and contrasts, where variances were raised above its diagonal.
+
+        V + c^2 C D_e C,     C = I - 11'/k,  c = k / (k - 1)
+
+    where e is what the diagonal of V lacks, so that shares that sum to one still do; ``V + D_e`` where they need not.
+    Source: derived.
+
+    >>> raised_to(np.array([0.03, 0.03]), np.array([[0.02, -0.02], [-0.02, 0.02]])).round(3).tolist()
+    [[0.03, -0.03], [-0.03, 0.03]]
     """
-    n_outside = int(is_outside(pi_hat).sum())
-    if error is None:
-        error = np.sqrt(np.maximum(0, np.maximum(variance, variance - sampling)))
-    flags: list[str] = []
-    if n_outside and chance_of_farthest(pi_hat, variance, error, steps) < NormalDist().cdf(-MISFIT):
-        words = (
-            "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
-            "the one used, labels may be swapped, or respondents did not follow the instructions"
-        )
-        flags.append(Flag(words, "misfit"))
-    elif n_outside:
-        words = (
-            f"{n_outside} of {len(pi_hat)} estimates outside [0, 1], as unbiased estimates of small shares may be; "
-            "do not cut them"
-        )
-        flags.append(Flag(words, "outside"))
-    if (variance <= ROUNDING / n).any():
-        words = "a standard error is zero or not defined: too little variation in the reports for a Wald interval"
-        flags.append(Flag(words, "no-error"))
-    if (sampling < -ROUNDING).any():
-        words = (
-            "the sampling part of a variance came out negative, as happens in small samples; the total standard error "
-            "is still valid: report the total only"
-        )
-        flags.append(Flag(words, "small-sampling"))
-    if not full:
-        flags.append(f"covariances are left out: more than {COVARIANCE_LIMIT} categories")
-    return tuple(flags)
-
-
-def is_outside(pi_hat: Real) -> Array:
-    """Which estimates lie outside [0, 1], by more than rounding."""
-    return np.asarray((pi_hat < -ROUNDING) | (pi_hat > 1 + ROUNDING))
-
-
-def chance_of_farthest(pi_hat: Real, variance: Real, error: Real, steps: Real | None) -> float:
-    """The chance of an estimate as far outside [0, 1], one side, times the number of estimates.
-
-    Normal where one report is small against the standard error. Where tables are sparse it is not, and a bound serves
-    that holds for any shares.
-    """
-    outside = np.maximum(-pi_hat, pi_hat - 1)
-    fine = np.ones(len(pi_hat), dtype=bool) if steps is None else steps <= FINE * error
-    chances = [0.5]
-    if fine.any():
-        out, fine_error = outside[fine], error[fine]
-        farthest = np.divide(out, fine_error, out=np.where(out > ROUNDING, np.inf, 0.0), where=fine_error > 0).max()
-        chances.append(NormalDist().cdf(-float(farthest)))
-    coarse = ~fine & (outside > ROUNDING)
-    if steps is not None and coarse.any():
-        coarse_error = np.sqrt(np.maximum(variance[coarse], 0))
-        chances.append(_bounded_chance(outside[coarse], coarse_error, steps[coarse], len(pi_hat)))
-    return min(1.0, len(pi_hat) * min(chances))
-
-
-def _bounded_chance(outside: Real, error: Real, steps: Real, count: int) -> float:
-    """The least chance of estimates of independent reports this far outside, whatever the true shares.
-
-        Pr(outside >= t) <= exp(-x)   where   (v / s^2) h(t s / v) = x,   v = (error + s sqrt(2 x))^2
-
-    with ``h(u) = (1 + u) ln(1 + u) - u``, s the largest step of a report, and v above the true variance but for a
-    chance of ``exp(-x)``. The farthest is looked for at the x that would be evidence among ``count`` estimates.
-
-    Source: derived, from the inequality of Bennett and the bound on a standard deviation of Maurer and Pontil.
-    """
-    evidence = math.log(2 * count / DOUBTFUL)
-    farthest = int(np.argmax(_exponent(evidence, outside, error, steps)))
-    t, own_error, step = (float(values[farthest]) for values in (outside, error, steps))
-    low, high = 0.0, 1e4
-    while high - low > 1e-3 * high and high > 1e-3:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _exponent(middle, t, own_error, step) >= middle else (low, middle)
-    return min(0.5, 2 * float(np.exp(-low)))
-
-
-def _exponent(x: float, outside: Any, error: Any, step: Any) -> Any:
-    """``(v / s^2) h(t s / v)`` of :func:`_bounded_chance` at x: of one estimate or, as arrays, of several."""
-    v = (error + step * math.sqrt(2 * x)) ** 2
-    u = outside * step / v
-    return v / step**2 * ((1 + u) * np.log1p(u) - u)
+    if covariance is None:
+        return None
+    held = np.diagonal(covariance)
+    lacking = np.where(variance - held > ROUNDING * np.abs(variance), variance - held, 0)
+    if not lacking.any():
+        return covariance
+    if abs(covariance.sum()) > SUM_TO_ONE * max(np.trace(covariance), ROUNDING):
+        return np.asarray(covariance + np.diag(lacking))
+    k = len(lacking)
+    lacking = lacking / 2 if k == 2 else lacking  # both of two categories lack the same
+    centred = np.diag(lacking) - np.add.outer(lacking, lacking) / k + lacking.sum() / k**2
+    return np.asarray(covariance + (k / (k - 1)) ** 2 * centred)
 
 
 def two_sided_p(t: float, degrees_of_freedom: float | None = None) -> float:

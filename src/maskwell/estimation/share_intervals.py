@@ -19,13 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_level
+from maskwell.core.arguments import Array, Real, as_count, check_level
+from maskwell.core.phrases import option
+from maskwell.core.verdicts import is_inside
 from maskwell.errors import ParameterError
 from maskwell.estimation.binomial_counts import BinomialCounts
 from maskwell.estimation.likelihood_intervals import LIMIT, bootstrap, profile
+from maskwell.estimation.outside_estimates import is_doubted
 from maskwell.estimation.share_estimate import ROUNDING, Estimate, Flag, Intervals
 
 UNDEFINED = Flag("no interval where a standard error is zero or not defined", "no-interval")
+NO_DEGREES = Flag(
+    "no interval: clusters and strata leave no degrees of freedom, so that nothing says how far the standard error may "
+    "be off",
+    "no-interval",
+)
 
 
 def wald(estimate: Estimate, level: float) -> Intervals:
@@ -69,7 +77,7 @@ def logit(estimate: Estimate, level: float) -> Intervals:
     ([nan, nan], 'no logit interval for 2 of 2 categories: it needs an estimate between 0 and 1')
     """
     p, error = estimate.pi_hat, estimate.standard_error
-    inside = (p > 0) & (p < 1)
+    inside = is_inside(p)
     q = np.where(inside, p, 0.5)
     centre, half = np.log(q / (1 - q)), estimate.critical_value((1 + level) / 2) * error / (q * (1 - q))
     low, high = (np.where(inside, 0.5 + 0.5 * np.tanh((centre + side * half) / 2), np.nan) for side in (-1, 1))
@@ -173,7 +181,8 @@ def carried_back(estimate: Estimate, ends: Ends, method: str, level: float, *, c
     low, high = (counts.shares(lam) for lam in ends(counts.x, counts.n, z))
     if not cut:
         return Intervals(low, high, method, level)
-    flags = (INCONSISTENT,) if ((high < 0) | (low > 1)).any() else ()
+    source = estimate if estimate.sums_of is None else estimate.sums_of[0]
+    flags = (INCONSISTENT,) if ((high < 0) | (low > 1)).any() and is_doubted(source.flags) else ()
     lam = counts.x / counts.n
     from_zero, to_one = _reach(counts, counts.b, counts.b - lam, z), _reach(counts, counts.a, lam - counts.a, z)
     low, high = np.minimum(low, 1 - to_one), np.maximum(high, from_zero)
@@ -306,6 +315,33 @@ METHODS: dict[str, Callable[..., Intervals]] = {
     "wilson": wilson_effective,
 }
 
+DRAWING = "bootstrap"
+
+
+class SeededMethod(str):
+    """The name of a method that draws, with the seed that repeats its draws; wherever it goes, it is the name."""
+
+    __slots__ = ("seed",)
+    seed: int
+
+
+def with_seed(method: str | None, seed: int | None) -> str | None:
+    """The method with its seed, which the one that draws needs, and no other takes.
+
+    >>> with_seed("wald", None), with_seed("bootstrap", 1), with_seed("bootstrap", 1).seed
+    ('wald', 'bootstrap', 1)
+    """
+    if seed is None and method != DRAWING:
+        return method
+    if method != DRAWING or seed is None:
+        first, second = option("seed"), option("interval", DRAWING)
+        wrong, lacks = (second, first) if seed is None else (first, second)
+        raise ParameterError(f"{wrong} needs {lacks}", hint=f"such as {second} {option('seed', '1')}", seed=seed)
+    seeded = SeededMethod(method)
+    seeded.seed = as_count(seed, "seed")
+    return seeded
+
+
 WITH_BIAS = ("wald", "wilson", "bonferroni", "scheffe")
 """Methods that allow for the bound of a bias."""
 
@@ -318,6 +354,8 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
             f"no interval is called {method!r}", hint=f"choose one of {', '.join(METHODS)}", method=method
         )
     make = METHODS[method]
+    if isinstance(method, SeededMethod):
+        options = {"seed": method.seed, **options}
     _check_options(method, make, options)
     if estimate.bias is not None and method not in WITH_BIAS:
         raise ParameterError(
@@ -325,6 +363,11 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
             hint=f"choose one of {', '.join(WITH_BIAS)}",
             method=method,
         )
+    if np.isnan(estimate.pi_hat).all():  # a domain with too few rows, which its flags say
+        return Intervals(estimate.pi_hat, estimate.pi_hat, method, level)
+    if math.isnan(estimate.critical_value((1 + level) / 2)):
+        none = np.full(len(estimate.pi_hat), np.nan)
+        return Intervals(none, none, method, level, (NO_DEGREES,))
     return make(estimate, level, **options)
 
 
@@ -347,20 +390,20 @@ def default_method(estimate: Estimate) -> str:
     ``score`` where the counts behind the shares are known; where they are sparse, ``exact`` if one binomial count tells
     each share, else ``matched``. Maximum likelihood estimates at 0 or 1 have no standard error: these get ``profile``,
     but for two categories and two reports. ``wald`` where no counts are known and, as in other software, under a
-    sampling plan; there ``matched`` where a variance is zero or not defined, and for more than two categories or
-    reports where counts are sparse. docs/adr/0030-default-intervals.md says why.
+    sampling plan with many people in and outside of every category; with few, ``score`` with an effective number of
+    reports, or ``matched``. docs/adr/0030-default-intervals.md and 0051-errors-of-shares.md
+    say why.
     """
     if estimate.bias is not None:
         return "wald"
     if _has_profile(estimate) and np.isnan(estimate.standard_error).any() and not estimate.is_two_to_two:
         return "profile"
-    if estimate.variance_of_plan is not None and not _has_no_error(estimate) and not _has_many(estimate):
-        return "wald"
     counts = estimate.binomial_counts
     if counts is None:
         return "wald"
     if estimate.variance_of_plan is not None:
-        return "matched" if counts.sparse or _has_no_error(estimate) else "wald"
+        small = counts.sparse or _has_no_error(estimate)
+        return "matched" if small else "score" if counts.few_people else "wald"
     if counts.sparse:
         return "exact" if counts.exact else "matched"
     return "score"
@@ -369,11 +412,6 @@ def default_method(estimate: Estimate) -> str:
 def _has_no_error(estimate: Estimate) -> bool:
     """Whether a standard error is zero or not defined."""
     return not bool((estimate.variance > ROUNDING / max(estimate.n, 1)).all())
-
-
-def _has_many(estimate: Estimate) -> bool:
-    """Whether there are more than two categories, or a design has more than two reports."""
-    return len(estimate.categories) > 2 or any(not part.design.has_reports_up_to(2) for part in estimate.parts)
 
 
 def _has_profile(estimate: Estimate) -> bool:

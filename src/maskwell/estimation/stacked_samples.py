@@ -26,6 +26,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, as_list, check_kind, list_of
 from maskwell.core.documents import joint_fingerprint
 from maskwell.core.phrases import Printed
+from maskwell.core.verdicts import is_inside, is_outside
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.binomial_counts import Part, at_zero, conditional_shares, linear_variance, smoothed
@@ -33,11 +34,10 @@ from maskwell.estimation.maximisation.maximum import maximise
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, likelihood_of
 from maskwell.estimation.moments import (
     estimate_by_moments,
-    largest_steps,
-    nearest_shares,
     sampling_part,
 )
-from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample, flags_of_moments
+from maskwell.estimation.outside_estimates import Recovered, chance_given_truth, chance_of_farthest, flags_of_moments
+from maskwell.estimation.share_estimate import Estimate, Sample
 
 TOLERANCE = 1e-12
 _OUTSIDE = 1e-8  # how far a sum may lie from what the reports depend on, as a part of its length
@@ -139,8 +139,6 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
         covariance = np.asarray(sum(w**2 * part for w, part in zip(weights, parts, strict=True) if part is not None))
     n = sum(sample.n for sample in samples)
     sampling = sampling_part(np.asarray(pi_hat), variance, n)
-    near = nearest_shares(np.asarray(pi_hat))
-    nearby = sum(w**2 * s.design.share_variance(near) / s.n for w, s in zip(weights, samples, strict=True))
     return Estimate(
         categories=estimates[0].categories,
         pi_hat=np.asarray(pi_hat),
@@ -158,8 +156,7 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
                 variance,
                 sampling,
                 full=covariance is not None,
-                error=np.sqrt(nearby),
-                steps=_steps(weights, samples),
+                chance=chance_given_truth(np.asarray(pi_hat), _recovered(weights, samples)),
             ),
         ),
         samples=tuple(samples),
@@ -172,11 +169,8 @@ def pooled_weights(samples: Sequence[Sample]) -> Real:
     return np.asarray(precision / precision.sum())
 
 
-def _steps(weights: Real, samples: Sequence[Sample]) -> Real | None:
-    """At most how much one report adds to each pooled estimate; None where sets are reported."""
-    steps_by_sample = [largest_steps(sample.design, sample.design, sample.n) for sample in samples]
-    parts = [w * steps for w, steps in zip(weights, steps_by_sample, strict=True) if steps is not None]
-    return np.asarray(np.max(parts, axis=0)) if len(parts) == len(steps_by_sample) else None
+def _recovered(weights: Real, samples: Sequence[Sample]) -> list[Recovered]:
+    return [Recovered(s.design, w**2 / s.n, w / s.n) for w, s in zip(weights.tolist(), samples, strict=True)]
 
 
 METHODS = ("moments", "ml")
@@ -243,7 +237,7 @@ def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
     covariance = np.asarray(sum(_observed(left, s, size) for left, s, size in zip(L, share, n, strict=True)))
     variance = np.diagonal(covariance).copy()
     sampling = sampling_part(theta, variance, int(n.sum()))
-    error = error_nearby(designs, counts, theta, L)
+    chance = chance_of_stack(designs, counts, theta, variance, L)
     return Estimate(
         categories=estimand.categories,
         pi_hat=theta,
@@ -256,7 +250,7 @@ def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
         fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]),
         flags=(
             *((TWO_STEPS,) if spare else ()),
-            *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), error=error, steps=steps_of(L, n)),
+            *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), chance=chance),
         ),
         samples=tuple(samples),
     )
@@ -303,18 +297,19 @@ def _fitted(L: Sequence[Real], P: Sequence[Real], n: Real, pi: Real) -> Real:
     return np.asarray(sum(((left * s) @ left.T - np.outer(left @ s, left @ s)) / size for left, s, size in parts))
 
 
-def error_nearby(designs: Sequence[Design], counts: Sequence[Array], theta: Real, L: Sequence[Real]) -> Real | None:
-    """Standard errors at the most likely shares, by which estimates outside [0, 1] are judged."""
-    if (theta >= 0).all() and (theta <= 1).all():
-        return None
+def chance_of_stack(
+    designs: Sequence[Design], counts: Sequence[Array], theta: Real, variance: Real, L: Sequence[Real]
+) -> float:
+    """The chance of the farthest estimate outside [0, 1], judged by standard errors at the most likely shares.
+
+    ``variance`` counts where it is larger, as under a sampling plan.
+    """
+    if not is_outside(theta).any():
+        return 1.0
     P, n = [design.matrix() for design in designs], np.array([float(one.sum()) for one in counts])
-    fitted = _fitted(L, P, n, maximise(designs, counts).pi)
-    return np.asarray(np.sqrt(np.maximum(np.diagonal(fitted), 0)))
-
-
-def steps_of(L: Sequence[Real], n: Sequence[float] | Array) -> Real:
-    """At most how much one report adds to each estimate, shape (r,)."""
-    return np.asarray(np.max([np.abs(left).max(axis=1) / size for left, size in zip(L, n, strict=True)], axis=0))
+    fitted = np.diagonal(_fitted(L, P, n, maximise(designs, counts).pi))
+    steps = np.max([np.abs(left).max(axis=1) / size for left, size in zip(L, n, strict=True)], axis=0)
+    return chance_of_farthest(theta, variance, np.sqrt(np.fmax(np.fmax(fitted, variance), 0)), steps)
 
 
 def variance_along(samples: Sequence[Sample], raw: Real) -> tuple[Real, Real, float | Real]:
@@ -354,7 +349,7 @@ def _by_likelihood(samples: Sequence[Sample], estimand: Estimand, raw: Estimate)
     matrices = [s.design.matrix() for s in samples]
     L = _left_inverses(matrices, n, estimand.C, top.pi)
     fitted = _fitted(L, matrices, n, top.pi)
-    edge = (theta <= ROUNDING) | (theta >= 1 - ROUNDING)
+    edge = ~is_inside(theta)
     fitted[edge] = np.nan
     fitted[:, edge] = np.nan
     variance, sampling = np.diagonal(fitted).copy(), np.where(edge, np.nan, theta * (1 - theta) / n.sum())

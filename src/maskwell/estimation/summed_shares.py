@@ -24,13 +24,14 @@ from typing import Any, cast
 import numpy as np
 
 from maskwell.core.arguments import Real, as_whole, check_kind
+from maskwell.core.verdicts import is_outside
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, TooLargeError
 from maskwell.estimation.joint.variables import Layout, Variable
 from maskwell.estimation.maximum_likelihood import estimate_by
 from maskwell.estimation.moments import sampling_part
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample
+from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample, raised_to
 
 OWN_MARGIN = "a margin is the most likely one for its own reports alone: the cells of the table sum to other shares"
 TOGETHER = 1e-6  # most likely shares are found up to about this
@@ -60,12 +61,13 @@ def summed(table: Real, axes: Sequence[int]) -> Real:
 
 def covariance_of(estimate: Estimate) -> Real:
     """The covariance of all cells, or an error where there are too many."""
-    if estimate.covariance is None:
+    spread = raised_to(estimate.variance, estimate.covariance)
+    if spread is None:
         raise TooLargeError(
             f"covariances of {len(estimate.pi_hat):,} cells were left out",
             hint="first take the table of fewer variables: table.collapse_to(...)",
         )
-    return estimate.covariance
+    return spread
 
 
 def known_covariance_of(estimate: Estimate) -> Real:
@@ -116,9 +118,12 @@ def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: L
 
 def _totals(estimate: Estimate, layout: Layout, axes: Sequence[int]) -> dict[str, Any]:
     """Numbers of units, where the estimate has them."""
-    if not isinstance(estimate, SurveyEstimate) or estimate.total_covariance is None:
+    if not isinstance(estimate, SurveyEstimate):
         return {}
-    spread = _summed_square(estimate.total_covariance, layout.shape, axes)
+    whole = raised_to(estimate.total_variance, estimate.total_covariance)
+    if whole is None:
+        return {}
+    spread = _summed_square(whole, layout.shape, axes)
     total = _summed_list(estimate.total, layout.shape, axes)
     variance = np.diag(spread).copy()
     plain: dict[str, Any] = {"domains": {}, "simple_covariance": None, "used": ()}
@@ -199,7 +204,8 @@ def margin_of(estimate: Estimate, place: int) -> Estimate:
 
 def summed_shares(estimate: Estimate, C: Real, categories: tuple[Hashable, ...]) -> Estimate:
     """``C pi`` with the errors of sums; C has a row of 0 and 1 for each sum."""
-    pi_hat, covariance = C @ estimate.pi_hat, _covariance(C, estimate.covariance)
+    spread = raised_to(estimate.variance, estimate.covariance)
+    pi_hat, covariance = C @ estimate.pi_hat, _covariance(C, spread)
     variance = np.diagonal(covariance).copy()
     survey = isinstance(estimate, SurveyEstimate)
     sampling = np.full(len(C), np.nan) if survey else sampling_part(pi_hat, variance, estimate.n)
@@ -221,7 +227,7 @@ def summed_shares(estimate: Estimate, C: Real, categories: tuple[Hashable, ...])
 
 
 def _with_totals(estimate: SurveyEstimate, C: Real) -> SurveyEstimate:
-    covariance = _covariance(C, estimate.total_covariance)
+    covariance = _covariance(C, raised_to(estimate.total_variance, estimate.total_covariance))
     return replace(
         estimate,
         total=C @ estimate.total,
@@ -255,6 +261,6 @@ def _covariance(C: Real, covariance: Real | None) -> Real:
 
 
 def _flags(pi_hat: Real) -> tuple[str, ...]:
-    if (pi_hat >= 0).all() and (pi_hat <= 1).all():
+    if not is_outside(pi_hat).any():
         return ()
     return ("an estimate lies outside [0, 1], as unbiased estimates of small shares may; do not cut it",)

@@ -37,6 +37,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, check_level
 from maskwell.core.display import Result, data_frame, number_or_none
 from maskwell.core.phrases import Printed
+from maskwell.core.verdicts import at_most
 from maskwell.designs.kronecker import along_axes
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.variables import Layout
@@ -393,7 +394,8 @@ def _share(pi: Real, cell: tuple[int, ...]) -> tuple[float, Real]:
 
 def _flags(part: Estimate, small: Layout, groups: list[int], error: float) -> tuple[str, ...]:
     total = collapsed(part, small, [small.names[0]])[0]
-    rare = [g for g in groups if total.pi_hat[g] <= max(0, UNSTABLE * np.nan_to_num(total.standard_error[g]))]
+    least = np.maximum(0, UNSTABLE * np.nan_to_num(total.standard_error))
+    rare = [g for g in groups if at_most(total.pi_hat, least, scale=1)[g]]
     labels = small.variables[0].inputs.labels
     flags = [
         f"unstable: the share of {small.names[0]} = {labels[g]} is within two standard errors of zero" for g in rare

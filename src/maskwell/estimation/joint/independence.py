@@ -54,6 +54,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.display import Result, number_or_none
 from maskwell.core.phrases import Printed, p_equals
+from maskwell.core.verdicts import at_least, below
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.variables import Layout
@@ -210,7 +211,7 @@ def _counted(estimate: Estimate, layout: Layout, method: str) -> tuple[Real, lis
         if not occurs.all():
             flags.append(f"reports of {layout.names[axis]} that never occurred are left out of the degrees of freedom")
             x = np.compress(occurs, x, axis=axis)
-    if (expected(x) < SMALL).any():
+    if below(expected(x), SMALL).any():
         flags.append(f"some expected counts are below {SMALL}: for a small table, confirm with the bootstrap test")
     return x, flags
 
@@ -343,7 +344,7 @@ def bootstrap_test(estimate: Estimate, layout: Layout, seed: int | None, replica
     lam = outer([d.forward(pi) for d, pi in zip(layout.devices, fit.margins, strict=True)])
     draws = np.random.default_rng(seed).multinomial(n, lam.ravel() / lam.sum(), size=replicates)
     statistics = [_fit(layout.devices, design, draw.reshape(x.shape)).statistic for draw in draws]
-    as_far = sum(one >= fit.statistic * (1 - 1e-9) for one in statistics)
+    as_far = sum(at_least(one, fit.statistic) for one in statistics)
     p = (1 + as_far) / (replicates + 1)
     return IndependenceTest(layout.names, "bootstrap", fit.statistic, math.nan, p, n, boundary=fit.boundary)
 

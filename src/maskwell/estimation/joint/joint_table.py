@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -25,7 +26,13 @@ from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.estimation.joint.conditionals import Conditional, Difference, conditional_of, difference_of
 from maskwell.estimation.joint.independence import IndependenceTest, independence_of
-from maskwell.estimation.joint.odds import OddsRatio, odds_ratio_of, odds_ratios_of
+from maskwell.estimation.joint.odds import (
+    OddsRatio,
+    TableLikelihood,
+    likelihood_of_table,
+    odds_ratio_of,
+    odds_ratios_of,
+)
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import collapsed
@@ -150,11 +157,18 @@ class Table(Result):
         self, rows: tuple[Hashable, Hashable] | None = None, columns: tuple[Hashable, Hashable] | None = None
     ) -> OddsRatio:
         """Odds ratio of a two by two table, or of two categories of each variable of a larger one."""
-        return odds_ratio_of(self.estimate, self.layout, rows, columns)
+        return odds_ratio_of(self.estimate, self.layout, rows, columns, self._likelihood)
 
     def odds_ratios(self) -> tuple[OddsRatio, ...]:
-        """Odds ratios of every category against the last, for a table of two variables."""
-        return odds_ratios_of(self.estimate, self.layout)
+        """Odds ratios of every category against the last, for a table of two variables.
+
+        In tables of more than 36 cells those without a standard error have no interval: :meth:`odds_ratio` makes it.
+        """
+        return odds_ratios_of(self.estimate, self.layout, self._likelihood)
+
+    @cached_property
+    def _likelihood(self) -> TableLikelihood | None:
+        return likelihood_of_table(self.estimate)
 
     def independence(
         self, *names: str, method: str | None = None, seed: int | None = None, replicates: int = 999

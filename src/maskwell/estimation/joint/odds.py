@@ -10,7 +10,8 @@ reports can be made for each value phi of the log odds ratio.
 
 The shares are written as ``pi = softmax(B alpha + phi e_a)``: the cells a, b, c, d of the two by two table have logits
 ``r + s + phi, r, s, 0``, every other cell a logit of its own. The interval holds all phi with
-``2 (l* - l_p(phi)) <= chi2``; it has no end where the likelihood never falls so far.
+``2 (l* - l_p(phi)) <= chi2``. It has no end where the likelihood never falls so far: towards infinity it falls to that
+of the most likely table with nobody in b, or with nobody in c, which is a concave problem for each cell of the table.
 
 Source: standard; derived for randomized reports by the delta method; the parametrisation is derived.
 """
@@ -18,8 +19,9 @@ Source: standard; derived for randomized reports by the delta method; the parame
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, check_level
 from maskwell.core.display import Result, number_or_none
 from maskwell.core.phrases import Printed
+from maskwell.core.verdicts import above
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.variables import Layout, Variable
@@ -37,6 +40,41 @@ from maskwell.estimation.summed_shares import covariance_of
 FARTHEST = 40.0
 """Log odds ratios beyond this are taken for infinite."""
 _STARTS = (1e-3, 0.1, 0.5)  # shares of the uniform distribution in the tables that a climb starts from
+MOST_STEPS = 200  # of a climb
+WARM = 1e-6  # the same where a climb starts from the end of another
+EXACT = 1e-6  # error of a log odds ratio
+APART = 1e-4  # of two tops of a log-likelihood that differ
+
+
+@dataclass(frozen=True, eq=False)
+class TableLikelihood:
+    """The likelihood of the cells of a table, for all of its odds ratios."""
+
+    design: Design
+    reports: Array
+    _empty: dict[int, float] = field(default_factory=dict)
+
+    @cached_property
+    def best(self) -> Maximum:
+        """The most likely table."""
+        return maximise([self.design], [self.reports])
+
+    @cached_property
+    def P(self) -> Real:
+        """Lines of the matrix for the reports that were seen, shape (s, k)."""
+        return np.asarray(self.design.matrix()[self.reports > 0])
+
+    @cached_property
+    def counts(self) -> Real:
+        """How often each of them was seen."""
+        return np.asarray(self.reports[self.reports > 0], dtype=np.float64)
+
+    def without(self, cell: int) -> float:
+        """The log-likelihood of the most likely table with nobody in a cell."""
+        if cell not in self._empty:
+            one = maximise([self.design], [self.reports], start=self.best.pi, fixed=(cell, 0.0))
+            self._empty[cell] = one.log_likelihood if self.best.pi[cell] > 0 else self.best.log_likelihood
+        return self._empty[cell]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,25 +83,32 @@ class OddsProfile:
 
     Attributes
     ----------
-    P, counts
-        Lines of the matrix for the reports that were seen, shape (s, k), and how often they were.
+    table
+        The likelihood of the cells.
     cells
         The four cells a, b, c, d.
-    best, value
-        The most likely table, and its log odds ratio (infinite or NaN where it has empty cells).
+    value
+        The log odds ratio of the most likely table (infinite or NaN where it has empty cells).
     """
 
-    P: Real
-    counts: Real
+    table: TableLikelihood
     cells: tuple[int, ...]
-    best: Maximum
     value: float
 
-    @classmethod
-    def of(cls, design: Design, counts: Array, cells: Sequence[int], best: Maximum, value: float) -> OddsProfile:
-        """From a sample and its most likely table."""
-        seen = counts > 0
-        return cls(design.matrix()[seen], counts[seen].astype(np.float64), tuple(cells), best, value)
+    @property
+    def P(self) -> Real:
+        """That of the table."""
+        return self.table.P
+
+    @property
+    def counts(self) -> Real:
+        """Those of the table."""
+        return self.table.counts
+
+    @property
+    def best(self) -> Maximum:
+        """The most likely table."""
+        return self.table.best
 
     def interval(self, level: float) -> tuple[float, float]:
         """The log odds ratios that the reports do not contradict at this level."""
@@ -75,35 +120,63 @@ class OddsProfile:
         return self._end(-1, bound), self._end(1, bound)
 
     def _end(self, direction: int, bound: float) -> float:
+        a, b, c, d = self.cells
+        if max(map(self.table.without, (b, c) if direction > 0 else (a, d))) >= bound:
+            return direction * math.inf
+        end = self._crossing(self._warm(bound), direction)
+        if math.isfinite(end) and self.log_likelihood(end) > bound + APART:  # a climb stayed below the top
+            return self._crossing(lambda phi: self.log_likelihood(phi) - bound, direction)
+        return end
+
+    def _warm(self, bound: float) -> Callable[[float], float]:
+        """How far the log-likelihood lies above the bound, by climbs that begin where the one before ended."""
+        last = self._start(_STARTS[1])
+
+        def excess(phi: float) -> float:
+            nonlocal last
+            reached, shares = self._climb(phi, last)
+            last = (1 - WARM) * shares + WARM / len(shares)
+            return reached - bound
+
+        return excess
+
+    def _crossing(self, excess: Callable[[float], float], direction: int) -> float:
+        """Where the excess is zero in this direction, as seen from the most likely table or from near it."""
         from scipy.optimize import brentq
 
-        inside, step = max(-FARTHEST, min(FARTHEST, self.value)), 0.5
-        while abs(inside) < FARTHEST or inside * direction < 0:
-            outside = max(-FARTHEST, min(FARTHEST, inside + direction * step))
-            if self.log_likelihood(outside) < bound:
-                return float(brentq(lambda phi: self.log_likelihood(phi) - bound, inside, outside, xtol=1e-7))
-            inside, step = outside, 2 * step
+        here = (
+            self.value if math.isfinite(self.value) else float(SIGNS @ np.log(self._start(_STARTS[1])[[*self.cells]]))
+        )
+        inside = math.isfinite(self.value) or excess(here) >= 0
+        step = 0.5 * direction if inside else -0.5 * direction
+        while abs(here) < FARTHEST:
+            there = here + step
+            if (excess(there) >= 0) is not inside:
+                return float(brentq(excess, here, there, xtol=EXACT))
+            here, step = there, 2 * step
         return direction * math.inf
 
     def log_likelihood(self, phi: float) -> float:
         """The highest log-likelihood of tables with this log odds ratio."""
-        return max(self._climb(phi, start) for start in _STARTS)
+        return max(self._climb(phi, self._start(spread))[0] for spread in _STARTS)
 
-    def _climb(self, phi: float, spread: float) -> float:
+    def _start(self, spread: float) -> Real:
+        return np.asarray((1 - spread) * self.best.pi + spread / self.P.shape[1])
+
+    def _climb(self, phi: float, start: Real) -> tuple[float, Real]:
+        """The highest log-likelihood that a climb from these shares reaches, and the shares there."""
         from scipy.optimize import minimize
 
-        start = (1 - spread) * self.best.pi + spread / self.P.shape[1]
-        alpha = self._logits(self._with_odds(start, phi))
         optimum = minimize(
             self._value,
-            alpha,
+            self._logits(self._with_odds(start, phi)),
             args=(phi,),
             jac=self._slope,
             hess=self._curvature,
             method="trust-exact",
-            options={"gtol": 1e-9},
+            options={"gtol": 1e-9, "maxiter": MOST_STEPS},
         )
-        return -float(optimum.fun) * float(self.counts.sum())
+        return -float(optimum.fun) * float(self.counts.sum()), self._pi(optimum.x, phi)
 
     # ---- logits: alpha = (r, s, one for each other cell)
 
@@ -184,6 +257,12 @@ def two_by_two(cells: Real, phi: float) -> Real:
 
 Pair = tuple[Hashable, Hashable]
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
+PROFILED = 36
+"""Cells of a table for which profile intervals of all odds ratios are made; a hundred cells would take ten seconds."""
+ON_REQUEST = (
+    f"in tables of more than {PROFILED} cells profile intervals are made for one odds ratio at a time, by "
+    "odds_ratio(rows, columns) in Python"
+)
 NOT_POSITIVE = "a cell of the unbiased estimate is zero or less, so it has no odds ratio"
 
 
@@ -221,7 +300,7 @@ class OddsRatio(Result):
     @property
     def interval_method(self) -> str:
         """``wald`` on the log scale, ``profile``, or ``none``."""
-        return "none" if self.method == "none" else "wald" if self.profile is None else "profile"
+        return "profile" if self.profile is not None else "none" if math.isnan(self.standard_error) else "wald"
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Interval of the odds ratio, from 0 to infinity at most."""
@@ -258,16 +337,34 @@ class OddsRatio(Result):
         return "\n".join([*lines, *(f"  note: {flag}" for flag in self.flags)])
 
 
-def odds_ratios_of(estimate: Estimate, layout: Layout) -> tuple[OddsRatio, ...]:
+def odds_ratios_of(estimate: Estimate, layout: Layout, likelihood: TableLikelihood | None) -> tuple[OddsRatio, ...]:
     """Every category of both variables against the last."""
     first, second = _two(layout)
     rows, columns = first.inputs.labels, second.inputs.labels
-    return tuple(
-        odds_ratio_of(estimate, layout, (a, rows[-1]), (b, columns[-1])) for a in rows[:-1] for b in columns[:-1]
-    )
+    pairs = [((a, rows[-1]), (b, columns[-1])) for a in rows[:-1] for b in columns[:-1]]
+    every = (odds_ratio_of(estimate, layout, row, column, likelihood) for row, column in pairs)
+    return tuple(map(without_profile, every) if len(estimate.pi_hat) > PROFILED else every)
 
 
-def odds_ratio_of(estimate: Estimate, layout: Layout, rows: Pair | None, columns: Pair | None) -> OddsRatio:
+def without_profile(one: OddsRatio) -> OddsRatio:
+    """The same without the interval that takes a search; one with a standard error as it is."""
+    return one if one.profile is None else replace(one, profile=None, flags=(*one.flags[:-1], ON_REQUEST))
+
+
+def likelihood_of_table(estimate: Estimate) -> TableLikelihood | None:
+    """The likelihood of its cells; None where the estimate does not rest on plain counts."""
+    if len(estimate.samples) != 1:
+        return None
+    return TableLikelihood(estimate.samples[0].design, estimate.samples[0].counts.values)
+
+
+def odds_ratio_of(
+    estimate: Estimate,
+    layout: Layout,
+    rows: Pair | None,
+    columns: Pair | None,
+    likelihood: TableLikelihood | None,
+) -> OddsRatio:
     """The odds ratio of two categories of each of two variables."""
     first, second = _two(layout)
     row, column = _pair(first, rows, "rows"), _pair(second, columns, "columns")
@@ -275,12 +372,12 @@ def odds_ratio_of(estimate: Estimate, layout: Layout, rows: Pair | None, columns
     cells = [i * len(second.inputs) + j for i in r for j in c]
     about = ((first.name, second.name), row, column)
     shares = estimate.pi_hat[cells]
-    if (shares > 0).all():
+    if above(shares, 0, scale=1).all():
         return OddsRatio(*about, *_by_delta(shares, covariance_of(estimate), cells), estimate.method, estimate)
-    if len(estimate.samples) != 1:
+    if likelihood is None:
         note = f"{NOT_POSITIVE}, and there are no plain counts for a most likely table"
         return OddsRatio(*about, math.nan, math.nan, "none", estimate, None, (note,))
-    return _by_likelihood(about, estimate, cells)
+    return _by_likelihood(about, estimate, cells, likelihood)
 
 
 def _by_delta(shares: Real, covariance: Real, cells: Sequence[int]) -> tuple[float, float]:
@@ -289,16 +386,16 @@ def _by_delta(shares: Real, covariance: Real, cells: Sequence[int]) -> tuple[flo
     return float(SIGNS @ np.log(shares)), math.sqrt(variance) if variance >= 0 else math.nan
 
 
-def _by_likelihood(about: tuple[tuple[str, str], Pair, Pair], estimate: Estimate, cells: Sequence[int]) -> OddsRatio:
-    sample = estimate.samples[0]
-    best = maximise([sample.design], [sample.counts.values])
+def _by_likelihood(
+    about: tuple[tuple[str, str], Pair, Pair], estimate: Estimate, cells: Sequence[int], likelihood: TableLikelihood
+) -> OddsRatio:
     with np.errstate(divide="ignore"):
-        logs = np.log(best.pi[list(cells)])
+        logs = np.log(likelihood.best.pi[list(cells)])
     with np.errstate(invalid="ignore"):
         log_odds_ratio = (
             float(SIGNS @ logs) if np.isfinite(logs).all() else float(logs[0] + logs[3] - (logs[1] + logs[2]))
         )
-    profile = OddsProfile.of(sample.design, sample.counts.values, cells, best, log_odds_ratio)
+    profile = OddsProfile(likelihood, tuple(cells), log_odds_ratio)
     return OddsRatio(*about, log_odds_ratio, math.nan, "ml", estimate, profile, _notes(estimate, log_odds_ratio))
 
 

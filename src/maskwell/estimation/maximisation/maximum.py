@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_list, as_real, as_whole, list_of, pairs_of
+from maskwell.core.verdicts import is_inside
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
@@ -108,7 +109,6 @@ def _hold(pi: Real, movable: Array, held: float) -> Real:
 
 GAP = 1e-10
 _TIED = 1e-7  # slopes this close to the largest may belong to another solution
-_ROUNDING = 1e-12
 _TRACE = 1e-9  # a share that a search may have left behind on its way to zero
 _MOST_USED = 2000  # columns whose independence is worked out
 _SETTLED = 1e-9  # below this, what is left is rounding, and slower steps would not help
@@ -251,7 +251,7 @@ def _without_traces(f: LogLikelihood, climbed: Climbed, movable: Array, gap: flo
 
 
 def _edges(pi: Real) -> Array:
-    return np.asarray((pi <= 0) | (pi >= 1 - _ROUNDING))
+    return np.asarray(~is_inside(pi))
 
 
 def _told_apart(designs: Sequence[Design], counts: Sequence[Array]) -> bool:

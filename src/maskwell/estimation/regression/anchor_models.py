@@ -328,6 +328,7 @@ def fit_with_anchor(
         latent=fitted.part(hidden_terms, matrix.p, sampled.degrees_of_freedom),
         fingerprints=(design.fingerprint, anchor_design.fingerprint),
         margins=Margins(matrix, SoftmaxChances(2), sampled.weights, tuple(design.inputs.labels)),
+        **fitted.kept(slice(0, matrix.p)),
     )
 
 

@@ -12,17 +12,12 @@ import numpy as np
 from maskwell.core.arguments import Array, Flag, Real, check_kind
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
+from maskwell.estimation.regression.likelihood_search import climb
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
 from maskwell.estimation.regression.named_coefficients import Parameter
 from maskwell.estimation.regression.predicted_chances import Margins, SoftmaxChances
-from maskwell.estimation.regression.regression_likelihood import (
-    Fitted,
-    Likelihood,
-    Predictor,
-    climb,
-    fit,
-    profile_ends,
-)
+from maskwell.estimation.regression.profile_likelihood import profile_ends
+from maskwell.estimation.regression.regression_likelihood import Fitted, Likelihood, Predictor, fit
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import (
@@ -192,6 +187,7 @@ def regress_outcome(
         incomparable=why_incomparable(sampled),
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, SoftmaxChances(evidence.k), sampled.weights, labels),
+        **fitted.kept(slice(None)),
     )
 
 
@@ -238,6 +234,7 @@ def regress_lie_detector(
         parameters=(_honesty(likelihood, fitted, sampled),),
         free=1,
         margins=Margins(matrix, SoftmaxChances(2), sampled.weights, ("carrier", "non-carrier")),
+        **fitted.kept(slice(0, -1)),
     )
 
 
@@ -259,7 +256,7 @@ def _honesty(likelihood: Likelihood, fitted: Fitted, sampled: RowSampling) -> Pa
     log_odds = float(np.clip(fitted.estimates[-1], -FARTHEST, FARTHEST))
     error = math.sqrt(fitted.covariance[-1, -1])
     known = math.isfinite(error)
-    t = _chance(log_odds) if known else float(log_odds > 0)
+    t = _chance(log_odds) if known else math.nan if np.isnan(fitted.infinite[-1]) else float(log_odds > 0)
     theta = np.append(np.linalg.solve(likelihood.back, fitted.estimates)[:-1], log_odds)
 
     @cache

@@ -25,20 +25,14 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import option, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.regression.likelihood_search import Derivatives, Optimum, climb, highest
 from maskwell.estimation.regression.logit_models import check_outcome, regress_outcome
 from maskwell.estimation.regression.model_matrix import BLOCK, ModelMatrix, check_enough
 from maskwell.estimation.regression.named_coefficients import Parameter
 from maskwell.estimation.regression.nested_models import no_spread_test
 from maskwell.estimation.regression.predicted_chances import CurveChances
-from maskwell.estimation.regression.regression_likelihood import (
-    Derivatives,
-    Fitted,
-    Optimum,
-    climb,
-    described,
-    highest,
-    profile_ends,
-)
+from maskwell.estimation.regression.profile_likelihood import profile_ends
+from maskwell.estimation.regression.regression_likelihood import Fitted, described
 from maskwell.estimation.regression.regression_result import RandomIntercept, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import Logit, Slopes
@@ -136,6 +130,11 @@ class MixedLikelihood:
         """In how many rows the fixed part of the predictor lies below -limit, and in how many above the limit."""
         fixed = np.concatenate([self.fixed(theta, where) for where, _ in self._blocks])
         return int((fixed < -limit).sum()), int((fixed > limit).sum())
+
+    def span(self, step: Real) -> float:
+        """The largest change of a predictor, for one standard deviation of the intercept."""
+        fixed = [float(np.abs(self.fixed(step, where)).max()) for where, _ in self._blocks]
+        return max(*fixed, abs(float(step[-1])))
 
     def fixed(self, theta: Real, where: slice) -> Real:
         """``x' beta`` of some rows."""
@@ -274,7 +273,7 @@ def regress_mixed(
     hill = MixedLikelihood(sorted_rows, replace(matrix, versions=(matrix.versions[0][order],)), sizes)
     peak = highest(_search(hill, np.append(_start(hill, plain), spread)) for spread in STARTS)
     gain = peak.at.value - plain.log_likelihood
-    if plain.converged and gain <= NOTHING * (1 + abs(plain.log_likelihood)):
+    if gain <= NOTHING * (1 + abs(plain.log_likelihood)):
         return _without_spread(plain, hill, column)
     fitted = _described(hill, peak, (*plain.terms, "standard deviation"), kind_of_variance(variance, sampled))
     return _with_spread(plain, hill, peak, fitted, column)
@@ -324,7 +323,15 @@ def _start(hill: MixedLikelihood, plain: Regression) -> Real:
 def _described(hill: MixedLikelihood, peak: Optimum, terms: Sequence[str], kind: str) -> Fitted:
     groups = len(hill.sizes)
     words = f"sandwich ({groups:,} groups)" if kind == "sandwich" else "observed information"
-    return described(hill, peak, terms, kind, lambda: hill.expected(peak.theta) * groups / (groups - 1), words=words)
+    return described(
+        hill,
+        peak,
+        terms,
+        kind,
+        lambda theta: hill.expected(theta) * groups / (groups - 1),
+        words=words,
+        is_simple=kind != "sandwich",
+    )
 
 
 def _without_spread(plain: Regression, hill: MixedLikelihood, column: str) -> Regression:
@@ -334,12 +341,12 @@ def _without_spread(plain: Regression, hill: MixedLikelihood, column: str) -> Re
     flag = (
         f"the groups of {shorten(column, 24)} differ no more than chance makes them: their variance is estimated as 0"
     )
-    theta = np.append(_start(hill, plain), 0.0)
+    theta = np.append(np.linalg.solve(hill.matrix.back, plain.estimates), 0.0)
     return _with_intercept(plain, hill, theta, column, 0.0, covariance, plain, flag)
 
 
 def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted: Fitted, column: str) -> Regression:
-    deviation = float(fitted.estimates[-1])
+    deviation = float(fitted.estimates[-1]) if not np.isnan(fitted.infinite[-1]) else math.nan
     signs = np.ones(len(fitted.estimates))
     signs[-1] = 1.0 if deviation >= 0 else -1.0  # s and -s are the same model
     covariance = fitted.covariance * np.outer(signs, signs)
@@ -352,6 +359,7 @@ def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted
         converged=fitted.converged,
         variance=fitted.variance,
         flags=tuple(dict.fromkeys((*hill.rows.evidence.flags(), *fitted.flags))),
+        **fitted.kept(slice(0, -1)),
     )
     theta = np.append(peak.theta[:-1], abs(peak.theta[-1]))
     return _with_intercept(result, hill, theta, column, abs(deviation), covariance, plain)
@@ -383,7 +391,7 @@ def _with_intercept(
         result,
         family="mixed logistic",
         flags=(*result.flags, *([few] if groups < FEW else []), *([flag] if flag else [])),
-        random=RandomIntercept(column, groups, deviation, covariance),
+        random=RandomIntercept(column, groups, float(theta[-1]), covariance),
         parameters=_parameters(hill, theta, result.log_likelihood, column, deviation, error),
         free=1,
         checks=(no_spread_test(result.log_likelihood, without.log_likelihood),) if both else (),
@@ -406,7 +414,7 @@ def _parameters(
         return s * s
 
     def correlation(s: float) -> float:
-        return s * s / (s * s + LATENT) if s < math.inf else 1.0
+        return 1.0 if s == math.inf else s * s / (s * s + LATENT)
 
     def through(f: Callable[[float], float]) -> Callable[[float], tuple[float, float]]:
         return lambda level: (f(ends(level)[0]), f(ends(level)[1]))

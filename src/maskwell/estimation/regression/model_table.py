@@ -23,7 +23,7 @@ from maskwell.estimation.regression.predicted_chances import Change
 from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
-from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
+from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling, scale_free
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
@@ -142,6 +142,7 @@ def fit_model_table(
     variance: str | None = None,
     replicates: ReplicateRule | None = None,
     model: str | None = None,
+    interval: str | None = None,
     **arrays: Any,
 ) -> Regression:
     """Fit what the table calls for; ``arrays`` hold what its own columns do not say about the sampling.
@@ -153,6 +154,7 @@ def fit_model_table(
     """
     n = len(table.versions[0])
     _check_model(table, model)
+    check_interval(interval, "replicate weights" if replicates else "a linear regression" if _is_linear(table) else "")
     if replicates is not None:
         result = _replicated(table, np.asarray(table.plan["replicates"]), replicates, variance, model)
     else:
@@ -166,7 +168,27 @@ def fit_model_table(
         frame=table.matrix_of,
         variables=lambda dummy: map(_change, table.moved(dummy)),
         changed=table.changed,
+        asked=interval,
+        latent=None if result.latent is None else replace(result.latent, asked=interval),
     )
+
+
+INTERVALS = ("wald", "profile")
+
+
+def check_interval(interval: str | None, without: str) -> None:
+    """Raise for an unknown method, or a profile where there is no likelihood: ``without`` says where."""
+    if interval is not None and interval not in INTERVALS:
+        raise ParameterError(
+            f"interval must be 'wald' or 'profile', not {interval!r}", hint="leave it out for the default"
+        )
+    if interval == "profile" and without:
+        wald = option("interval", "wald", '"wald"')
+        raise ParameterError(f"a profile interval is not available for {without}", hint=f"use {wald}")
+
+
+def _is_linear(table: ModelTable) -> bool:
+    return table.outcome.numbers is not None
 
 
 MODELS = ("ordinal", "lie-detector")
@@ -231,7 +253,7 @@ def _replicated(
         raise ParameterError(f"variance = {variance!r} with replicate weights", hint="leave it out: they tell it")
     n, count = replicates.shape
     result = _fitted(table, RowSampling.of(n, weights=table.plan.get("weight", np.ones(n))), None, model)
-    runs = [_fitted(table, RowSampling(n, weights=weights), None, model) for weights in replicates.T]
+    runs = [_fitted(table, RowSampling(n, weights=scale_free(weights)), None, model) for weights in replicates.T]
     lost = sum(not run.converged for run in runs)
     if lost:
         raise InputError(
@@ -240,12 +262,13 @@ def _replicated(
         )
     df, said = int(rule.degrees_of_freedom(count)), f"{count:,} replicates ({rule.method})"
     factors = rule.factors(count)
-    result = replace(result, covariance=_spread(result, runs, factors), degrees_of_freedom=df, variance=said)
+    spread = _spread(result, runs, factors)
+    result = replace(result, covariance=spread, degrees_of_freedom=df, variance=said, profiles=None)
     if result.latent is None:
         return result
     hidden = [run.latent for run in runs if run.latent is not None]
     spread = _spread(result.latent, hidden, factors)
-    return replace(result, latent=replace(result.latent, covariance=spread, degrees_of_freedom=df))
+    return replace(result, latent=replace(result.latent, covariance=spread, degrees_of_freedom=df, profiles=None))
 
 
 def _spread(center: Coefficients, runs: Sequence[Coefficients], factors: Real) -> Real:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real, as_floats, check_level
+from maskwell.core.arguments import Array, Real, as_floats, check_level
 from maskwell.core.display import Result, number_or_none, plain_numbers, require_pandas
 from maskwell.core.phrases import HINT, Printed, listed, p_equals, p_text, shorten
 from maskwell.errors import InputError
+from maskwell.estimation.regression.profile_likelihood import Profiles
 from maskwell.estimation.share_estimate import two_sided_p
 
 WIDTH = 98
@@ -60,6 +61,13 @@ class Coefficients(Result):
         Shape (p, p); NaN for coefficients without a finite estimate, which a flag names.
     degrees_of_freedom
         Of the t distribution for intervals and tests; None for the normal distribution.
+    infinite
+        Of each coefficient: -1 or 1 where the likelihood has no maximum but rises towards that infinity, NaN where any
+        value is as likely, else 0; None where all are finite. ``estimates`` then holds numbers close to the limit.
+    profiles
+        Profiles of the likelihood, None where there are none.
+    asked
+        "wald" or "profile", the method of the intervals that was asked for; None for the one that suits.
     """
 
     LINES = "coefficients"
@@ -68,6 +76,34 @@ class Coefficients(Result):
     estimates: Real
     covariance: Real
     degrees_of_freedom: int | None
+    infinite: Real | None = field(default=None, kw_only=True)
+    profiles: Profiles | None = field(default=None, kw_only=True)
+    asked: str | None = field(default=None, kw_only=True)
+
+    @property
+    def shown(self) -> Real:
+        """The estimates with infinities, and NaN where any value is as likely."""
+        if self.infinite is None:
+            return self.estimates
+        with np.errstate(invalid="ignore"):
+            return np.where(self.infinite == 0, self.estimates, self.infinite * np.inf)
+
+    @property
+    def is_threshold(self) -> Array:
+        """Which of them are thresholds of an ordinal model, shape (p,)."""
+        return np.zeros(len(self.terms), dtype=bool)
+
+    @property
+    def interval_methods(self) -> list[str]:
+        """The method: "wald" or "profile" for each coefficient."""
+        return ["profile" if profile else "wald" for profile in self.by_profile]
+
+    @property
+    def by_profile(self) -> Array:
+        """Which intervals are those of the profile: those asked for, or where Wald's have no meaning."""
+        if self.profiles is None or self.asked == "wald":
+            return np.zeros(len(self.terms), dtype=bool)
+        return self.profiles.there if self.asked == "profile" else self.profiles.curved
 
     @property
     def standard_error(self) -> Real:
@@ -81,13 +117,22 @@ class Coefficients(Result):
 
     @property
     def p_values(self) -> Real:
-        """Two-sided, for a coefficient of zero."""
-        return np.array([two_sided_p(z, self.degrees_of_freedom) for z in self.z])
+        """Two-sided, for a coefficient of zero: by the likelihood ratio where intervals are those of the profile."""
+        roots = self.z
+        for j in np.flatnonzero(self.by_profile):
+            assert self.profiles is not None
+            roots[j] = self.profiles.root(int(j), 0.0)
+        return np.array([two_sided_p(one, self.degrees_of_freedom) for one in roots])
 
     def confidence_interval(self, level: float = 0.95) -> Real:
-        """Wald intervals, shape (p, 2)."""
-        half = self._reach((1 + check_level(level, highest=1)) / 2) * self.standard_error
-        return np.column_stack([self.estimates - half, self.estimates + half])
+        """Wald intervals, and those of the profile ``by_profile``, shape (p, 2); an end may be infinite."""
+        reach = self._reach((1 + check_level(level, highest=1)) / 2)
+        half = reach * self.standard_error
+        ends = np.column_stack([self.estimates - half, self.estimates + half])
+        for j in np.flatnonzero(self.by_profile):
+            assert self.profiles is not None
+            ends[j] = self.profiles.ends(int(j), reach)
+        return ends
 
     def _reach(self, probability: float) -> float:
         """The quantile that intervals take: of t where there are degrees of freedom, else of the normal."""
@@ -98,20 +143,30 @@ class Coefficients(Result):
         return float(stdtrit(self.degrees_of_freedom, probability))
 
     def rows(self, level: float = 0.95, *, exponentiate: bool = False) -> list[dict[str, Any]]:
-        """One plain dictionary for each coefficient; with ``exponentiate`` odds ratios, errors by the delta method."""
-        values, errors, intervals = self.estimates, self.standard_error, self.confidence_interval(level)
+        """One plain dictionary for each coefficient; with ``exponentiate`` odds ratios, errors by the delta method.
+
+        A threshold of an ordinal model is neither a ratio nor compared with zero: it stays as it is, without a p-value.
+        """
+        values, errors, intervals = self.shown, self.standard_error, self.confidence_interval(level)
+        tested = ~self.is_threshold
         if exponentiate:
-            values, errors, intervals = _exp(values), _exp(values) * errors, _exp(intervals)
-        columns = zip(self.terms, values, errors, intervals, self.p_values, strict=True)
+            errors = np.where(tested, _exp(values) * errors, errors)
+            values, intervals = (
+                np.where(tested, _exp(values), values),
+                np.where(tested[:, None], _exp(intervals), intervals),
+            )
+        p_values = np.where(tested, self.p_values, np.nan)
+        columns = zip(self.terms, values, errors, intervals, p_values, self.interval_methods, strict=True)
         return [
             {
                 "term": term,
-                "estimate": float(value),
+                "estimate": number_or_none(value),
                 "standard_error": number_or_none(error),
                 "interval": [number_or_none(end) for end in interval],
                 "p_value": number_or_none(p),
+                "interval_method": method,
             }
-            for term, value, error, interval, p in columns
+            for term, value, error, interval, p, method in columns
         ]
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
@@ -195,7 +250,7 @@ def coefficient_lines(part: Coefficients, level: float, width: int) -> list[str]
     header = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{Printed(tail):.3g}", f"{Printed(1 - tail):.3g}]"]
     rows = zip(
         part.terms,
-        part.estimates,
+        part.shown,
         part.standard_error,
         part.z,
         part.p_values,
@@ -205,8 +260,22 @@ def coefficient_lines(part: Coefficients, level: float, width: int) -> list[str]
     lines = [_line(header, width), "-" * WIDTH]
     for term, value, error, z, p, (low, high) in rows:
         cells = [_digits(value), _digits(error), f"{Printed(z):.3f}", p_text(p), _digits(low), _digits(high)]
-        lines.append(_line([shorten(term, NAMES), *(cell.replace("nan", "n/a") for cell in cells)], width))
+        lines.append(_line([shorten(term, NAMES), *(_known(cell) for cell in cells)], width))
     return lines
+
+
+def _known(cell: str) -> str:
+    return "—" if cell in ("nan", "n/a") else cell
+
+
+def interval_words(part: Coefficients) -> str:
+    """The method of the intervals, by name where rows differ."""
+    profile = [term for term, one in zip(part.terms, part.by_profile, strict=True) if one]
+    if not profile:
+        return "Wald"
+    if len(profile) == len(part.terms):
+        return "profile likelihood"
+    return f"Wald; profile likelihood for {listed(profile, len(profile), 60)}"
 
 
 def _line(cells: list[str], width: int) -> str:
@@ -228,7 +297,7 @@ class Parameter:
     name
         As it is printed.
     estimate
-        Its value.
+        Its value; NaN where any is as likely.
     standard_error
         None where it lies on its boundary.
     ends
@@ -249,8 +318,8 @@ class Parameter:
         """Plain values, for JSON."""
         return {
             "name": self.name,
-            "estimate": self.estimate,
-            "standard_error": self.standard_error,
+            "estimate": number_or_none(self.estimate),
+            "standard_error": None if self.standard_error is None else number_or_none(self.standard_error),
             "interval": [number_or_none(end) for end in self.confidence_interval(level)],
         }
 
@@ -258,4 +327,4 @@ class Parameter:
 def parameter_line(one: Parameter, level: float) -> str:
     """A parameter with its interval in one line."""
     low, high = map(_digits, one.confidence_interval(level))
-    return f"{one.name}: {_digits(one.estimate)} ({Printed(100 * level):g} % interval {low} to {high})"
+    return f"{one.name}: {_known(_digits(one.estimate))} ({Printed(100 * level):g} % interval {low} to {high})"

@@ -4,14 +4,16 @@
     lam = sum_j P[z, j] Pr(Y = c_j | x) = P[z, 1] + sum_q (P[z, q + 1] - P[z, q]) U_q
 
 where ``c_1 .. c_k`` are the categories from the lowest to the highest. A positive coefficient makes higher categories
-more likely, by the same odds ratio at each threshold. The search is for -alpha_1, as the intercept of the model matrix,
-and for the logarithms of the gaps between thresholds, which keeps these in order.
+more likely, by the same odds ratio at each threshold. The search is for minus the threshold that splits the reports
+best, as the intercept of the model matrix, and for the logarithms of the gaps between thresholds, which keeps these in
+order.
 Source: standard; derivatives derived.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import re
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, pairwise
 
@@ -21,6 +23,7 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import listed
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.regression.likelihood_search import is_positive_definite
 from maskwell.estimation.regression.logit_models import (
     check_outcome,
     fingerprints,
@@ -30,17 +33,15 @@ from maskwell.estimation.regression.logit_models import (
 from maskwell.estimation.regression.model_matrix import ModelMatrix
 from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.predicted_chances import CurveChances, Margins
-from maskwell.estimation.regression.regression_likelihood import (
-    Fitted,
-    Likelihood,
-    Predictor,
-    fit,
-    is_positive_definite,
-)
+from maskwell.estimation.regression.profile_likelihood import Profiles
+from maskwell.estimation.regression.regression_likelihood import Fitted, Likelihood, Predictor, fit
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import Pairs, Slopes, expit_pair, randomization_of
 from maskwell.estimation.regression.row_sampling import RowSampling
+
+FAR = 30.0
+"""A threshold beyond this, without a standard error, is infinite."""
 
 RAREST = 0.02
 """Share of a category with which the search begins at least."""
@@ -96,26 +97,47 @@ class CurveRows:
 
 @dataclass(frozen=True, eq=False)
 class OrdinalRows(CurveRows):
-    """Predictors ``x' beta - alpha_1`` and the logarithms of the gaps: ``z_q = eta_1 - sum_(r <= q) exp(eta_r)``.
+    """Predictors ``x' beta - alpha_b`` of a base threshold b, and the logarithms of the gaps between thresholds.
 
-    With ``m_1 = 1``, ``m_r = -exp(eta_r)`` and sums ``G_r, D_r`` over q >= r of the first derivatives and of the part
-    of the second that is diagonal, the gradient is ``m_r G_r``, the Hessian
-    ``m_r m_s (D_max(r, s) - G_r G_s) + [r = s > 1] m_r G_r``.
+        z_q = eta_1 + sum_r A[q, r] exp(eta_r)
+
+    where A is -1 for the gaps between b and a higher threshold q, and 1 for those between a lower one and b. With
+    ``m_1 = 1``, ``m_r = exp(eta_r)``, ``G = A' g`` and D the part of the second derivatives that is diagonal, the
+    gradient is ``m_r G_r``, the Hessian ``m_r m_s ((A' D A)_rs - G_r G_s) + [r = s > 1] m_r G_r``. Thresholds far away
+    from the base may be infinite, which leaves it alone.
     """
 
+    base: int = 0
+
+    @property
+    def steps(self) -> Real:
+        """A, with a first column of ones, shape (k - 1, k - 1)."""
+        return gap_signs(self.width, self.base)
+
     def _slopes(self, eta: list[Real], chances: Real) -> Slopes:
-        gaps = np.array([np.full_like(eta[0], np.inf), *map(np.exp, eta[1:])])
-        z = eta[0] - np.concatenate([np.zeros((1, len(eta[0]))), np.cumsum(gaps[1:], axis=0)])
-        free = curve_slopes(z, gaps, chances)
-        G = np.cumsum(np.array(free.gradient)[::-1], axis=0)[::-1]
+        m = np.array([np.ones_like(eta[0]), *map(np.exp, eta[1:])])
+        gaps, A = np.concatenate([np.full_like(m[:1], np.inf), m[1:]]), self.steps
+        free = curve_slopes(eta[0] + A[:, 1:] @ m[1:], gaps, chances)
+        g = np.array(free.gradient)
         bends = np.array([free.hessian[q, q] + free.gradient[q] ** 2 for q in range(self.width)])
-        D = np.cumsum(bends[::-1], axis=0)[::-1]
-        m = np.concatenate([np.ones((1, len(eta[0]))), -gaps[1:]])
+        G = A.T @ g
         hessian = {
-            (r, s): m[r] * m[s] * (D[s] - G[r] * G[s]) + (m[r] * G[r] if r == s > 0 else 0.0)
+            (r, s): m[r] * m[s] * ((A[:, r] * A[:, s]) @ bends - G[r] * G[s]) + (m[r] * G[r] if r == s > 0 else 0.0)
             for r, s in combinations_with_replacement(range(self.width), 2)
         }
         return Slopes(free.value, list(m * G), hessian)
+
+
+def gap_signs(width: int, base: int) -> Real:
+    """What one and each gap between neighbouring thresholds add to the predictor of each threshold.
+
+    >>> gap_signs(3, 1).astype(int).tolist()
+    [[1, 1, 0], [1, 0, 0], [1, 0, -1]]
+    """
+    q, r = np.arange(width)[:, None], np.arange(width)
+    A = ((q < r) & (r <= base)).astype(np.float64) - ((base < r) & (r <= q))
+    A[:, 0] = 1.0
+    return np.asarray(A)
 
 
 def curve_slopes(z: Real, gaps: Real, chances: Real) -> Slopes:
@@ -130,7 +152,7 @@ def curve_slopes(z: Real, gaps: Real, chances: Real) -> Slopes:
     lam = (chances * pi).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):  # gaps that are not positive: no such chances
         value = np.where((gaps > 0).all(axis=0), np.log(lam), -np.inf)
-        first = np.diff(chances, axis=0) * above * below / lam
+        first = np.where(lam > 0, np.diff(chances, axis=0) * above * below / lam, 0.0)
     diagonal = first * (below - above)
     hessian = {
         (q, r): (diagonal[q] if q == r else 0.0) - first[q] * first[r]
@@ -162,36 +184,50 @@ def regress_ordinal(
         )
     gap = ModelMatrix((np.empty((len(values), 0)),), ("gap",), np.zeros(1), np.ones(1), 0, with_ones=True)
     gaps = tuple(Predictor(1, 0, matrix.p + q) for q in range(evidence.k - 2))
-    likelihood = Likelihood(OrdinalRows(evidence), (matrix, gap), (Predictor(0, 0, 0), *gaps), sampled.weights)
+    rows = OrdinalRows(evidence, _base(evidence, sampled.weights))
+    likelihood = Likelihood(rows, (matrix, gap), (Predictor(0, 0, 0), *gaps), sampled.weights)
     labels = tuple(evidence.categories.labels)
     thresholds = tuple(f"{low}|{high}" for low, high in pairwise(labels))
-    fitted = fit(likelihood, _starts, sampled, [*names, *thresholds[1:]], variance=variance)
-    return _regression_of(fitted, matrix, evidence, sampled, thresholds, designs)
+    named = [*matrix.names, *(one for q, one in enumerate(thresholds) if q != rows.base)]
+    fitted = fit(likelihood, _starts, sampled, named, variance=variance)
+    return _regression_of(fitted, matrix, rows, sampled, thresholds, designs)
+
+
+def _base(evidence: Evidence, weights: Real | None) -> int:
+    """The threshold with the most even shares on both sides, by the recovered shares."""
+    counts = evidence.counts(weights)
+    above = 1 - np.cumsum(counts @ evidence.recovered / counts.sum())[:-1]
+    return int(np.argmin(np.abs(above - 0.5)))
 
 
 def _regression_of(
     fitted: Fitted,
     matrix: ModelMatrix,
-    evidence: Evidence,
+    rows: OrdinalRows,
     sampled: RowSampling,
     thresholds: tuple[str, ...],
     designs: Design | Sequence[Design] | None,
 ) -> Regression:
     """The fit in coefficients and thresholds, in place of an intercept and the logarithms of gaps."""
-    labels, constant, p = tuple(evidence.categories.labels), matrix.constant, matrix.p
+    evidence, constant, p = rows.evidence, matrix.constant, matrix.p
+    labels = tuple(evidence.categories.labels)
     assert constant is not None
     kept = np.delete(np.arange(p), constant)
     log_gaps = fitted.estimates[p:]
-    J = _jacobian(kept, constant, p, np.exp(log_gaps))
     fitted, closed = _with_closed_gaps(fitted, p, labels)
-    alpha = -fitted.estimates[constant] + np.concatenate([[0.0], np.cumsum(np.exp(log_gaps))])
+    alpha = -fitted.estimates[constant] - rows.steps[:, 1:] @ np.exp(log_gaps)
+    J = _jacobian(kept, constant, p, rows.steps[:, 1:] * np.where(closed, 0.0, np.exp(log_gaps)))
+    covariance = _through(J, fitted.covariance)
+    lost = np.isnan(np.diag(covariance))[len(kept) :]
+    infinite = np.concatenate([fitted.infinite[kept], np.where(lost & (np.abs(alpha) > FAR), np.sign(alpha), 0.0)])
     reason = why_incomparable(sampled)
+    turned = {matrix.names[constant]: thresholds[rows.base], **{one: one for one in thresholds[: rows.base]}}
     mix = np.eye(len(labels), len(thresholds)) - np.eye(len(labels), len(thresholds), -1)
     rest = np.eye(len(labels))[-1]
     return Regression(
         (*(matrix.names[j] for j in kept), *thresholds),
         np.concatenate([fitted.estimates[kept], alpha]),
-        J @ fitted.covariance @ J.T,
+        covariance,
         sampled.degrees_of_freedom,
         family="ordinal",
         categories=labels,
@@ -201,22 +237,60 @@ def _regression_of(
         iterations=fitted.iterations,
         converged=fitted.converged,
         variance=fitted.variance,
-        flags=(*evidence.flags(), *fitted.flags, *filter(None, [reason])),
+        flags=(*evidence.flags(), *_of_thresholds(fitted.flags, turned), *filter(None, [reason])),
         incomparable=reason,
         fingerprints=fingerprints(designs),
-        checks=_proportional_odds(fitted, matrix, evidence) if sampled.is_simple and not closed.any() else (),
+        checks=_proportional_odds(fitted, matrix, rows) if sampled.is_simple and not closed.any() else (),
         margins=Margins(
             matrix,
             CurveChances(mix, rest, np.eye(len(thresholds)), kept, sign=-1.0, constant=constant),
             sampled.weights,
             labels,
         ),
+        infinite=infinite,
+        profiles=_profiles(fitted.profiles, kept, constant, infinite, rows.base),
     )
+
+
+def _of_thresholds(flags: Sequence[str], reversed_names: Mapping[str, str]) -> list[str]:
+    """Notes with the names of thresholds, for what has the opposite sign in the search.
+
+    >>> _of_thresholds(["Intercept runs to plus infinity"], {"Intercept": "a|b"})
+    ['a|b runs to minus infinity']
+    """
+    other = {"plus": "minus", "minus": "plus"}
+    return [
+        re.sub(
+            r"(?<![^ ,])({}) runs to (plus|minus)".format("|".join(map(re.escape, reversed_names))),
+            lambda found: f"{reversed_names[found[1]]} runs to {other[found[2]]}",
+            flag,
+        )
+        for flag in flags
+    ]
+
+
+def _through(J: Real, covariance: Real) -> Real:
+    """``J V J'``, with NaN only for what depends on a parameter that has no variance."""
+    lost = np.isnan(np.diag(covariance))
+    out = np.asarray(J @ np.nan_to_num(covariance, nan=0.0) @ J.T)
+    touched = (J[:, lost] != 0).any(axis=1)
+    out[touched], out[:, touched] = np.nan, np.nan
+    return out
+
+
+def _profiles(every: Profiles, kept: Array, constant: int, infinite: Real, base: int) -> Profiles:
+    """Those of the coefficients and of the base threshold; the others are not linear in what is searched for."""
+    places = np.concatenate([kept, np.full(len(infinite) - len(kept), constant)])
+    sign = np.where(np.arange(len(places)) < len(kept), 1.0, -1.0)[:, None]
+    some = every.part(places)
+    rows, paths = sign * some.rows, sign * some.paths
+    rows[len(kept) :][np.arange(len(rows) - len(kept)) != base] = np.nan
+    return replace(some, rows=rows, paths=paths, infinite=infinite)
 
 
 def _with_closed_gaps(fitted: Fitted, p: int, labels: Sequence[Hashable]) -> tuple[Fitted, Array]:
     """The fit where thresholds that fall together are no fault, and which gaps, of those after p coefficients, are."""
-    closed = np.isnan(np.diag(fitted.covariance))[p:]
+    closed = fitted.infinite[p:] == -1
     covariance = fitted.covariance.copy()
     covariance[p:][closed], covariance[:, p:][:, closed] = 0.0, 0.0
     if not closed.any() or np.isnan(covariance).any():
@@ -228,11 +302,14 @@ def _with_closed_gaps(fitted: Fitted, p: int, labels: Sequence[Hashable]) -> tup
 
 
 def _jacobian(kept: Array, constant: int, p: int, gaps: Real) -> Real:
-    """Derivatives of coefficients and thresholds by the coefficients with the intercept, and the logarithms of gaps."""
-    J = np.zeros((len(kept) + 1 + len(gaps), p + len(gaps)))
+    """Derivatives of coefficients and thresholds by the coefficients with the intercept, and the logarithms of gaps.
+
+    ``gaps`` is what each of these adds to the predictor of each threshold, shape (k - 1, k - 2).
+    """
+    J = np.zeros((len(kept) + len(gaps), p + gaps.shape[1]))
     J[np.arange(len(kept)), kept] = 1.0
     J[len(kept) :, constant] = -1.0
-    J[len(kept) + 1 :, p:] = np.tril(np.ones((len(gaps), len(gaps)))) * gaps
+    J[len(kept) :, p:] = -gaps
     return J
 
 
@@ -242,14 +319,14 @@ def _starts(likelihood: Likelihood) -> list[Real]:
     assert isinstance(rows, OrdinalRows)
     counts = rows.evidence.counts(likelihood.weights)
     recovered = np.maximum(counts @ rows.evidence.recovered / counts.sum(), RAREST)
-    return [_start(share / share.sum(), matrix) for share in (recovered, np.ones(rows.evidence.k))]
+    return [_start(share / share.sum(), matrix, rows.base) for share in (recovered, np.ones(rows.evidence.k))]
 
 
-def _start(shares: Real, matrix: ModelMatrix) -> Real:
+def _start(shares: Real, matrix: ModelMatrix, base: int) -> Real:
     above = 1 - np.cumsum(shares)[:-1]
     z = np.log(above) - np.log1p(-above)
     theta = np.zeros(matrix.p + len(z) - 1)
-    theta[matrix.constant] = z[0] * _unit(matrix)
+    theta[matrix.constant] = z[base] * _unit(matrix)
     theta[matrix.p :] = np.log(-np.diff(z))
     return theta
 
@@ -260,18 +337,18 @@ def _unit(matrix: ModelMatrix) -> float:
     return float(matrix.scale[matrix.constant] / matrix.versions[0][0, matrix.constant])
 
 
-def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, evidence: Evidence) -> tuple[NestedTest, ...]:
+def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, rows: OrdinalRows) -> tuple[NestedTest, ...]:
     """The score test against coefficients that differ between thresholds: ``g' I^-1 g`` at the fit.
 
     Source: standard; ``I`` is the expected information of the larger model.
     """
-    thresholds, slopes = evidence.k - 1, matrix.p - 1
+    evidence, thresholds, slopes = rows.evidence, rows.width, matrix.p - 1
     if not slopes or not fitted.converged:
         return ()
     assert matrix.constant is not None
     common = np.linalg.solve(matrix.back, fitted.estimates[: matrix.p])
     theta = np.tile(common, (thresholds, 1))
-    theta[1:, matrix.constant] -= np.cumsum(np.exp(fitted.estimates[matrix.p :])) * _unit(matrix)
+    theta[:, matrix.constant] += rows.steps[:, 1:] @ np.exp(fitted.estimates[matrix.p :]) * _unit(matrix)
     free = Likelihood.shared(CurveRows(evidence), matrix, None)
     information = free.expected(theta.reshape(-1))
     if not is_positive_definite(information):

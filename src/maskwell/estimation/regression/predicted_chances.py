@@ -38,6 +38,9 @@ class Chances(Protocol):
     def slope(self, theta: Real, X: Real, share: Real, D: Real) -> tuple[Real, Real]:
         """The sum of the derivatives of the chances by a number x, where D is dX / dx, and its derivative by theta."""
 
+    def columns_of(self, coefficients: Array, p: int) -> Array:
+        """Which of the p columns of the model matrix belong to some of the coefficients, marked by True."""
+
     def restriction(self, R: Real) -> Real:
         """``R beta = 0`` for one set of coefficients of the columns as a restriction of all that was estimated."""
 
@@ -60,6 +63,10 @@ class Mean:
         """``share' D theta``, and ``share' D``."""
         moved = share @ D
         return np.array([moved @ theta]), moved[None]
+
+    def columns_of(self, coefficients: Array, p: int) -> Array:
+        """The same."""
+        return coefficients
 
     def restriction(self, R: Real) -> Real:
         """The same."""
@@ -93,6 +100,10 @@ class SoftmaxChances:
             ]
         )
         return (pi * away) @ share, _summed(turn, X, share) + _summed(self._turn(pi), D, share)
+
+    def columns_of(self, coefficients: Array, p: int) -> Array:
+        """Of any category."""
+        return np.asarray(coefficients.reshape(-1, p).any(axis=0))
 
     def restriction(self, R: Real) -> Real:
         """The same for each category."""
@@ -156,6 +167,12 @@ class CurveChances:
         turned[:, : len(self.columns)] += self.sign * (self.mix @ (bend * share) @ D[:, self.columns])
         return self.mix @ (bend @ (moved * share)), turned
 
+    def columns_of(self, coefficients: Array, p: int) -> Array:
+        """Of those that have a column."""
+        out = np.zeros(p, dtype=bool)
+        out[self.columns] = coefficients[: len(self.columns)]
+        return out
+
     def restriction(self, R: Real) -> Real:
         """Zeros for what no column has."""
         out = np.zeros((len(R), len(self.columns) + self.offsets.shape[1]))
@@ -218,6 +235,11 @@ class Predictions(Coefficients):
         scale = inside * (1 - inside)
         stretched = Coefficients(self.terms, odds, self.covariance / np.outer(scale, scale), self.degrees_of_freedom)
         return expit_pair(stretched.confidence_interval(level))[0]
+
+    @property
+    def interval_methods(self) -> list[str]:
+        """The method: "logit" for chances, whose intervals are Wald's on that scale."""
+        return ["logit" if self.chances else "wald"] * len(self.terms)
 
     def rows(self, level: float = 0.95, *, exponentiate: bool = False) -> list[dict[str, Any]]:
         """One plain dictionary for each prediction; there is nothing to test."""
@@ -326,7 +348,9 @@ class Margins:
         value, slope = np.zeros(k), np.zeros((k, len(theta)))
         for where in blocks(self.matrix.n):
             share, (moved, off) = self._share(where), change.rows(where)
-            if off is None:
+            if off is None and self._runs_away(fit, moved):
+                effect, turn = np.full(k, np.nan), np.zeros((k, len(theta)))
+            elif off is None:
                 effect, turn = self.chances.slope(theta, self._rows(where), share, moved)
             else:
                 effect = (self.chances.at(theta, moved) - self.chances.at(theta, off)) @ share
@@ -334,6 +358,12 @@ class Margins:
             value += effect
             slope += turn
         return value, slope
+
+    def _runs_away(self, fit: Coefficients, moved: Real) -> bool:
+        """Whether a slope has no limit: a column that moves has an infinite coefficient."""
+        if fit.infinite is None or (fit.infinite == 0).all():
+            return False
+        return bool((moved[:, self.chances.columns_of(fit.infinite != 0, self.matrix.p)] != 0).any())
 
     def _prediction(self, fit: Coefficients, X: Real, *, averaged: bool) -> tuple[Real, Real]:
         k, theta = self.chances.k, fit.estimates

@@ -25,10 +25,11 @@ from maskwell.core.arguments import Array, Real, as_array, as_floats, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, MissingValueError
+from maskwell.estimation.regression.likelihood_search import climb
 from maskwell.estimation.regression.logit_models import START_STEPS, check_outcome, fingerprints, why_incomparable
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix, blocks
 from maskwell.estimation.regression.predicted_chances import Margins, Mean, SoftmaxChances
-from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, climb, fit
+from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, fit
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import MixtureRows, Recovered
@@ -169,6 +170,7 @@ def regress_on_randomized(
         latent=fitted.part(hidden_terms, len(terms), sampled.degrees_of_freedom),
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, SoftmaxChances(outcome.k), sampled.weights, labels),
+        **fitted.kept(slice(0, len(terms))),
     )
 
 

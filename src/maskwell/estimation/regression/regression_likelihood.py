@@ -2,9 +2,8 @@
 
     l = sum_i w_i l_i(eta_i),   eta_iq = x_iq' theta_q,   gradient sum_q X_q' (w dl/deta_q),   and so on
 
-is added up block by block: memory beyond the data does not grow with the number of rows. The search is Newton's, for
-log-likelihoods that are not concave: Newton's step where the observed information is positive definite, Fisher's step
-elsewhere, both with backtracking, from deterministic starts, on the scale of the standardised columns.
+is added up block by block: memory beyond the data does not grow with the number of rows. The search is on the scale of
+the standardised columns.
 
 The covariance is the inverse of an information, or the sandwich ``A^-1 B A^-1``, where ``A`` is the observed
 information and ``B`` the variance of the total score ``sum_i w_i s_i`` under the sampling:
@@ -21,40 +20,36 @@ Source of B: derived, after [Adeshiyan2011, Theorem 3.2], corrected.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import NormalDist
-from typing import Protocol
+from typing import TypedDict
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import listed
+from maskwell.estimation.regression.likelihood_search import (
+    Derivatives,
+    Hill,
+    Limit,
+    Optimum,
+    climb,
+    highest,
+    is_positive_definite,
+    settled,
+)
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks, check_enough
 from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.profile_likelihood import Profiles
 from maskwell.estimation.regression.row_likelihoods import Pairs, RowModel
 from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
 
-TOLERANCE = 1e-8
-"""The search ends when no component of the gradient exceeds this share of the sum of weights."""
-
-STEPS = 100
-LONGEST = 10.0
-PROFILE_STEPS = 40
-PROFILE_EXACT = 1e-6
-SLACK = 1e-14
-SINGULAR = 1e-10
-TWO_PEAKS = 1e-6
 PART = 1 << 12
 COARSER = 16
 
 FAR = 15.0
 """A linear predictor beyond this is a chance within 3e-7 of 0 or 1."""
-
-FLAT = 1e-8
-"""Information per row in a standardised direction below which nothing is known about it."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +59,6 @@ class Predictor:
     matrix: int
     version: int
     start: int
-
-
-@dataclass(frozen=True, eq=False)
-class Derivatives:
-    """Log-likelihood, gradient (p,) and observed information (p, p) at one point."""
-
-    value: float
-    gradient: Real
-    information: Real
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +174,10 @@ class Likelihood:
             high += int(((eta > limit).any(axis=0) & ~below).sum())
         return low, high
 
+    def span(self, step: Real) -> float:
+        """The largest change of a linear predictor, over all rows, if theta changes by the step."""
+        return max(float(np.abs(self._eta(X, step)).max()) for _, X in self._blocks())
+
     def score_columns(self, slopes: Real) -> Iterator[tuple[int, Real]]:
         """Column after column of the scores of all rows, shape (n,), on the common scale; several may share a place."""
         for one, slope in zip(self.predictors, slopes.T, strict=True):
@@ -243,40 +233,19 @@ class Likelihood:
 Starts = Callable[[Likelihood], Sequence[Real]]
 
 
-class Hill(Protocol):
-    """What can be climbed, and described where the search ended: a :class:`Likelihood`, or another of this kind."""
+class Kept(TypedDict):
+    """What belongs to coefficients besides estimates and covariance."""
 
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-
-    @property
-    def total(self) -> float:
-        """Sum of the weights."""
-
-    @property
-    def back(self) -> Real:
-        """T, shape (p, p): what was estimated is T theta."""
-
-    def value(self, theta: Real) -> float:
-        """The log-likelihood."""
-
-    def derivatives(self, theta: Real) -> Derivatives:
-        """The log-likelihood with gradient and observed information."""
-
-    def expected(self, theta: Real) -> Real:
-        """An information that is never negative, shape (p, p)."""
-
-    def far(self, theta: Real, limit: float) -> tuple[int, int]:
-        """In how many rows a linear predictor lies below -limit, and in how many above the limit."""
-
-    def near(self, theta: Real) -> Hill:
-        """The same, made for a search around here."""
+    infinite: Real
+    profiles: Profiles
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Coefficients of the columns as they were given, their covariance, and how they were found."""
+    """Coefficients of the columns as they were given, their covariance, and how they were found.
+
+    ``infinite`` is -1 or 1 for a coefficient that runs to infinity, NaN for one that could be anything, else 0.
+    """
 
     estimates: Real
     covariance: Real
@@ -285,11 +254,18 @@ class Fitted:
     converged: bool
     variance: str
     flags: tuple[str, ...]
+    infinite: Real
+    profiles: Profiles
 
     def part(self, terms: Sequence[str], start: int, degrees_of_freedom: int | None) -> Coefficients:
         """The coefficients from a place on, by name."""
         where = slice(start, start + len(terms))
-        return Coefficients(tuple(terms), self.estimates[where], self.covariance[where, where], degrees_of_freedom)
+        covariance = self.covariance[where, where]
+        return Coefficients(tuple(terms), self.estimates[where], covariance, degrees_of_freedom, **self.kept(where))
+
+    def kept(self, where: slice) -> Kept:
+        """What some of the coefficients have besides estimates and covariance."""
+        return {"infinite": self.infinite[where], "profiles": self.profiles.part(where)}
 
 
 def fit(
@@ -301,25 +277,48 @@ def fit(
     peak = maximise(likelihood, starts)
     words = sampled.sandwich_words() if kind == "sandwich" else f"{kind} information"
     return described(
-        likelihood, peak, terms, kind, lambda: score_variance(likelihood, peak.theta, sampled), words=words
+        likelihood,
+        peak,
+        terms,
+        kind,
+        lambda theta: score_variance(likelihood, theta, sampled),
+        words=words,
+        is_simple=sampled.is_simple and kind != "sandwich",
     )
 
 
 def described(
-    hill: Hill, peak: Optimum, terms: Sequence[str], kind: str, scores: Callable[[], Real], *, words: str
+    hill: Hill,
+    peak: Optimum,
+    terms: Sequence[str],
+    kind: str,
+    scores: Callable[[Real], Real],
+    *,
+    words: str,
+    is_simple: bool,
 ) -> Fitted:
-    """What was found at the end of a search; ``scores`` gives the variance of the total score for the sandwich."""
-    information = peak.at.information
-    if kind == "expected" or not is_positive_definite(information):
-        information = hill.expected(peak.theta)
-    known, unknown = _directions(information / hill.total)
-    bread = known @ np.linalg.solve(known.T @ information @ known, known.T)
-    middle = scores() if kind == "sandwich" else information
-    T = hill.back
-    covariance = T @ bread @ middle @ bread @ T.T
-    lost = _touched(T, unknown)
+    """What was found at the end of a search; ``scores`` gives the variance of the total score for the sandwich.
+
+    ``is_simple`` says that the log-likelihood is one, so that its profile needs no scaling.
+    """
+    peak, limit = settled(hill, peak)
+    information, T = _information(hill, peak, limit, kind), hill.back
+    bread = limit.known @ np.linalg.solve(limit.known.T @ information @ limit.known, limit.known.T)
+    middle = scores(peak.theta) if kind == "sandwich" else information
+    plain, covariance = T @ bread @ T.T, T @ bread @ middle @ bread @ T.T
+    lost = limit.lost(T)
     covariance[lost], covariance[:, lost] = np.nan, np.nan
-    flags = _flags(hill, peak, [term for term, is_lost in zip(terms, lost, strict=True) if is_lost])
+    errors = np.sqrt(np.where(lost, np.nan, np.diag(plain)))
+    scales = np.ones(len(T)) if is_simple else np.sqrt(np.diag(covariance)) / errors
+    infinite = limit.signs(hill, peak, T)
+    flags = _flags(
+        hill,
+        peak,
+        [term for term, is_lost in zip(terms, lost, strict=True) if is_lost],
+        infinite[lost],
+        is_simple=is_simple,
+    )
+    paths = _paths(T, bread, limit)
     return Fitted(
         T @ peak.theta,
         (covariance + covariance.T) / 2,
@@ -328,7 +327,25 @@ def described(
         peak.converged and not lost.any(),
         words,
         flags,
+        infinite,
+        Profiles(hill, peak.theta, peak.at.value, T, paths, errors, scales, infinite),
     )
+
+
+def _information(hill: Hill, peak: Optimum, limit: Limit, kind: str) -> Real:
+    """The observed one, or the expected where that was asked for or the other is not positive definite."""
+    observed = peak.at.information
+    if kind == "expected" or not is_positive_definite(limit.known.T @ observed @ limit.known):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.nan_to_num(hill.expected(peak.theta), nan=0.0, posinf=0.0, neginf=0.0)
+    return observed
+
+
+def _paths(T: Real, bread: Real, limit: Limit) -> Real:
+    """How theta moves per unit of each coefficient: along its profile, or back from infinity."""
+    moves = np.where(limit.lost(T)[:, None], 0.0 if limit.away is None else limit.away, T @ bread)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(moves / (moves * T).sum(axis=1)[:, None])
 
 
 def score_variance(likelihood: Likelihood, theta: Real, sampled: RowSampling) -> Real:
@@ -346,25 +363,14 @@ def score_variance(likelihood: Likelihood, theta: Real, sampled: RowSampling) ->
     return np.asarray(B)
 
 
-def _directions(information: Real) -> tuple[Real, Real]:
-    """Directions in which something is known, and those in which nothing is, as columns."""
-    values, vectors = np.linalg.eigh(information)
-    return vectors[:, values >= FLAT], vectors[:, values < FLAT]
-
-
-def _touched(T: Real, unknown: Real) -> Real:
-    """Which of the given coefficients depend on a direction in which nothing is known."""
-    share = np.abs(T @ unknown) / np.sqrt((T**2).sum(axis=1))[:, None]
-    return np.asarray((share > 1e-3).any(axis=1))
-
-
-def _flags(likelihood: Hill, peak: Optimum, lost: Sequence[str]) -> tuple[str, ...]:
+def _flags(likelihood: Hill, peak: Optimum, lost: Sequence[str], infinite: Real, *, is_simple: bool) -> tuple[str, ...]:
     low, high = likelihood.far(peak.theta, FAR)
     flags = []
     if lost:
-        flags.append(_running_away(likelihood, lost, low, high))
+        none = "" if is_simple else ", and no interval with a sandwich"
+        flags.append(_running_away(likelihood, lost, infinite, low, high) + none)
     elif low or high:
-        flags.append(f"{low + high:,} of {likelihood.n:,} rows have a fitted chance within 3e-7 of 0 or 1")
+        flags.append(f"{low + high:,} of {likelihood.n:,} rows have a fitted probability within 3e-7 of 0 or 1")
     if not peak.converged and not lost:
         flags.append(f"the search did not end after {peak.iterations} steps: do not use these numbers")
     if peak.several:
@@ -372,44 +378,20 @@ def _flags(likelihood: Hill, peak: Optimum, lost: Sequence[str]) -> tuple[str, .
     return tuple(flags)
 
 
-def _running_away(likelihood: Hill, lost: Sequence[str], low: int, high: int) -> str:
-    named, n = listed(lost, len(lost), 60), likelihood.n
-    if low == n or high == n:
-        way, rate, who = ("minus", "few", "nobody") if low == n else ("plus", "many", "everybody")
+def _running_away(hill: Hill, lost: Sequence[str], infinite: Real, low: int, high: int) -> str:
+    """Why coefficients have no finite estimate; ``infinite`` says where each of the lost ones runs."""
+    ways = {-1.0: "runs to minus infinity", 1.0: "runs to plus infinity"}
+    said = [f"{term} {ways.get(way, 'may have any value')}" for term, way in zip(lost, infinite.tolist(), strict=True)]
+    named, n = listed(said, len(said), 90), hill.n
+    if hill.back.shape == (1, 1) and n in (low, high):
+        rate, who = ("few", "nobody") if low else ("many", "everybody")
         why = f"as {rate} people reported the first category as the design produces when {who} truly belongs to it"
-        return f"no finite estimate: {named} runs to {way} infinity, because {why}; there is no standard error"
-    if low and high and low + high == n:
-        why = "the predictors tell the outcome apart without error (perfect separation)"
     elif low or high:
-        why = f"in {low + high:,} of {n:,} rows the fitted chance is 0 or 1, as if some predictor decided it alone"
+        rows = "all rows" if low + high == n else f"{low + high:,} of {n:,} rows"
+        why = f"in {rows} a fitted probability is 0 or 1"
     else:
-        why = "the reports hold next to no information about it"
-    return f"no finite estimate: {named}; {why}; there is no standard error"
-
-
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """Where the search ended.
-
-    Attributes
-    ----------
-    theta
-        Coefficients on the common scale, shape (p,).
-    at
-        Log-likelihood, gradient and observed information there.
-    iterations
-        Steps taken.
-    converged
-        Whether the gradient is zero up to the tolerance.
-    several
-        Whether another start led to a lower peak.
-    """
-
-    theta: Real
-    at: Derivatives
-    iterations: int
-    converged: bool
-    several: bool = False
+        why = "the reports hold no information about it"
+    return f"no finite estimate: {named}, because {why}; there is no standard error"
 
 
 def maximise(likelihood: Likelihood, starts: Callable[[Likelihood], Sequence[Real]]) -> Optimum:
@@ -425,152 +407,3 @@ def maximise(likelihood: Likelihood, starts: Callable[[Likelihood], Sequence[Rea
             last = climb(likelihood, first.theta)
             return replace(last, iterations=first.iterations + last.iterations, several=first.several)
     return highest(climb(likelihood, start) for start in starts(likelihood))
-
-
-def highest(ends: Iterable[Optimum]) -> Optimum:
-    """The best end of several searches, and whether another one ended at a lower peak."""
-    peaks = [*ends]
-    best = max(peaks, key=lambda one: (one.converged, one.at.value))
-    apart = TWO_PEAKS * (1 + abs(best.at.value))
-    several = any(one.converged and best.at.value - one.at.value > apart for one in peaks)
-    return replace(best, several=several)
-
-
-def climb(likelihood: Hill, start: Real, *, steps: int = STEPS) -> Optimum:
-    """Walk uphill from one start."""
-    theta, at = start, likelihood.derivatives(start)
-    for done in range(steps):
-        if _is_flat(at, likelihood.total):
-            return Optimum(_last_step(theta, at), at, done, converged=True)
-        step = _direction(likelihood, theta, at)
-        moved = _backtrack(likelihood, theta, at, step)
-        if moved is None:
-            return Optimum(theta, at, done, converged=False)
-        theta, at = moved
-    return Optimum(theta, at, steps, _is_flat(at, likelihood.total))
-
-
-def _is_flat(at: Derivatives, total: float) -> bool:
-    return bool(np.abs(at.gradient).max(initial=0.0) < TOLERANCE * total)
-
-
-def _last_step(theta: Real, at: Derivatives) -> Real:
-    """One more step, which costs nothing: it squares the error that the tolerance left."""
-    if not is_positive_definite(at.information):
-        return theta
-    return np.asarray(theta + np.linalg.solve(at.information, at.gradient))
-
-
-def _direction(likelihood: Hill, theta: Real, at: Derivatives) -> Real:
-    """Newton's step, or Fisher's where the log-likelihood is not concave; never a leap."""
-    if is_positive_definite(at.information):
-        step = np.linalg.solve(at.information, at.gradient)
-    else:
-        values, vectors = np.linalg.eigh(likelihood.expected(theta))
-        kept = np.maximum(values, SINGULAR * max(values[-1], np.finfo(float).tiny))
-        step = vectors @ (vectors.T @ at.gradient / kept)
-    return np.asarray(step) * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300))
-
-
-def _backtrack(likelihood: Hill, theta: Real, at: Derivatives, step: Real) -> tuple[Real, Derivatives] | None:
-    """The first of the step, its half, its quarter ... that climbs; the derivatives there."""
-    slack = SLACK * (likelihood.total + abs(at.value))
-    rise = float(at.gradient @ step)
-    for halved in range(40):
-        size = 0.5**halved
-        trial = theta + size * step
-        if halved and likelihood.value(trial) < at.value + 1e-4 * size * rise - slack:
-            continue
-        there = likelihood.derivatives(trial)
-        if there.value >= at.value + 1e-4 * size * rise - slack:
-            return trial, there
-    return None
-
-
-def is_positive_definite(matrix: Real) -> bool:
-    """Whether a symmetric matrix is, by more than rounding."""
-    scale = np.sqrt(np.maximum(np.diag(matrix), 0))
-    if not np.isfinite(matrix).all() or (scale <= 0).any():
-        return False
-    try:
-        np.linalg.cholesky(matrix / np.outer(scale, scale) - 1e-12 * np.eye(len(matrix)))
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-@dataclass(frozen=True, eq=False)
-class Held:
-    """A likelihood with one of its parameters held at a value."""
-
-    hill: Hill
-    place: int
-    at: float
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.hill.n
-
-    @property
-    def total(self) -> float:
-        """Sum of the weights."""
-        return self.hill.total
-
-    @property
-    def back(self) -> Real:
-        """T of the others."""
-        return np.delete(np.delete(self.hill.back, self.place, axis=0), self.place, axis=1)
-
-    def value(self, theta: Real) -> float:
-        """The log-likelihood."""
-        return self.hill.value(self._whole(theta))
-
-    def derivatives(self, theta: Real) -> Derivatives:
-        """The log-likelihood with its derivatives by the others."""
-        there = self.hill.derivatives(self._whole(theta))
-        return Derivatives(there.value, np.delete(there.gradient, self.place), self._rest(there.information))
-
-    def expected(self, theta: Real) -> Real:
-        """Expected information about the others."""
-        return self._rest(self.hill.expected(self._whole(theta)))
-
-    def far(self, theta: Real, limit: float) -> tuple[int, int]:
-        """In how many rows a linear predictor lies below -limit, and in how many above the limit."""
-        return self.hill.far(self._whole(theta), limit)
-
-    def near(self, theta: Real) -> Held:
-        """The same, made for a search around here."""
-        return replace(self, hill=self.hill.near(self._whole(theta)))
-
-    def _whole(self, theta: Real) -> Real:
-        return np.insert(theta, self.place, self.at)
-
-    def _rest(self, matrix: Real) -> Real:
-        return np.delete(np.delete(matrix, self.place, axis=0), self.place, axis=1)
-
-
-def profile_ends(
-    hill: Hill, theta: Real, top: float, place: int, level: float, *, step: float, low: float, high: float
-) -> tuple[float, float]:
-    """The ends of the profile likelihood interval of one parameter, or the limits where it reaches so far.
-
-    ``theta`` is where the log-likelihood has its maximum ``top``, ``step`` the first guess of half the width.
-    """
-    from maskwell.estimation.likelihood_intervals import distance
-
-    reach = NormalDist().inv_cdf((1 + level) / 2)
-    centre, others = float(theta[place]), np.delete(theta, place)
-    ends = []
-    for sign, most in ((-1.0, centre - low), (1.0, high - centre)):
-        beside = {0.0: others}
-
-        def loss(s: float, sign: float = sign, beside: dict[float, Real] = beside) -> float:
-            start = beside[max(known for known in beside if known <= s)]  # from the side of the maximum
-            best = climb(Held(hill, place, centre + sign * s).near(start), start, steps=PROFILE_STEPS)
-            if best.converged:
-                beside[s] = best.theta
-            return math.sqrt(2 * max(top - best.at.value, 0.0))
-
-        ends.append(centre + sign * distance(loss, most, reach, step, PROFILE_EXACT))
-    return ends[0], ends[1]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real, as_floats, as_list, check_kind
+from maskwell.core.arguments import Array, Real, as_floats, as_list, check_kind
 from maskwell.core.display import Summary, require_pandas
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
@@ -25,6 +25,7 @@ from maskwell.estimation.regression.named_coefficients import (
     Coefficients,
     Parameter,
     coefficient_lines,
+    interval_words,
     name_width,
     parameter_line,
 )
@@ -124,12 +125,18 @@ class Regression(Coefficients):
     designs: tuple[tuple[str, Design], ...] = ()
     changed: Callable[[Mapping[str, Any]], Real] | None = None
 
+    @property
+    def is_threshold(self) -> Array:
+        """The last terms of an ordinal model, one less than its categories."""
+        count = len(self.categories) - 1 if self.family == "ordinal" else 0
+        return np.arange(len(self.terms)) >= len(self.terms) - count
+
     # ---- the names of statsmodels
 
     @property
     def params(self) -> Any:
         """The coefficients; by name (a pandas Series) when the model came from a formula."""
-        return self._named(self.estimates)
+        return self._named(self.shown)
 
     @property
     def bse(self) -> Any:
@@ -147,7 +154,7 @@ class Regression(Coefficients):
         return self._named(self.p_values)
 
     def conf_int(self, alpha: float = 0.05) -> Any:
-        """Wald intervals at the level 1 - alpha, shape (p, 2)."""
+        """Intervals at the level 1 - alpha, shape (p, 2)."""
         values = self.confidence_interval(1 - alpha)
         return values if self.formula is None else require_pandas().DataFrame(values, index=list(self.terms))
 
@@ -176,7 +183,7 @@ class Regression(Coefficients):
     def df_model(self) -> int:
         """Coefficients besides the intercepts, or thresholds."""
         intercepts = sum(term == "Intercept" or term.endswith(": Intercept") for term in self.terms)
-        intercepts += len(self.categories) - 1 if self.family == "ordinal" else 0
+        intercepts += int(self.is_threshold.sum())
         return len(self.terms) - intercepts
 
     @property
@@ -214,7 +221,9 @@ class Regression(Coefficients):
         if self.random is None:
             return self
         estimates = np.append(self.estimates, self.random.deviation)
-        return Coefficients((*self.terms, "deviation"), estimates, self.random.covariance, self.degrees_of_freedom)
+        infinite = None if self.infinite is None else np.append(self.infinite, 0.0)
+        terms = (*self.terms, "deviation")
+        return Coefficients(terms, estimates, self.random.covariance, self.degrees_of_freedom, infinite=infinite)
 
     # ---- questions
 
@@ -301,6 +310,7 @@ class Regression(Coefficients):
                 label if isinstance(label, str | int | float | bool) else str(label) for label in self.categories
             ],
             "level": level,
+            "interval": interval_words(self),
             "exponentiated": exponentiate,
             "coefficients": self.rows(level, exponentiate=exponentiate),
             "covariance": [[None if math.isnan(x) else x for x in row] for row in self.covariance.tolist()],
@@ -358,6 +368,7 @@ def summary_lines(result: Regression, level: float) -> list[str]:
     if result.parameters:
         lines += ["-" * WIDTH, *(parameter_line(one, level) for one in result.parameters)]
     lines.append("=" * WIDTH)
+    lines += textwrap.wrap(f"intervals: {interval_words(result)}", WIDTH) if result.by_profile.any() else []
     lines += [line for test in result.checks for line in textwrap.wrap(f"test {test.sentence()}", WIDTH)]
     return lines + [line for flag in result.flags for line in textwrap.wrap(f"note: {flag}", WIDTH)]
 

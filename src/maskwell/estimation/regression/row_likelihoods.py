@@ -89,8 +89,8 @@ class Logit:
         total = np.zeros_like(first)
         for a, b in self.evidence.alternatives(where):
             lam = a * first + b * second
-            total += np.divide((a - b) ** 2, lam, out=np.zeros_like(lam), where=lam > 0)
-        return {(0, 0): (first * second) ** 2 * total}
+            total += np.divide((first * second * (a - b)) ** 2, lam, out=np.zeros_like(lam), where=lam > 0)
+        return {(0, 0): total}
 
     def randomization(self, eta: list[Real], where: slice) -> Pairs:
         """Unbiased estimate of the variance that the randomization gives the gradient."""

@@ -86,7 +86,7 @@ class RowSampling:
         if clusters is not None:
             cluster, _ = _numbered(clusters, n, "clusters")
             cluster, parent = _nested(cluster, stratum)
-        checked = None if weights is None else check_weights(weights, n)
+        checked = None if weights is None else scale_free(check_weights(weights, n))
         made = cls(n, checked, stratum, cluster, parent, None, tuple(labels), lonely)
         return made if population is None else made._of_population(population)
 
@@ -124,7 +124,7 @@ class RowSampling:
         fraction = self._fractions(population)
         weights = self.weights
         if weights is None and np.ptp(fraction) > 0:
-            weights = 1 / fraction[self.row_strata()]
+            weights = scale_free(1 / fraction[self.row_strata()])
         return replace(self, weights=weights, fraction=fraction)
 
     @property
@@ -269,6 +269,16 @@ def row_sampling(n: int, plan: SamplingPlan | None, **columns: Any) -> RowSampli
     if extra is not None:
         raise ParameterError(f"both a sampling plan and {extra}", hint="put everything into the plan")
     return RowSampling.from_plan(plan, n)
+
+
+def scale_free(weights: Real) -> Real:
+    """Weights with mean one: their unit does not matter to a regression.
+
+    >>> scale_free(np.array([1e-200, 3e-200])).tolist()
+    [0.5, 1.5]
+    """
+    largest = weights / weights.max()
+    return np.asarray(largest / largest.mean())
 
 
 def kind_of_variance(variance: str | None, sampled: RowSampling) -> str:

@@ -26,7 +26,8 @@ from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.errors import ReportError, TooLargeError, WrongTypeError
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.share_estimate import COVARIANCE_LIMIT
+from maskwell.estimation.outside_estimates import Recovered
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, ROUNDING
 
 
 class Reading(Protocol):
@@ -232,14 +233,24 @@ class Recovery:
         starts = np.cumsum([0, *(reading.size for reading in self.readings)])
         return np.asarray(starts[self.cells.sample.codes] + self.cells.report)
 
-    def largest_steps(self, lines: Array, base: float) -> Real | None:
-        """At most how much one report adds to each share, shape (k,); None for sets, whose estimates are binomial."""
-        if self.readings[0].design.reports_are_sets:
-            return None
-        cells = self.cells
-        mean_weight = np.divide(cells.square, cells.weight, out=np.zeros(len(cells)), where=cells.weight > 0)
-        lengths = [np.sqrt(r.squares_diagonal(np.ones(r.size), np.zeros(self.k))) for r in self.readings]
-        return np.asarray(np.max(lengths, axis=0) * mean_weight[lines].max() / base)
+    def recovered(self, lines: Array) -> list[Recovered]:
+        """For each sample with rows among the lines: its design, and its weights where those of all rows sum to one.
+
+        Of the rows of one line only sums are known, and no weight is larger than their mean and ``n - 1`` standard
+        deviations over the root of that (Samuelson's inequality).
+        """
+        cells, size = self.cells, float(self.cells.weight[lines].sum())
+        n, mean = np.maximum(cells.n, 1), cells.weight / np.maximum(cells.n, 1)
+        spread = np.maximum(cells.square / n - mean**2, 0)
+        largest = np.abs(mean) + np.sqrt((n - 1) * np.where(spread > ROUNDING * mean**2, spread, 0))
+        parts = []
+        for code in np.unique(cells.sample.codes[lines]):
+            own, reading = lines[cells.sample.codes[lines] == code], self.readings[code]
+            squares = float(cells.square[own].sum()) / size**2
+            if squares > 0:
+                inverse = getattr(reading, "inverse", None)
+                parts.append(Recovered(reading.design, squares, float(largest[own].max()) / abs(size), inverse))
+        return parts
 
     def by_sample(self, a: Real, lines: Array) -> Iterator[tuple[Reading, Real]]:
         """For each sample, the sums of ``a`` by report code over the given lines."""

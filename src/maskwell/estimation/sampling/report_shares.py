@@ -42,18 +42,17 @@ from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.sampling.recovery import Calibrated, LinearReading, Recovery, Scores, square_of
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import Variance, lines_of_domains
-from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, flags_of
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, flags_of, with_domains
 from maskwell.estimation.share_estimate import Estimate, Sample
 from maskwell.estimation.stacked_samples import (
     STACK_LIMIT,
     TWO_STEPS,
     Estimand,
     best_inverses,
+    chance_of_stack,
     cheating_flags,
-    error_nearby,
     estimand_of,
     estimate_samples,
-    steps_of,
 )
 from maskwell.estimation.summed_shares import covariance_of
 
@@ -109,7 +108,8 @@ class Together:
         present = np.unique(cells.sample.codes)
         estimand = estimand_of([self.designs[code] for code in present])
         whole = self._of(everything, estimand)
-        return replace(whole, domains={d: self._of(lines, estimand) for d, lines in lines_of_domains(cells).items()})
+        domains = {d: self._of(lines, estimand) for d, lines in lines_of_domains(cells).items()}
+        return with_domains(whole, domains)
 
     def _of(self, lines: Array, estimand: Estimand) -> SurveyEstimate:
         shares = _Shares.of(self.cells, self.designs, lines)
@@ -121,12 +121,8 @@ class Together:
         theta = np.asarray(sum(parts))
         v_share, v_total = self._variances(lines, shares, L, parts, size)
         estimate = self._result(lines, estimand, theta, v_share, size * theta, v_total, size)
-        nearby = error_nearby(shares.designs, shares.counts, theta, L)
-        error = None if nearby is None else np.maximum(nearby, estimate.standard_error)
-        steps = steps_of(L, [float(one.sum()) for one in shares.counts])
-        said = flags_of(
-            theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size, error=error, steps=steps
-        )
+        chance = chance_of_stack(shares.designs, shares.counts, theta, estimate.variance, L)
+        said = flags_of(theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size, chance=chance)
         more = cheating_flags(self.designs, estimate)
         return replace(estimate, flags=(*estimand.flags, *((TWO_STEPS,) if spare else ()), *said, *more))
 
@@ -282,7 +278,7 @@ def estimate_simple(
         for label, lines in lines_of_domains(cells).items()
     }
     covariances = tuple(_between(domains, one) for one in between)
-    return replace(_with_totals(whole, cells.rows), domains=domains, between=covariances)
+    return with_domains(_with_totals(whole, cells.rows), domains, between=covariances)
 
 
 def _between(domains: Mapping[Any, SurveyEstimate], factors: Mapping[Any, float]) -> Real:

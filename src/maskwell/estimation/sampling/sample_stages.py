@@ -23,7 +23,8 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
-from maskwell.core.phrases import option
+from maskwell.core.phrases import in_language, option
+from maskwell.core.verdicts import below
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, Scores, square_of
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
@@ -118,7 +119,7 @@ class Scheme:
         if self.replicates is not None and not cells.replicates.shape[1]:
             raise ParameterError("there are no replicate weights", hint="give their columns")
         low = cells.weight / np.maximum(cells.n, 1)
-        if self.method == "poisson" and (low < 1 - 1e-12).any() and cells.auxiliary.size == 1:
+        if self.method == "poisson" and below(low, 1).any() and cells.auxiliary.size == 1:
             raise ParameterError(
                 "a weight below 1 is no 1 / chance", hint="poisson needs inclusion probabilities up to 1"
             )
@@ -252,18 +253,18 @@ def weight_factor(cells: Cells) -> Real:
 def lonely_hint() -> str:
     """What to do where one unit of a group was drawn."""
     certainty, centre = option("lonely", "certainty"), option("lonely", "centre")
-    return f"merge strata, or {certainty} (sure to be drawn) or {centre} (overall mean)"
+    return f"merge strata, or use {certainty} or {centre}"
 
 
 def check_lonely(cells: Cells, stage: Stage, s: int, lonely: Lonely) -> Array:
     """Groups of which one unit was drawn and not all; refused unless an option says what to do with them."""
-    alone = (stage.drawn == 1) & (stage.fraction < 1)
+    alone = (stage.drawn == 1) & below(stage.fraction, 1)
     if lonely == "error" and alone.any():
         unit = "row" if stage.child is None else "cluster"
         more = f" (and {int(alone.sum()) - 1:,} more)" if alone.sum() > 1 else ""
         raise InputError(
             f"only one {unit} was drawn in {kind_of_group(cells, s)}{more}: its variance cannot be estimated",
-            hint=lonely_hint(),
+            hint=f"{in_language('--show-values names', 'error.values names')} it; {lonely_hint()}",
             values=name_of_group(cells, stage, int(np.flatnonzero(alone)[0]), s),
             groups=np.flatnonzero(alone).tolist(),
         )

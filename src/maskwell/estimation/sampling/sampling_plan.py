@@ -25,6 +25,7 @@ from maskwell.core.arguments import (
 from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, listed
+from maskwell.core.verdicts import below
 from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import Lonely, Scheme, weight_factor
@@ -166,7 +167,7 @@ class SamplingPlan:
     def _check_values(self, n: int) -> None:
         if self.weights is not None and self.auxiliary is None:
             weights = check_weights(self.weights, n)
-            if self.scheme.method == "poisson" and (weights < 1).any():
+            if self.scheme.method == "poisson" and below(weights, 1).any():
                 raise ParameterError(
                     f"weights: row {int(weights.argmin()) + 1} is below 1, so it is no 1 / chance",
                     hint="poisson needs chances up to 1",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ from maskwell.core.arguments import Real
 from maskwell.core.cells import Cells
 from maskwell.core.display import number_or_none, plain_label, plain_numbers
 from maskwell.core.phrases import Printed
+from maskwell.core.verdicts import above
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.binomial_counts import Part
+from maskwell.estimation.outside_estimates import among_looks, flags_of_moments
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.sample_stages import Scheme, stages_of
-from maskwell.estimation.share_estimate import ROUNDING, Combination, Estimate, flags_of_moments
+from maskwell.estimation.share_estimate import ROUNDING, Combination, Estimate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,6 +113,20 @@ class SurveyEstimate(Estimate):
         half = self.critical_value((1 + level) / 2) * self.total_standard_error
         return np.column_stack([self.total - half, self.total + half])
 
+    def times_power(self, exponent: int) -> SurveyEstimate:
+        """Totals times a power of two, where weights were divided by it; shares stay."""
+        if exponent == 0:
+            return self
+        covariance = None if self.total_covariance is None else np.ldexp(self.total_covariance, 2 * exponent)
+        return replace(
+            self,
+            total=np.ldexp(self.total, exponent),
+            total_variance=np.ldexp(self.total_variance, 2 * exponent),
+            total_covariance=covariance,
+            population=float(np.ldexp(self.population, exponent)),
+            domains={label: one.times_power(exponent) for label, one in self.domains.items()},
+        )
+
     def function(self, value: Callable[[Real], float], gradient: Callable[[Real], Real] | None = None) -> Combination:
         """A smooth function of the totals with its linearised standard error ``sqrt(grad' Cov(T) grad)``.
 
@@ -166,6 +182,8 @@ def _slope(value: Callable[[Real], float], at: Real) -> Real:
 
 
 def _first_shares(estimate: SurveyEstimate) -> str:
+    if np.isnan(estimate.pi_hat).all():
+        return "; ".join(estimate.flags) or "no estimate"
     return ", ".join(
         f"{c} {Printed(p):.4f}" for c, p in list(zip(estimate.categories, estimate.pi_hat, strict=True))[:5]
     )
@@ -217,28 +235,36 @@ def flags_of(
     *,
     size: float,
     base: float,
-    error: Real | None = None,
-    steps: Real | None = None,
+    chance: float,
 ) -> tuple[str, ...]:
     """What a reader should know; ``v_share`` is a covariance matrix or its diagonal.
 
-    ``size`` is the sum of the weights, ``base`` what shares are divided by; estimates outside [0, 1] are judged by
-    ``error`` where it is given, and by ``steps``, at most how much one report adds to each.
+    ``size`` is the sum of the weights, ``base`` what shares are divided by; ``chance`` is that of the farthest estimate
+    outside [0, 1].
     """
     variance = diagonal(v_share)
     sampling, full = variance - randomization, v_share.ndim == 2
-    flags = list(flags_of_moments(share, variance, sampling, full=full, error=error, steps=steps))
+    flags = list(flags_of_moments(share, variance, sampling, full=full, chance=chance))
     if np.isnan(variance).any():
         flags.append("no variance: some replicate gives these rows no weight at all")
     if (variance < -1e-15).any():
         flags.append(NEGATIVE)
     if (cells.weight < 0).any():
         flags.append("calibration made some weights negative")
-    if abs(size - base) > FAR * base:
+    if above(abs(size - base), FAR * base):
         flags.append(
             f"the weights add up to {Printed(size):,.6g}, and shares are of {Printed(base):,.6g}: they do not sum to 1"
         )
     return tuple(flags)
+
+
+def with_domains(
+    whole: SurveyEstimate, domains: Mapping[Any, SurveyEstimate], between: tuple[Real, ...] = ()
+) -> SurveyEstimate:
+    """The result for the whole and its domains, which are tested together: none is accused by being one of many."""
+    looks = 1 + len(domains)
+    judged = {label: replace(one, flags=among_looks(one.flags, looks)) for label, one in domains.items()}
+    return replace(whole, flags=among_looks(whole.flags, looks), domains=judged, between=between)
 
 
 def empty_domain(recovery: Recovery, text: str) -> SurveyEstimate:

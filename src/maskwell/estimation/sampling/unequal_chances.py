@@ -29,6 +29,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats
 from maskwell.core.cells import Cells
+from maskwell.core.verdicts import at_most
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.sampling.recovery import Scores, square_of
 from maskwell.estimation.sampling.sample_stages import Lonely, Stage, check_lonely, stages_of
@@ -107,9 +108,6 @@ def check_joint(joint: Any, n: int) -> Real:
     return pairwise
 
 
-ROUNDING = 1e-12
-
-
 @dataclass(frozen=True, eq=False)
 class PoissonVariance:
     """Variance under Poisson sampling; weights are 1 / pi, times ``g`` where they were calibrated."""
@@ -144,7 +142,7 @@ class HajekDevilleVariance:
         """From the cells and the factor by which calibration changed the weights of each line."""
         (stage,) = stages_of(cells, with_replacement=True)
         chance = np.bincount(stage.parent.of_line, weights=cells.chance[:, 0], minlength=stage.parent.count)
-        certain = stage.drawn - chance < ROUNDING  # all units of the stratum were sure to be drawn
+        certain = at_most(stage.drawn, chance)  # all units of the stratum were sure to be drawn
         alone = check_lonely(cells, replace(stage, population=np.where(certain, stage.drawn, np.inf)), 0, lonely)
         scale = stage.drawn / np.maximum(stage.drawn - 1, 1)
         return cls(cells, stage, np.where(alone | certain, 0.0, scale), g)

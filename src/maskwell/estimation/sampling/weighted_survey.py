@@ -12,6 +12,7 @@ Source: [Adeshiyan2011, Theorem 3.1, Theorem 3.2 corrected]; the short form is d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +29,7 @@ from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError, TooLargeError
 from maskwell.estimation.binomial_counts import Part
 from maskwell.estimation.left_inverse import LeftInverse
+from maskwell.estimation.outside_estimates import chance_given_truth
 from maskwell.estimation.sampling.recovery import (
     Calibrated,
     Reading,
@@ -50,7 +52,13 @@ from maskwell.estimation.sampling.sample_stages import (
     weight_factor,
 )
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
-from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, empty_domain, flags_of, plan_text
+from maskwell.estimation.sampling.survey_estimate import (
+    SurveyEstimate,
+    empty_domain,
+    flags_of,
+    plan_text,
+    with_domains,
+)
 from maskwell.estimation.sampling.unequal_chances import HajekDevilleVariance, PairwiseVariance, PoissonVariance
 
 Designs = Design | Mapping[Any, Design]
@@ -198,13 +206,14 @@ def _estimate(
         if not 1 / _MOST_UNITS <= denominator <= _MOST_UNITS:  # its square must be a number, too
             said = f"denominator = {Printed(denominator):g} is out of range"
             raise ParameterError(said, hint="give the number of units in the population")
+        denominator = math.ldexp(denominator, -cells.exponent)
     if not all(reading.design.identifiable for reading in recovery.readings):
         _check_not_between(between)
-        return _together(survey, denominator)
+        return _together(survey, denominator).times_power(cells.exponent)
     whole, lines_of = _one(survey, np.arange(len(cells)), denominator), lines_of_domains(cells)
     domains = {d: _one(survey, lines, None) for d, lines in lines_of.items()}
     covariances = tuple(_between(survey, {d: (lines_of[d], f) for d, f in one.items()}, domains) for one in between)
-    return replace(whole, domains=domains, between=covariances)
+    return with_domains(whole, domains, between=covariances).times_power(cells.exponent)
 
 
 def _check_not_between(between: Sequence[Mapping[Any, float]]) -> None:
@@ -345,7 +354,13 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         method="moments",
         fingerprint=recovery.fingerprint,
         flags=flags_of(
-            share, v_share, randomization, cells, size=size, base=base, steps=recovery.largest_steps(row_lines, base)
+            share,
+            v_share,
+            randomization,
+            cells,
+            size=size,
+            base=base,
+            chance=chance_given_truth(total / size, recovery.recovered(row_lines)),
         ),
         total=total,
         total_variance=diagonal(v_total),

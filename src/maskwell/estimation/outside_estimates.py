@@ -1,0 +1,240 @@
+"""Estimates outside [0, 1]: what is said of them, and whether chance explains them.
+
+Given the true answers of a sample, the reports are independent and the expected recoveries of each category sum to its
+share of the sample, which lies in [0, 1]. So the distance of an estimate from [0, 1] is randomization alone, whatever
+the sampling plan, the weights and the shares. Where one count tells a share (a and b are the chances that a report
+counts) and weights are equal, that distance has a binomial tail,
+
+    Pr(x or fewer) <= Bin(x; n, b),     Pr(x or more) <= 1 - Bin(x - 1; n, a),
+
+else the inequality of Bennett bounds it, with v the largest variance of a recovery given the truth and s its largest
+step,
+
+    Pr(distance >= t) <= exp(-(V / s^2) h(t s / V)),     V = v sum w_i^2,     h(u) = (1 + u) ln(1 + u) - u.
+
+The smallest of these tails, times their number, bounds the chance of the farthest estimate. What accuses the data has
+the level 1 % for all categories and all estimates of one result together. Source: standard inequalities; derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maskwell.core.arguments import Real
+from maskwell.core.verdicts import at_most, is_outside
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
+from maskwell.estimation.left_inverse import LeftInverse
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, ROUNDING, Flag
+
+DOUBTFUL = 0.01
+"""The chance that right data are accused of not fitting the design, for all estimates of one result together."""
+
+MISFIT = NormalDist().cdf(-4)
+"""Reports that are rarer than this are said not to fit, and not only to be doubtful: four standard errors."""
+
+FINE = 0.3
+"""Estimates to which one report adds at most this share of their standard error are judged as normal."""
+
+
+def flags_of_moments(
+    pi_hat: Real, variance: Real, sampling: Real, *, full: bool, n: int = 1, chance: float | None = None
+) -> tuple[str, ...]:
+    """What a reader of moment estimates should know; ``full`` where covariances were worked out.
+
+    ``n`` is the number of reports, over which a variance of rounding alone is divided; ``chance`` is that of the
+    farthest estimate outside [0, 1], judged as normal where it is not given.
+    """
+    flags: list[str] = []
+    if is_outside(pi_hat).any():
+        error = np.sqrt(np.maximum(0, np.maximum(variance, variance - sampling)))
+        flags.append(_of_outside(pi_hat, chance_of_farthest(pi_hat, variance, error) if chance is None else chance))
+    if (variance <= ROUNDING / n).any():
+        words = "a standard error is zero or not defined: too little variation in the reports for a Wald interval"
+        flags.append(Flag(words, "no-error"))
+    if (sampling < -ROUNDING).any():
+        words = (
+            "the sampling part of a variance was estimated below zero, as happens in small samples: "
+            "the two parts cannot be separated here"
+        )
+        flags.append(Flag(words, "small-sampling"))
+    if not full:
+        flags.append(f"covariances are left out: more than {COVARIANCE_LIMIT} categories")
+    return tuple(flags)
+
+
+def _of_outside(pi_hat: Real, chance: float) -> Flag:
+    words = (
+        f"{int(is_outside(pi_hat).sum())} of {len(pi_hat)} estimates outside [0, 1], as unbiased estimates of small "
+        "shares may be; do not cut them"
+    )
+    harmless = Flag(words, "outside")
+    words = (
+        "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
+        "the one used, labels may be swapped, or respondents did not follow the instructions"
+    )
+    return Flag(words, "misfit", chance=chance, limit=MISFIT, otherwise=harmless).among(1)
+
+
+def among_looks(flags: Sequence[str], looks: int) -> tuple[str, ...]:
+    """The flags of one of ``looks`` estimates of a result, so that all of them together keep the level of a test.
+
+    >>> fine = Flag("p = 0.004", "boundary")
+    >>> doubt = Flag("p = 0.004: evidence", "boundary", chance=0.004, limit=0.01, otherwise=fine)
+    >>> among_looks([doubt], 2), among_looks([doubt], 3)
+    (('p = 0.004: evidence',), ('p = 0.004',))
+    """
+    return tuple(flag.among(looks) if isinstance(flag, Flag) else flag for flag in flags)
+
+
+def is_doubted(flags: Sequence[str]) -> bool:
+    """Whether a test accused the reports of not fitting the design."""
+    return any(isinstance(flag, Flag) and flag.otherwise is not None for flag in flags)
+
+
+def nearest_shares(pi_hat: Real) -> Real:
+    """Shares inside [0, 1] that are about the nearest: cut and rescaled; for judging only, never for estimating."""
+    inside = np.clip(pi_hat, 0, 1)
+    total = float(inside.sum())  # estimates from bits do not sum to one, and may all be below zero
+    return np.asarray(inside / total if total > 0 else np.full(len(pi_hat), 1 / len(pi_hat)))
+
+
+# ---- given the truth
+
+
+class Recovered(NamedTuple):
+    """Reports of one design; of their weights, which sum to 1 over all designs, the sum of squares and the largest."""
+
+    design: Design
+    squares: float
+    largest: float
+    inverse: LeftInverse | None = None
+
+    @property
+    def reports(self) -> int | None:
+        """Their number where they are all the reports and weigh the same, else None."""
+        n = round(1 / self.largest)
+        return n if abs(n * self.largest - 1) <= WHOLE and abs(n * self.squares - 1) <= WHOLE else None
+
+
+WHOLE = 1e-9
+
+
+def chance_given_truth(pi_hat: Real, parts: Sequence[Recovered]) -> float:
+    """The chance of an estimate as far outside [0, 1], at most, among all categories; 1 where none lies outside.
+
+    >>> from maskwell.designs import Dense
+    >>> forced = Dense.of([["11/12", "1/6"], ["1/12", "5/6"]])
+    >>> round(chance_given_truth(np.array([-0.0622, 1.0622]), [Recovered(forced, 1 / 500, 1 / 500)]), 4)
+    0.0045
+    """
+    if not is_outside(pi_hat).any():
+        return 1.0
+    exact = _binomial_tails(pi_hat, parts[0]) if len(parts) == 1 else None
+    tails = _bennett_tails(pi_hat, parts) if exact is None else exact
+    tests = 2 * len(pi_hat) if len(pi_hat) > 2 else 2  # of two categories one is below 0 where the other is above 1
+    return min(1.0, tests * float(min(tail.min() for tail in tails)))
+
+
+def _binomial_tails(pi_hat: Real, part: Recovered) -> tuple[Real, Real] | None:
+    """Of counts as small where the share is 0, and as large where it is 1; None where no plain count tells it."""
+    from scipy.special import bdtr, bdtrc
+
+    n, chances = part.reports, part.design.count_chances() if part.inverse is None else None
+    if n is None or chances is None:
+        return None
+    a, b = chances
+    x = np.clip(np.rint(n * (b + (a - b) * pi_hat)), 0, n)
+    return np.asarray(bdtr(x, n, b)), np.asarray(np.where(x > 0, bdtrc(np.maximum(x - 1, 0), n, a), 1.0))
+
+
+def _bennett_tails(pi_hat: Real, parts: Sequence[Recovered]) -> tuple[Real, Real]:
+    noises = [_noise(part.design, part.inverse) for part in parts]
+    tails = []
+    for side, outside in enumerate((-pi_hat, pi_hat - 1)):
+        V = sum(part.squares * noise[side][0] for part, noise in zip(parts, noises, strict=True))
+        steps = [part.largest * noise[side][1] for part, noise in zip(parts, noises, strict=True)]
+        tails.append(_bennett(outside, np.asarray(V), np.max(steps, axis=0)))
+    return tails[0], tails[1]
+
+
+def _bennett(t: Real, V: Real, s: Real) -> Real:
+    """``exp(-(V / s^2) h(t s / V))``; 1 where t is not above rounding, 0 where nothing varies."""
+    far, varies = t > ROUNDING, (V > 0) & (s > 0)
+    u = np.divide(t * s, V, out=np.zeros(len(t)), where=far & varies)
+    exponent = np.divide(V, s**2, out=np.zeros(len(t)), where=varies) * ((1 + u) * np.log1p(u) - u)
+    return np.asarray(np.where(far, np.where(varies, np.exp(-exponent), 0.0), 1.0))
+
+
+def _noise(design: Design, inverse: LeftInverse | None) -> tuple[tuple[Real, Real], tuple[Real, Real]]:
+    """Below 0 and above 1: at most the variance of a recovery given the truth, and its step in that direction."""
+    chances = design.count_chances() if inverse is None else None
+    if chances is not None:
+        (a, b), d = chances, chances[0] - chances[1]
+        return (b * (1 - b) / d**2, b / d), (a * (1 - a) / d**2, (1 - a) / d)
+    if isinstance(design, CodedDesign) and design.has_entries_up_to(COVARIANCE_LIMIT**2):
+        L = design.backward(np.eye(design.m)).T if inverse is None else inverse.L
+        columns = design.forward(np.eye(design.k))
+        second = design.backward_squared(columns) if inverse is None else columns @ (L**2).T
+        v = (second - np.eye(design.k)).max(axis=0)
+        return (v, 1 - np.minimum(L.min(axis=1), 0)), (v, L.max(axis=1))
+    solver = design if inverse is None else inverse
+    size = design.k if design.reports_are_sets else design.m
+    length = np.sqrt(size * solver.second_moment_diagonal(np.full(size, 1 / size)))
+    return (length**2, 1 + length), (length**2, length)
+
+
+# ---- where single reports have no recovery
+
+
+def chance_of_farthest(pi_hat: Real, variance: Real, error: Real, steps: Real | None = None) -> float:
+    """The chance of an estimate as far outside [0, 1], one side, times the number of estimates.
+
+    ``error`` holds standard errors if the nearest shares inside [0, 1] were true, and ``steps`` at most how much one
+    report adds to each estimate. Normal where one report is small against the standard error. Where tables are sparse
+    it is not, and a bound serves that holds for any shares.
+    """
+    outside = np.maximum(-pi_hat, pi_hat - 1)
+    fine = np.ones(len(pi_hat), dtype=bool) if steps is None else at_most(steps, FINE * error)
+    chances = [0.5]
+    if fine.any():
+        out, fine_error = outside[fine], error[fine]
+        farthest = np.divide(out, fine_error, out=np.where(out > ROUNDING, np.inf, 0.0), where=fine_error > 0).max()
+        chances.append(NormalDist().cdf(-float(farthest)))
+    coarse = ~fine & (outside > ROUNDING)
+    if steps is not None and coarse.any():
+        coarse_error = np.sqrt(np.maximum(variance[coarse], 0))
+        chances.append(_bounded_chance(outside[coarse], coarse_error, steps[coarse], len(pi_hat)))
+    return min(1.0, len(pi_hat) * min(chances))
+
+
+def _bounded_chance(outside: Real, error: Real, steps: Real, count: int) -> float:
+    """The least chance of estimates of independent reports this far outside, whatever the true shares.
+
+        Pr(outside >= t) <= exp(-x)   where   (v / s^2) h(t s / v) = x,   v = (error + s sqrt(2 x))^2
+
+    with ``h(u) = (1 + u) ln(1 + u) - u``, s the largest step of a report, and v above the true variance but for a
+    chance of ``exp(-x)``. The farthest is looked for at the x that would be evidence among ``count`` estimates.
+
+    Source: derived, from the inequality of Bennett and the bound on a standard deviation of Maurer and Pontil.
+    """
+    evidence = math.log(2 * count / DOUBTFUL)
+    farthest = int(np.argmax(_exponent(evidence, outside, error, steps)))
+    t, own_error, step = (float(values[farthest]) for values in (outside, error, steps))
+    low, high = 0.0, 1e4
+    while high - low > 1e-3 * high and high > 1e-3:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _exponent(middle, t, own_error, step) >= middle else (low, middle)
+    return min(0.5, 2 * float(np.exp(-low)))
+
+
+def _exponent(x: float, outside: Any, error: Any, step: Any) -> Any:
+    """``(v / s^2) h(t s / v)`` of :func:`_bounded_chance` at x: of one estimate or, as arrays, of several."""
+    v = (error + step * math.sqrt(2 * x)) ** 2
+    u = outside * step / v
+    return v / step**2 * ((1 + u) * np.log1p(u) - u)
