@@ -90,6 +90,9 @@ def killed(kind: str, target: str, *, kills: int, seconds: float = 1.0, connecti
         journal = Path(name) / "journal"
         options = ["--persist", "--seconds", "100000", "--connections", str(connections), "--journal", str(journal)]
         crowd = sending(service, stored, *options)
+        while not store.size(stored):  # on a busy machine they begin late, and a kill before that shows nothing
+            assert crowd.poll() is None
+        store.close()
         strike = _strike(service, None if target == "service" else server)
         try:
             for _ in range(kills):

@@ -1,8 +1,8 @@
 """People who run surveys: passwords, sessions, and who may do what with which survey.
 
 Passwords are kept as argon2 hashes, sessions as hashes of random tokens. Every form carries the token of its session,
-so that another site cannot send it. A key for programs is a session with a name and without a browser. Whoever sends
-wrong passwords waits longer and longer, and only they do: others who know the name can still sign in.
+so that another site cannot send it. A key for programs is a session with a name and a scope and without a browser.
+Whoever sends wrong passwords waits longer and longer; many addresses together are slowed down (:class:`Waits`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -24,9 +24,14 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 
 from maskwell.collection.store import NoSurveyError, Store, StoredSurvey, token_hash
 from maskwell.collection.tables import accounts, links, members, sessions, surveys
+from maskwell.core.phrases import shorten, visible
 from maskwell.errors import InputError
 
 Role: TypeAlias = Literal["owner", "analyst"]
+Scope: TypeAlias = Literal["results", "export", "manage"]
+SCOPES: tuple[Scope, ...] = ("results", "export", "manage")
+"""What a key may do, each with those before it: read results, download reports, add and change surveys."""
+
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
 LONGEST_NAME = 200
 KEY_HOURS = 24 * 365
@@ -36,6 +41,12 @@ TRIES = 5
 
 LONGEST_WAIT = 300
 """Seconds; each further wrong password doubles the wait up to this."""
+
+TRIES_FOR_NAME, NAME_PACE = 30, 10
+"""Wrong passwords for a name, from all addresses together, after which a try is let through every so many seconds."""
+
+TRIES_IN_ALL, PACE = 300, 1
+"""The same for all names together."""
 
 FORGET = 3600
 """Seconds after which wrong passwords are forgotten."""
@@ -52,11 +63,16 @@ class AccessError(InputError):
 
 @dataclass(frozen=True)
 class Session:
-    """Somebody who is signed in."""
+    """Somebody who is signed in, or a program with a key, which has a scope."""
 
     account: int
     name: str
     csrf: str
+    scope: Scope | None = None
+
+    def may(self, wish: Scope) -> bool:
+        """Whether a key may do this; people may do everything."""
+        return self.scope is None or SCOPES.index(self.scope) >= SCOPES.index(wish)
 
 
 @dataclass(frozen=True)
@@ -66,6 +82,7 @@ class Key:
     handle: str
     account: str
     name: str
+    scope: Scope
     made: date | None
     used: date | None
     expires: date
@@ -74,7 +91,7 @@ class Key:
         """In JSON."""
         days = {"made": self.made, "used": self.used, "expires": self.expires}
         said = {key: None if day is None else day.isoformat() for key, day in days.items()}
-        return {"handle": self.handle, "account": self.account, "name": self.name, **said}
+        return {"handle": self.handle, "account": self.account, "name": self.name, "scope": self.scope, **said}
 
 
 class Accounts:
@@ -163,6 +180,19 @@ class Accounts:
             account: int | None = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name)).scalar()
         return account
 
+    def known(self, name: str) -> int:
+        """The account of a name; an error that lists the names, for somebody at the terminal."""
+        account = self.find(name)
+        if account is None:
+            with self._store.reader.connect() as connection:
+                names = [*connection.execute(sa.select(accounts.c.name).order_by(accounts.c.name)).scalars()]
+            listed = f"accounts: {', '.join(names[:5])}{', ...' * (len(names) > 5)}"
+            raise AccessError(
+                f"there is no account {shorten(visible(name), 40)!r}",
+                hint=listed if names else "make the first account with the link that maskwell serve prints",
+            )
+        return account
+
     def sign_in(self, name: str, password: str, address: str = "") -> str:
         """The token of a new session; AccessError for a wrong name or password, and while somebody has to wait."""
         name = name.strip()  # as names are kept: else every blank more would be a further set of tries
@@ -196,9 +226,7 @@ class Accounts:
 
     def reset_password(self, name: str, password: str) -> int:
         """Give an account another password, from the terminal; all its sessions and keys end, and how many is told."""
-        account = self.find(name)
-        if account is None:
-            raise AccessError("there is no account of this name", hint="see the names at: maskwell survey keys")
+        account = self.known(name)
         self._set_password(account, password)
         with self._store.engine.begin() as connection:
             return connection.execute(sa.delete(sessions).where(sessions.c.account == account)).rowcount
@@ -219,12 +247,14 @@ class Accounts:
         """The token of a new session; only its hash is kept."""
         return self._begin(account, self._hours, {})
 
-    def make_key(self, account: int, name: str) -> str:
-        """A key for programs, told here and never again; it works for a year."""
+    def make_key(self, account: int, name: str, scope: str = "results") -> str:
+        """A key for programs, shown here and never again; it works for a year and may do what its scope says."""
         name = name.strip() or "key"
+        if scope not in SCOPES:
+            raise AccessError(f"the scope of a key must be one of {', '.join(SCOPES)}", hint="choose one of them")
         if len(name) > LONGEST_NAME or not name.isprintable():
             raise AccessError(f"a name has 1 to {LONGEST_NAME} visible characters", hint="choose another name")
-        return self._begin(account, KEY_HOURS, {"name": name, "made": _today()})
+        return self._begin(account, KEY_HOURS, {"name": name, "made": _today(), "scope": scope})
 
     def _begin(self, account: int, hours: int, key: Mapping[str, Any]) -> str:
         token, now = secrets.token_urlsafe(32), int(time.time())
@@ -252,7 +282,7 @@ class Accounts:
             with self._store.engine.begin() as connection:
                 used = sa.update(sessions).where(sessions.c.token == token_hash(token)).values(used=_today())
                 connection.execute(used)
-        return Session(row.account, row.owner, row.csrf)
+        return Session(row.account, row.owner, row.csrf, _scope(row))
 
     def list_keys(self, account: int | None = None) -> list[Key]:
         """The keys of an account, or of all, without the keys themselves."""
@@ -311,12 +341,13 @@ class Accounts:
     def share(self, stored: StoredSurvey, name: str, role: Role) -> None:
         """Let somebody see a survey, as its owner or as an analyst."""
         with self._store.engine.begin() as connection:
-            known = accounts.c.name == name.strip() if name.isprintable() else sa.false()
-            account = connection.execute(sa.select(accounts.c.id).where(known)).scalar()
+            account = connection.execute(sa.select(accounts.c.id).where(_is_named(name))).scalar()
             if account is None:
                 raise AccessError(
                     "there is no account of this name", hint="ask for the name as it is written at sign-in"
                 )
+            if role != "owner":
+                _check_owned(connection, stored, without=account)
             key = (members.c.survey == stored.id) & (members.c.account == account)
             connection.execute(sa.delete(members).where(key))
             connection.execute(sa.insert(members).values(survey=stored.id, account=account, role=role))
@@ -324,18 +355,13 @@ class Accounts:
     def unshare(self, stored: StoredSurvey, name: str) -> None:
         """Let somebody not see a survey any more; its last owner stays."""
         with self._store.engine.begin() as connection:
-            people = connection.execute(
-                sa.select(members.c.account, members.c.role, accounts.c.name)
-                .join(accounts, accounts.c.id == members.c.account)
-                .where(members.c.survey == stored.id)
-            ).all()
-            leaving = [one for one in people if one.name == name.strip()]
-            if not leaving:
+            seeing = members.c.survey == stored.id
+            chosen = sa.select(members.c.account).join(accounts, accounts.c.id == members.c.account)
+            account = connection.execute(chosen.where(seeing, _is_named(name))).scalar()
+            if account is None:
                 raise AccessError("nobody of this name sees the survey", hint="load the page again")
-            if not any(one.role == "owner" for one in people if one not in leaving):
-                raise AccessError("a survey keeps at least one owner", hint="make somebody else an owner first")
-            key = (members.c.survey == stored.id) & (members.c.account == leaving[0].account)
-            connection.execute(sa.delete(members).where(key))
+            _check_owned(connection, stored, without=account)
+            connection.execute(sa.delete(members).where(seeing, members.c.account == account))
 
     def names(self, stored: StoredSurvey) -> list[tuple[str, str]]:
         """Who sees a survey, with the role of each."""
@@ -348,6 +374,17 @@ class Accounts:
         )
         with self._store.reader.connect() as connection:
             return [(row.name, row.role) for row in connection.execute(chosen)]
+
+
+def _is_named(name: str) -> sa.ColumnElement[bool]:
+    return accounts.c.name == name.strip() if name.isprintable() else sa.false()  # PostgreSQL fails on some others
+
+
+def _check_owned(connection: sa.Connection, stored: StoredSurvey, *, without: int) -> None:
+    """Raise where an account is the only owner of a survey; one without any owner may stay so."""
+    owning = sa.select(members.c.account).where(members.c.survey == stored.id, members.c.role == "owner")
+    if [*connection.execute(owning).scalars()] == [without]:
+        raise AccessError("a survey keeps at least one owner", hint="make somebody else an owner first")
 
 
 def _new_link(connection: sa.Connection, account: int | None) -> str:
@@ -376,7 +413,14 @@ def _today() -> date:
 
 def _key(row: Any) -> Key:
     expires = datetime.fromtimestamp(row.expires, UTC).date()
-    return Key(_handle(row.token), row.owner, row.name, row.made, row.used, expires)
+    return Key(_handle(row.token), row.owner, row.name, _scope(row) or "results", row.made, row.used, expires)
+
+
+def _scope(row: Any) -> Scope | None:
+    """Of a key, never more than it says: one that is not known is the least."""
+    if row.name is None:
+        return None
+    return row.scope if row.scope in SCOPES else "results"
 
 
 def _handle(token: bytes) -> str:
@@ -385,14 +429,18 @@ def _handle(token: bytes) -> str:
 
 
 class Waits:
-    """Who has to wait after wrong passwords: kept in memory, by address and name, and forgotten after an hour.
+    """Who has to wait after wrong passwords: kept in memory, and forgotten after an hour.
 
-    Nobody is locked out: a wait ends, and it is that of one address. Addresses are neither logged nor stored.
+    Wrong passwords are counted three times: for the name from this address, for the name from everywhere, and for all
+    names together. Only the first makes longer and longer waits; the others let one try through every few seconds, so
+    that many addresses together guess slowly. An address from which somebody has signed in under the name is not kept
+    waiting by what others do. Addresses are neither logged nor stored.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._wrong: dict[tuple[str, str], tuple[int, float]] = {}
+        self._wrong: dict[tuple[str, ...], tuple[int, float]] = {}
+        self._known: dict[tuple[str, str], None] = {}
         self._lock = threading.Lock()
 
     @contextmanager
@@ -401,32 +449,56 @@ class Waits:
 
         It is counted before the password is looked at, so that many at once are no way around.
         """
+        who = (address, name)
         with self._lock:
-            self._begin((address, name))
-        yield lambda: self._forget((address, name))
+            counted: list[tuple[tuple[str, ...], Callable[[int], int]]] = [(who, wait_after)]
+            if who not in self._known:
+                counted += [((name,), _pace(TRIES_FOR_NAME, NAME_PACE)), ((), _pace(TRIES_IN_ALL, PACE))]
+            self._begin(counted)
+        yield lambda: self._right(who)
 
-    def _begin(self, who: tuple[str, str]) -> None:
+    def _begin(self, counted: Sequence[tuple[tuple[str, ...], Callable[[int], int]]]) -> None:
         now = self._clock()
-        wrong, last = self._wrong.pop(who, (0, now))
-        if now - last > FORGET:
-            wrong = 0
-        left = last + wait_after(wrong) - now
+        before = [self._before(key, now) for key, _ in counted]
+        pairs = zip(before, counted, strict=True)
+        left = max(last + wait(wrong) - now for (wrong, last), (_, wait) in pairs)
         if left > 0:
-            self._wrong[who] = (wrong, last)
-            seconds = math.ceil(left)
-            raise AccessError(
-                "there were too many wrong passwords from here",
-                hint=f"wait {seconds} {'second' if seconds == 1 else 'seconds'}",
-                status=429,
-                wait=seconds,
-            )
-        self._wrong[who] = (wrong + 1, now)
-        if len(self._wrong) > MOST_REMEMBERED:
+            raise _has_to_wait(math.ceil(left))
+        for (wrong, _), (key, _) in zip(before, counted, strict=True):
+            self._wrong.pop(key, None)  # the newest are last
+            self._wrong[key] = (wrong + 1, now)
+        while len(self._wrong) > MOST_REMEMBERED:
             self._wrong.pop(next(iter(self._wrong)))  # that of longest ago
 
-    def _forget(self, who: tuple[str, str]) -> None:
+    def _before(self, key: tuple[str, ...], now: float) -> tuple[int, float]:
+        wrong, last = self._wrong.get(key, (0, now))
+        return (0, now) if now - last > FORGET else (wrong, last)
+
+    def _right(self, who: tuple[str, str]) -> None:
         with self._lock:
             self._wrong.pop(who, None)
+            for key in ((who[1],), ()):  # this try was none of the wrong ones
+                if who not in self._known and key in self._wrong:
+                    wrong, last = self._wrong[key]
+                    self._wrong[key] = (max(0, wrong - 1), last)
+            self._known.pop(who, None)
+            self._known[who] = None
+            if len(self._known) > MOST_REMEMBERED:
+                self._known.pop(next(iter(self._known)))
+
+
+def _has_to_wait(seconds: int) -> AccessError:
+    return AccessError(
+        "there were too many wrong passwords",
+        hint=f"wait {seconds} {'second' if seconds == 1 else 'seconds'}",
+        status=429,
+        wait=seconds,
+    )
+
+
+def _pace(tries: int, seconds: int) -> Callable[[int], int]:
+    """The wait where one try is let through every so many seconds, after so many wrong ones."""
+    return lambda wrong: seconds if wrong >= tries else 0
 
 
 def wait_after(wrong: int) -> int:

@@ -15,6 +15,7 @@ import hashlib
 import json
 import re
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -22,14 +23,15 @@ from functools import cached_property
 from importlib.resources import files
 from ipaddress import ip_address, ip_network
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from maskwell.collection.intake import TOKEN, BusyError, Intake, from_small_json, read_submission
@@ -111,6 +113,12 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 
+HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
+"""Where respondents come over https: their browsers take no other way for a year."""
+
+WELL_SECONDS = 1.0
+"""How long the service counts as well after something was written: whoever asks more often causes no more writes."""
+
 
 class Few:
     """Threads for work that takes long or much memory: few at once, and not those of respondents."""
@@ -146,16 +154,28 @@ class Service:
         self.assets = load_assets()
         self.passwords, self.drafts, self.exports = Few(), Few(), Few()
         self._known: dict[str, StoredSurvey] = {}
+        self._well_until = 0.0
+
+    def check(self) -> None:
+        """Raise where the database does not answer or takes nothing."""
+        if time.monotonic() >= self._well_until:
+            self.store.check()
+            self._well_until = time.monotonic() + WELL_SECONDS
 
     def open_survey(self, code: str) -> StoredSurvey:
         """A survey that respondents may see; whether it still takes reports is asked when they are written."""
         stored = self._known.get(code)
         if stored is None:
-            stored = self.store.survey(code)
-            if stored.state == "draft":
-                raise NoSurveyError("there is no survey of this code", hint="check the address", code=code)
-            self._known[code] = stored  # frozen once it was opened
+            stored = self._known[code] = self.shown_survey(code)  # frozen once it was opened
         return stored
+
+    def shown_survey(self, code: str) -> StoredSurvey:
+        """The same as it is now; the error is for respondents, who have no command line."""
+        with suppress(NoSurveyError):
+            stored = self.store.survey(code)
+            if stored.state != "draft":
+                return stored
+        raise NoSurveyError("there is no survey of this code", hint="check the address", code=code)
 
     def known(self, code: str) -> StoredSurvey | None:
         """A survey that was asked for before: no need to look into the database."""
@@ -191,19 +211,44 @@ def create_app(settings: Settings, *, more: Callable[[Service], list[BaseRoute]]
     app = Starlette(
         routes=routes,
         lifespan=lifespan,
-        middleware=[Middleware(SafeHeaders), Middleware(Submissions, service=service)],
+        middleware=[Middleware(SafeHeaders, is_https=settings.is_https), Middleware(Submissions, service=service)],
         exception_handlers=HANDLERS,
     )
     app.state.service = service
+    app.router.redirect_slashes = False  # it would tell a browser the address that the browser sent, without https
+    app.router.default = WithoutSlash(app.router.default)
     return app
+
+
+class WithoutSlash:
+    """An address that ends in a slash, and has a page without it: the browser is sent there, at the same server."""
+
+    def __init__(self, not_found: ASGIApp) -> None:
+        self.not_found = not_found
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what no address of the service matches."""
+        path = "/" + scope["path"].strip("/")
+        there = {**scope, "path": path}
+        if scope["type"] != "http" or not scope["path"].endswith("/") or path == "/" or not _is_route(there):
+            await self.not_found(scope, receive, send)
+            return
+        query = scope["query_string"].decode("latin-1")
+        response = RedirectResponse(quote(path) + (f"?{query}" if query else ""), 307)
+        await response(scope, receive, send)
+
+
+def _is_route(scope: Scope) -> bool:
+    return any(route.matches(scope)[0] != Match.NONE for route in scope["app"].router.routes)
 
 
 class SafeHeaders:
     """The headers that every answer has."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, is_https: bool = False) -> None:
         self.app = app
-        self._headers = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+        headers = {**HEADERS, **(HTTPS_HEADERS if is_https else {})}
+        self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and add to the answer."""
@@ -260,9 +305,7 @@ async def _page(request: Request) -> Response:
 
 async def _document(request: Request) -> Response:
     service = service_of(request)
-    stored = await run_in_threadpool(service.store.survey, request.path_params["code"])
-    if stored.state == "draft":
-        raise NoSurveyError("there is no survey of this code", hint="check the address")
+    stored = await run_in_threadpool(service.shown_survey, request.path_params["code"])
     content = {"state": stored.state, "survey": stored.survey.to_dict()}
     return JSONResponse(content, headers={"Cache-Control": "no-cache"})
 
@@ -356,7 +399,7 @@ class _BodyError(ReportError):
 
 async def _health(request: Request) -> Response:
     try:
-        await run_in_threadpool(service_of(request).store.check)
+        await run_in_threadpool(service_of(request).check)
     except Exception as error:  # noqa: BLE001 (whatever it is, the answer is: not well)
         return await _away(request, error)
     return JSONResponse({"status": "ok"})

@@ -12,8 +12,6 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +19,20 @@ import sqlalchemy as sa
 
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.exports import estimate_command, export_folder
-from maskwell.collection.foreign_exports import Export, read_export
-from maskwell.collection.report_cells import content_of
-from maskwell.collection.results import question_result, report_label
+from maskwell.collection.imports import check_taking, import_reports
+from maskwell.collection.opening import is_sqlite, open_store
+from maskwell.collection.results import question_result
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import NoDatabaseError, StateError, Store, StoredSurvey, Submission
-from maskwell.collection.survey import LARGEST, Question, Survey
-from maskwell.collection.tables import ID_BYTES, accounts, holdings, links, metadata, sessions, surveys
+from maskwell.collection.store import StateError, Store, StoredSurvey, sqlite_url
+from maskwell.collection.survey import LARGEST, Survey
+from maskwell.collection.tables import accounts, holdings, links, metadata, pulse, sessions, surveys
 from maskwell.core.arguments import as_count
 from maskwell.core.atomic import atomic_file
 from maskwell.core.documents import json_form, read_document
-from maskwell.core.labels import texts
-from maskwell.core.phrases import Printed, shorten, visible
-from maskwell.engines.row_sources import open_source
-from maskwell.errors import DataFileError, MaskwellError, ParameterError, PlanError, ReportError
+from maskwell.core.phrases import Printed
+from maskwell.errors import DataFileError, ParameterError, PlanError
 
 MOST_INVITATIONS = 1_000_000
-_BATCH = 5_000
 
 
 class Desk:
@@ -47,33 +42,26 @@ class Desk:
         self.store = store
 
     @classmethod
-    def open(cls, database: str | None = None, *, new: bool = True) -> Desk:
-        """The desk of a database, by default that of the service in this folder; its tables are brought up to date.
+    def open(cls, database: str | None = None, *, new: bool = True, reads: bool = False) -> Desk:
+        """The desk of a database, by default that of the service in this folder, as :func:`open_store` opens it."""
+        return cls(open_store(Settings.load(database=database).database, new=new, reads=reads))
 
-        Unless a ``new`` one may be made, a database that is a file must be there.
-        """
-        url = Settings.load(database=database).database
-        try:
-            store = Store(url)
-            if not (new or store.is_there):
-                raise NoDatabaseError(
-                    f"there is no database {shorten(visible(str(store.engine.url.database)), 40)}",
-                    hint="start the service, keep a survey (maskwell survey add), or name another: --database URL",
-                )
-            store.create()
-        except MaskwellError:
-            raise
-        except (sa.exc.SQLAlchemyError, ImportError, OSError, ValueError) as error:
-            raise ParameterError(
-                "the database cannot be opened: it is not there, or its address is wrong",
-                hint="such as sqlite:///surveys.db or postgresql+psycopg://user@host/name",
-            ) from error
-        return cls(store)
-
-    def add(self, path: str | Path) -> dict[str, Any]:
-        """Keep a survey file as a draft."""
+    def add(self, path: str | Path, owner: str | None = None) -> dict[str, Any]:
+        """Keep a survey file as a draft, of an account or of nobody yet."""
+        account = None if owner is None else self._accounts.known(owner)
         survey, source = read_survey(path)
-        return self._about(self.store.survey(self.store.add_survey(survey, source)))
+        return self._about(self.store.survey(self.store.add_survey(survey, source, owner=account)))
+
+    def own(self, code: str, name: str) -> dict[str, Any]:
+        """Make an account an owner of a survey: the studio shows it there."""
+        stored = self.store.survey(code)
+        self._accounts.known(name)
+        self._accounts.share(stored, name, "owner")
+        return self._about(stored)
+
+    @property
+    def _accounts(self) -> Accounts:
+        return Accounts(self.store)
 
     def surveys(self) -> list[dict[str, Any]]:
         """All surveys, the newest first."""
@@ -92,7 +80,7 @@ class Desk:
         number = as_count(count, "count")
         if not 1 <= number <= MOST_INVITATIONS:
             raise ParameterError(f"count = {number}", hint=f"give a whole number from 1 to {MOST_INVITATIONS}")
-        with atomic_file(Path(output), force=False, again="another name") as file:
+        with atomic_file(Path(output), force=False, mode=0o600, again="another name") as file:
             tokens = self.store.invite(code, number)
             file.write("".join(f"{address.rstrip('/')}/s/{code}#{token}\n" for token in tokens).encode())
         return {"code": code, "invitations": number, "output": str(output)}
@@ -157,30 +145,19 @@ class Desk:
         self.store.delete(code)
         return about
 
-    def import_file(self, code: str, path: str | Path, source: str | None = None) -> dict[str, Any]:
+    def import_file(
+        self, code: str, path: str | Path, source: str | None = None, *, again: bool = False
+    ) -> dict[str, Any]:
         """Take reports from elsewhere: an export of a platform, of a tablet, or a table; all rows, or none.
 
-        Rows that have ids are counted once, however often they are imported.
+        Rows that have ids are counted once, however often they are imported; a file without ids is refused the second
+        time, unless it is to be counted ``again``.
         """
-        stored = self._taking(code)
-        export = read_export(stored.survey, path, source)
-        rows = _plain_rows(stored, path) if export is None else export.rows
-        contents = list(_contents(stored, rows))
-        if export is None or export.ids is None:
-            fresh = [Submission(stored.id, secrets.token_bytes(ID_BYTES), content) for content in contents]
-        else:
-            fresh = self._fresh(stored, export, contents)
-        waiting = iter(fresh)
-        while block := list(islice(waiting, _BATCH)):
-            self.store.accept(block)
-        return {
-            **self._about(stored),
-            "source": "table" if export is None else export.kind,
-            "imported": len(fresh),
-            "known": len(contents) - len(fresh),
-            "left_out": 0 if export is None else export.left_out,
-            "doubles": export is None or export.ids is None,
-        }
+        stored = self.store.survey(code)
+        check_taking(stored)
+        done = import_reports(self.store, stored, path, source, again=again)
+        counts = {"imported": done.taken, "known": done.known, "left_out": done.left_out}
+        return {**self._about(stored), "source": done.source, **counts, "ids": done.has_ids}
 
     def import_lines(self, content: dict[str, Any]) -> list[str]:
         """The same for people."""
@@ -189,33 +166,9 @@ class Desk:
             lines.append(f"{content['known']:,} rows were imported before and are counted once")
         if content["left_out"]:
             lines.append(f"{content['left_out']:,} rows left out: unfinished, rejected or a trial, says the platform")
-        if content["doubles"]:
-            lines.append("note: the rows have no ids; importing this file again would count them twice")
+        if not content["ids"]:
+            lines.append("note: the rows have no ids; this file is refused if it is imported again")
         return lines
-
-    def _taking(self, code: str) -> StoredSurvey:
-        """A survey that takes reports without an invitation."""
-        stored = self.store.survey(code)
-        if stored.state != "open":
-            raise ReportError(f"the survey is {stored.state}", hint=f"open it: maskwell survey open {code}")
-        if stored.survey.access != "open":
-            raise ReportError(
-                "this survey needs an invitation for each report", hint="import into one with an open link"
-            )
-        return stored
-
-    def _fresh(self, stored: StoredSurvey, export: Export, contents: list[str]) -> list[Submission]:
-        """The rows that are not there yet; an error where one is there with other reports."""
-        assert export.ids is not None
-        known = self.store.contents_of(stored, export.ids)
-        for (number, _), key, content in zip(export.rows, export.ids, contents, strict=True):
-            if known.get(key, content) != content:
-                raise ReportError(
-                    f"data row {number} was imported before with other reports",
-                    hint="a report is drawn once: find out who changed the row, and remove it from the file",
-                )
-        pairs = zip(export.ids, contents, strict=True)
-        return [Submission(stored.id, key, content) for key, content in pairs if key not in known]
 
     def embed(self, code: str, question: str, platform: str, output: str | Path) -> dict[str, Any]:
         """Write the snippet of one question for a platform to a new file."""
@@ -250,15 +203,15 @@ class Desk:
 
     def keys(self) -> dict[str, Any]:
         """All keys for programs, without the keys themselves."""
-        return {"keys": [key.to_dict() for key in Accounts(self.store).list_keys()]}
+        return {"keys": [key.to_dict() for key in self._accounts.list_keys()]}
 
     def revoke(self, handle: str) -> dict[str, Any]:
         """End one key."""
-        return Accounts(self.store).revoke(handle).to_dict()
+        return self._accounts.revoke(handle).to_dict()
 
     def set_password(self, name: str, password: str) -> dict[str, Any]:
         """Give an account another password; its sessions and keys end."""
-        return {"account": name, "ended": Accounts(self.store).reset_password(name, password)}
+        return {"account": name, "ended": self._accounts.reset_password(name, password)}
 
     def backup(self, output: str | Path) -> dict[str, Any]:
         """Write a copy of the whole database, one state of it, while the service runs."""
@@ -275,6 +228,7 @@ class Desk:
             "title": survey.title[survey.languages[0]],
             "state": stored.state,
             "reports": self.store.size(stored),
+            "owners": self.store.owners(stored),
             "fingerprint": survey.fingerprint,
             "path": f"/s/{stored.code}",
         }
@@ -300,56 +254,6 @@ def check_elsewhere(stored: StoredSurvey) -> None:
         )
 
 
-def _contents(stored: StoredSurvey, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[str]:
-    """The contents of rows, checked; ReportError names the row and the column."""
-    codes = {question.name: _codes(question) for question in stored.survey.questions}
-    for number, row in rows:
-        given = {name: value for name, value in row.items() if value not in (None, "")}
-        reports = {name: _report(stored, name, value, codes, number) for name, value in given.items()}
-        if set(reports) != {question.name for question in stored.survey.asked(reports)}:
-            raise ReportError(
-                f"data row {number} does not hold the questions that are asked after its open answers",
-                hint="leave a field empty where, and only where, the question is not asked",
-            )
-        yield content_of(stored.survey, reports)
-
-
-def _report(stored: StoredSurvey, name: str, value: Any, codes: Mapping[str, Mapping[str, int]], number: int) -> Any:
-    """The code of a report, or a text of 0 and 1."""
-    question = stored.survey.by_name[name]
-    if str(value) not in codes[name] and not question.check_report(value):
-        raise ReportError(
-            f"column {name!r}: the value in data row {number} is no report of its design",
-            hint="write the labels of the reports as they stand in the design",
-            values=repr(value),
-        )
-    return codes[name].get(str(value), value)
-
-
-def _plain_rows(stored: StoredSurvey, path: str | Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    names = [question.name for question in stored.survey.questions]
-    for number, row in enumerate(zip(*_columns(path, names), strict=True), start=1):
-        yield number, dict(zip(names, row, strict=True))
-
-
-def _codes(question: Question) -> dict[str, int]:
-    if question.reports is None:
-        return {}
-    return {texts(report_label(question, str(code)))[0]: code for code in range(question.reports)}
-
-
-def _columns(path: str | Path, names: list[str]) -> list[list[Any]]:
-    columns: list[list[Any]] = [[] for _ in names]
-    with open_source(str(path)) as source:
-        missing = [name for name in names if name not in source.schema.names]
-        if missing:
-            raise DataFileError(f"{path} has no column {missing[0]!r}", hint="give one column for each question")
-        for batch in source.batches():
-            for column, name in zip(columns, names, strict=True):
-                column.extend(batch.column(source.schema.names.index(name)).to_pylist())
-    return columns
-
-
 _ROWS = 10_000
 
 
@@ -360,7 +264,7 @@ def write_backup(store: Store, output: Path) -> dict[str, Any]:
     partial = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))
     try:
-        copy = Store(f"sqlite:///{partial}")
+        copy = Store(sqlite_url(partial))
         copy.create()
         with store.snapshot() as source, copy.engine.begin() as target:
             _copy(source, target)
@@ -382,7 +286,7 @@ def read_backup(store: Store, path: Path) -> dict[str, Any]:
             if target.execute(sa.select(table.c.id)).first() is not None:
                 raise DataFileError(f"the database has {table.name} already", hint="restore into an empty database")
         copied = Path(shutil.copyfile(path, Path(folder) / "copy.db"))  # brought up to date; the backup stays as it is
-        copy = Store(f"sqlite:///{copied}")
+        copy = Store(sqlite_url(copied))
         try:
             copy.create()
             with copy.snapshot() as source:
@@ -396,13 +300,8 @@ def read_backup(store: Store, path: Path) -> dict[str, Any]:
 
 def check_backup(path: str | Path) -> None:
     """Raise for a file that is no copy of a database."""
-    if not Path(path).is_file() or not _is_sqlite(Path(path)):
+    if not is_sqlite(Path(path)):
         raise DataFileError(f"{path} is no backup", hint="give a file that maskwell survey backup wrote")
-
-
-def _is_sqlite(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(15) == b"SQLite format 3"
 
 
 def _count_on(target: sa.Connection) -> None:
@@ -414,7 +313,7 @@ def _count_on(target: sa.Connection) -> None:
 
 def _copy(source: sa.Connection, target: sa.Connection) -> None:
     for table in metadata.sorted_tables:
-        if table in (sessions, links):
+        if table in (sessions, links, pulse):
             continue
         ordered = sa.select(table).order_by(*table.primary_key.columns)
         for rows in source.execution_options(stream_results=True).execute(ordered).mappings().partitions(_ROWS):

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.collection.page_texts import factor_in, package_texts
 from maskwell.collection.survey import DECLINED, MOST_QUESTIONS, Question, Survey
 from maskwell.core.documents import from_toml
-from maskwell.core.exact import rounded, to_text
+from maskwell.core.exact import to_text
 from maskwell.core.phrases import in_toml
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
@@ -69,6 +70,7 @@ def survey_text(form: Mapping[str, Any]) -> str:
         *([f"languages = {_listed(languages)}"] if languages != ["en"] else []),
         f"access = {in_toml('invitations' if form.get('access') == 'invitations' else 'open')}",
         f"demand = {{ {word} = {_toml_value(value)} }}",
+        *(["accept_no_protection = true"] if form.get("accept") else []),
     ]
     names: list[str] = []
     parts = ["\n".join(head) + "\n"]
@@ -196,6 +198,7 @@ def _form(survey: Survey, written: Mapping[str, Any]) -> dict[str, Any]:
         "contact": survey.contact,
         "access": survey.access,
         "demand": {"word": word, "value": value},
+        "accept": survey.accept_no_protection,
         "questions": [
             {**_form_question(question, one, first), "after": _form_condition(question, survey)}
             for question, one in zip(survey.questions, written["question"], strict=True)
@@ -261,7 +264,9 @@ def consequences(content: str, n: Any = None, share: Any = None, margin: Any = N
         "n": planned,
         "share": at,
         "margin": half,
-        "factor": rounded(survey.parity, 3, up=True),
+        "factor": factor_in(survey.parity, package_texts("page")["en"]),
+        "strength": survey.strength,
+        "protects": package_texts("page")["en"][f"how_protects_{survey.strength}"],
         "gamma": float(min(survey.parity, Fraction(sys.float_info.max))),
         "questions": expectations(survey, planned, at, half),
     }
@@ -318,7 +323,7 @@ def _expected(question: Question, n: int, share: float | None, margin: float) ->
     return {
         **content,
         "open": False,
-        "factor": rounded(design.parity_exact(), 3, up=True),
+        "factor": factor_in(design.parity_exact(), package_texts("page")["en"]),
         "matrix": design.matrix().tolist() if is_drawn else None,
         "reports": [str(one) for one in design.outputs.labels] if is_drawn else None,  # type: ignore[union-attr]
     }

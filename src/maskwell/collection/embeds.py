@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.resources import files
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from maskwell.collection.page_texts import static_text, texts_in
 from maskwell.collection.results import report_label
 from maskwell.collection.survey import Question, Survey
 from maskwell.core.documents import version_text
@@ -20,20 +19,11 @@ from maskwell.core.labels import texts
 from maskwell.errors import ParameterError
 
 PLATFORMS = ("qualtrics", "limesurvey", "surveyjs")
-_WORDS = (
-    "decimal",
-    "sensitive_note",
-    "draw",
-    "drawn_title",
-    "drawn_note",
-    "reveals_title",
-    "reveals",
-    "reveals_factor",
-    "choose",
-    "changed",
-    "no_storage",
-    "not_safe",
+_WORDS = re.compile(
+    r"(how_protects|sensitive_note|differs|reveals_factor)(_\w+)?"
+    r"|direction|decimal|group|draw|drawn_title|drawn_note|reveals_title|reveals|choose|changed|no_storage|not_safe"
 )
+"""The texts of the page that a snippet has."""
 _EXPORT = re.compile(r"^export ((?:async )?(?:const|class|function) (\w+))", re.MULTILINE)
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE)
 
@@ -84,12 +74,6 @@ def field_name(name: str) -> str:
 # ---- scripts
 
 
-@cache
-def static_text(name: str) -> str:
-    """A file of the folder ``static``."""
-    return files("maskwell.collection").joinpath("static", name).read_text(encoding="utf-8")
-
-
 def module_as_value(name: str) -> str:
     """A script without imports of its own as one value that holds what it exports: ``const name = (() => ...)();``."""
     text = static_text(f"{name}.js")
@@ -109,14 +93,27 @@ def json_text(content: Any) -> str:
     return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def words_for(languages: tuple[str, ...], keys: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """The words of the page in these languages, and in English for those that it does not speak."""
-    wording: Mapping[str, Mapping[str, Any]] = json.loads(static_text("wording.json"))
-    return {
-        one: {key: words[key] for key in (keys or words)}
-        for one, words in wording.items()
-        if one in languages or one == "en"
-    }
+def words_for(survey: Survey, *groups: str) -> dict[str, dict[str, Any]]:
+    """The texts of the page in the languages of a survey, with those of further groups in their place."""
+    return {one: _words_in(survey, one, ("page", *groups)) for one in survey.languages}
+
+
+def _words_in(survey: Survey, language: str, groups: Iterable[str]) -> dict[str, Any]:
+    words: dict[str, Any] = {}
+    for group in groups:
+        spoken = texts_in(language, group, survey.texts)
+        if spoken is None:
+            raise _not_spoken(language, group)
+        words |= spoken
+    return words
+
+
+def _not_spoken(language: str, group: str) -> ParameterError:
+    return ParameterError(
+        f"there are no texts for this in {language!r}",
+        hint=f"leave out the language, or translate what this prints: maskwell survey texts {language} --for {group}",
+        language=language,
+    )
 
 
 def _program(survey: Survey, question: Question) -> str:
@@ -127,6 +124,11 @@ def _program(survey: Survey, question: Question) -> str:
         "languages": list(survey.languages),
         "reports": report_texts(question),
         "style": static_text("embed.css"),
+        "strength": survey.strength,
+    }
+    words = {
+        language: {key: text for key, text in spoken.items() if _WORDS.fullmatch(key)}
+        for language, spoken in words_for(survey).items()
     }
     parts = [
         '"use strict";',
@@ -134,7 +136,7 @@ def _program(survey: Survey, question: Question) -> str:
         module_as_value("maskwell"),
         with_values("embed"),
         f"const question = {json_text(content)};",
-        f"const wording = {json_text(words_for(survey.languages, _WORDS))};",
+        f"const wording = {json_text(words)};",
         "return askInside(question, wording, host);",
     ]
     return "\n".join(parts)

@@ -92,7 +92,7 @@ def _readme(stored: StoredSurvey, data: str) -> str:
         "reports that were drawn by chance on the device of the respondent; the true answers were never collected.",
         "An empty field: the question was not asked. Rows are in no meaningful order.",
         "",
-        "Shares of true answers:",
+        "Shares of true answers (of a question with a condition: among those who were asked):",
     ]
     lines += [f"  {estimate_command(q, Path(data))}" for q in survey.sensitive]
     return "\n".join(lines) + "\n"
@@ -101,4 +101,5 @@ def _readme(stored: StoredSurvey, data: str) -> str:
 def estimate_command(question: Question, data: Path) -> str:
     """What to type for the shares of a question; names are quoted, so that a shell takes them as names."""
     design = data.with_name(f"design-{question.name}.json")
-    return f"maskwell estimate {quote(str(data))} --design {quote(f'{question.name}={design}')}"
+    asked = " --missing drop" if question.show_if else ""  # shares among those who were asked
+    return f"maskwell estimate {quote(str(data))} --design {quote(f'{question.name}={design}')}{asked}"

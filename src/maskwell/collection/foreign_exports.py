@@ -8,50 +8,49 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from maskwell.collection.embeds import field_name, limesurvey_code
 from maskwell.collection.forms import choice_names, form_names, reports_of
 from maskwell.collection.survey import Question, Survey
 from maskwell.collection.tables import ID_BYTES
 from maskwell.core.documents import from_json, read_document
+from maskwell.engines.input_file import TextForm
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
-LARGEST = 256 << 20
-"""Bytes of an export."""
+LARGEST = 64 << 20
+"""Bytes of an export in JSON, which is read at once; CSV is read row by row."""
+
+MOST_IDS = 2_000_000
+"""Rows with ids: those that were read are remembered, so that none comes twice."""
 
 LONGEST_HEADER = 1 << 20
+LONGEST_LINE = 16 << 20
 _OWN_ID = re.compile(r"[0-9a-f]{32}")
 _PREVIEWS = {"Survey Preview", "Survey Test"}
 Line = Mapping[str, Any]
 """One row of an export as it was read: values by the names of its columns."""
 
 
+Entry = tuple[int, bytes | None, Mapping[str, Any] | None]
+"""The number of a data row, from 1; the id of its submission, if it has one; the value of each question, if any.
+
+There are no values for a row that the platform itself calls unfinished, rejected or a trial.
+"""
+
+
 @dataclass(frozen=True)
 class Export:
-    """The rows of a file.
-
-    Attributes
-    ----------
-    kind
-        Where it comes from.
-    rows
-        For each respondent the number of the data row, from 1, and the value of each question; None where empty.
-    ids
-        Of the submissions, in the order of the rows; None where the export has none.
-    left_out
-        Rows that the platform itself calls unfinished, rejected or a trial.
-    """
+    """A file: where it comes from, whether its rows have ids, and its rows, which can be read once."""
 
     kind: str
-    rows: Sequence[tuple[int, Mapping[str, Any]]]
-    ids: Sequence[bytes] | None
-    left_out: int = 0
+    has_ids: bool
+    entries: Iterator[Entry]
 
 
 @dataclass(frozen=True)
@@ -137,13 +136,21 @@ def read_export(survey: Survey, path: str | Path, source: str | None = None) -> 
         raise ParameterError(f"nothing is read from {source!r}", hint=f"one of {', '.join(SOURCES)}")
     if source == "table" or (source is None and not _is_export(path)):
         return None
-    content = read_document(path, error=DataFileError, hint="check the path of the export", largest=LARGEST)
-    content = content.removeprefix("\ufeff")
-    if content.lstrip()[:1] in ("{", "["):
-        return _from_json(survey, path, content, source)
-    lines, header = _lines(path, content)
+    _check_form(path)
+    if _start(path)[:1] in ("{", "["):
+        return _from_json(survey, path, source)
+    header, lines = _lines(path)
     kind = source or _kind_of(header)
     return None if kind is None else _export(survey, path, kind, lines, header, is_sure=source is not None)
+
+
+def _check_form(path: str | Path) -> None:
+    form = getattr(path, "form", None)
+    if form is not None and form != TextForm():
+        raise ParameterError(
+            "--separator, --encoding and --decimal are for tables, not for exports of platforms",
+            hint="export the answers as UTF-8, or add --from table",
+        )
 
 
 def _is_export(path: str | Path) -> bool:
@@ -151,14 +158,35 @@ def _is_export(path: str | Path) -> bool:
     if Path(path).suffix.lower() not in (".csv", ".json", ".txt"):
         return False
     try:
-        with Path(path).open("rb") as file:
-            start = file.read(LONGEST_HEADER).decode("utf-8-sig", errors="ignore").lstrip()
-    except OSError:
+        start = _start(path)
+    except DataFileError:
         return False  # whoever reads the table says what is wrong with it
     if start[:1] in ("{", "["):
         return True
-    first = start.partition("\n")[0].rstrip("\r")
-    return _kind_of(next(iter(_csv_rows(path, first)), [])) is not None
+    return _kind_of(next(_csv_rows([start.partition("\n")[0].rstrip("\r")], path), [])) is not None
+
+
+def check_no_export(path: str | Path, header: Sequence[str]) -> None:
+    """Raise where a table has the columns of an export, whose ids are read from text files only."""
+    kind = _kind_of(header)
+    if kind is not None:
+        raise DataFileError(
+            f"{path} has the columns of an export of {kind}, and ids are read from a plain .csv file only",
+            hint="unpack the file; or add --from table, and every row is counted again",
+        )
+
+
+def _start(path: str | Path) -> str:
+    """The beginning of a file."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(LONGEST_HEADER).decode("utf-8-sig", errors="ignore").lstrip()
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, getattr(error, "strerror", None) or type(error).__name__) from error
+
+
+def _unreadable(path: str | Path, why: str) -> DataFileError:
+    return DataFileError(f"cannot read {path}: {why}", hint="check the path; an export is text in UTF-8")
 
 
 def _kind_of(header: Sequence[str]) -> str | None:
@@ -169,36 +197,60 @@ def _kind_of(header: Sequence[str]) -> str | None:
 # ---- the files
 
 
-def _csv_rows(path: str | Path, content: str) -> list[list[str]]:
+def _csv_rows(lines: Iterable[str], path: str | Path) -> Iterator[list[str]]:
     """The rows of a CSV file, with the separator that finds the most columns in its first line."""
+    rest = iter(lines)
+    first = next(rest, "")
     try:
-        first = content.partition("\n")[0]
         comma = max(",;\t", key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
-        return [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=comma) if row]
+        yield from (row for row in csv.reader(chain([first], rest), delimiter=comma) if row)
     except csv.Error as error:
-        raise DataFileError(f"{path} is no CSV file", hint="export the answers again") from error
+        raise DataFileError(f"{path} is not a CSV file", hint="export the answers again") from error
 
 
-def _lines(path: str | Path, content: str) -> tuple[list[tuple[int, Line]], list[str]]:
-    """The data rows with their numbers, and the header; the two further header rows of Qualtrics are left away."""
-    rows = _csv_rows(path, content)
-    if not rows:
+def _file_rows(path: str | Path) -> Iterator[list[str]]:
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            yield from _csv_rows(_text_lines(file, path), path)
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, "it is not text in UTF-8") from error
+
+
+def _text_lines(file: TextIO, path: str | Path) -> Iterator[str]:
+    while line := file.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE and not line.endswith("\n"):
+            raise DataFileError(
+                f"{path} has a line of more than {LONGEST_LINE >> 20} MB", hint="export the answers again"
+            )
+        yield line
+
+
+def _lines(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Line]]]:
+    """The header, and the data rows with their numbers; the two further header rows of Qualtrics are left away."""
+    rows = _file_rows(path)
+    top = list(islice(rows, 3))
+    if not top:
         raise DataFileError(f"{path} is empty", hint="export the answers again")
-    header = rows[0]
+    header = top[0]
     twice = next((name for at, name in enumerate(header) if name and name in header[:at]), None)
     if twice is not None:
         raise DataFileError(f"{path} has two columns {twice!r}", hint="remove one of them, and import again")
-    data = rows[3:] if len(rows) > 2 and any(one.startswith('{"ImportId"') for one in rows[2]) else rows[1:]
-    for number, row in enumerate(data, start=1):
+    has_more = len(top) > 2 and any(one.startswith('{"ImportId"') for one in top[2])
+    return header, _numbered(path, header, rows if has_more else chain(top[1:], rows))
+
+
+def _numbered(path: str | Path, header: list[str], rows: Iterable[list[str]]) -> Iterator[tuple[int, Line]]:
+    for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
             raise DataFileError(
                 f"{path}: data row {number} has {len(row)} fields, and the header has {len(header)}",
                 hint="export the answers again, and do not edit the file",
             )
-    return [(number, dict(zip(header, row, strict=True))) for number, row in enumerate(data, start=1)], header
+        yield number, dict(zip(header, row, strict=True))
 
 
-def _from_json(survey: Survey, path: str | Path, content: str, source: str | None) -> Export:
+def _from_json(survey: Survey, path: str | Path, source: str | None) -> Export:
+    content = read_document(path, error=DataFileError, hint="check the path; an export is UTF-8", largest=LARGEST)
     try:
         given = from_json(content)
     except (ValueError, RecursionError) as error:
@@ -209,8 +261,7 @@ def _from_json(survey: Survey, path: str | Path, content: str, source: str | Non
     if listed is None or not all(isinstance(one, Mapping) for one in listed):
         raise DataFileError(f"{path} is no list of answers", hint="export a list with one object for each respondent")
     header = list(dict.fromkeys(key for one in listed for key in one))
-    lines = [*enumerate(listed, start=1)]
-    return _export(survey, path, source or "surveyjs", lines, header, is_sure=source is not None)
+    return _export(survey, path, source or "surveyjs", enumerate(listed, start=1), header, is_sure=source is not None)
 
 
 def _from_tablet(survey: Survey, path: str | Path, given: Mapping[str, Any]) -> Export:
@@ -219,13 +270,16 @@ def _from_tablet(survey: Survey, path: str | Path, given: Mapping[str, Any]) -> 
     listed = given.get("reports")
     if given.get("version") != 1 or not isinstance(listed, list):
         raise DataFileError(f"{path} is no file of reports of this version", hint="export it again from the tablet")
-    rows: list[tuple[int, Mapping[str, Any]]] = []
+    return Export("offline", True, _tablet_entries(survey, path, listed))
+
+
+def _tablet_entries(survey: Survey, path: str | Path, listed: Sequence[Any]) -> Iterator[Entry]:
+    before: dict[bytes, int] = {}
     for number, one in enumerate(listed, start=1):
         if not isinstance(one, Mapping) or not isinstance(one.get("reports"), Mapping):
             raise DataFileError(f"{path}: entry {number} holds no reports", hint="export it again from the tablet")
-        rows.append((number, {name: _label(survey, name, code, number) for name, code in one["reports"].items()}))
-    ids = [_own_id(number, one.get("id")) for number, one in enumerate(listed, start=1)]
-    return Export("offline", rows, _distinct(ids, [number for number, _ in rows], "id"))
+        values = {name: _label(survey, name, code, number) for name, code in one["reports"].items()}
+        yield number, _once(_own_id(number, one.get("id")), number, "id", before), values
 
 
 def _label(survey: Survey, name: str, code: Any, number: int) -> str:
@@ -246,17 +300,30 @@ def _label(survey: Survey, name: str, code: Any, number: int) -> str:
 
 
 def _export(
-    survey: Survey, path: str | Path, kind: str, lines: Sequence[tuple[int, Line]], header: list[str], *, is_sure: bool
+    survey: Survey,
+    path: str | Path,
+    kind: str,
+    lines: Iterable[tuple[int, Line]],
+    header: list[str],
+    *,
+    is_sure: bool,
 ) -> Export:
-    form = FORMATS[kind]
     columns = {question.name: _column(path, survey, question, kind, header) for question in survey.questions}
-    kept = [(number, line) for number, line in lines if not form.is_left_out(line)]
+    ids = _id_column(path, kind, header, is_sure=is_sure)
+    return Export(kind, ids is not None, _entries(survey, kind, lines, columns, ids))
+
+
+def _entries(
+    survey: Survey, kind: str, lines: Iterable[tuple[int, Line]], columns: Mapping[str, str], ids: str | None
+) -> Iterator[Entry]:
     known = {question.name: _known_texts(question, survey) for question in survey.questions}
-    rows = [
-        (number, {name: _value(line.get(column), known[name]) for name, column in columns.items()})
-        for number, line in kept
-    ]
-    return Export(kind, rows, _ids(path, kind, kept, header, is_sure=is_sure), len(lines) - len(kept))
+    before: dict[bytes, int] = {}
+    for number, line in lines:
+        if FORMATS[kind].is_left_out(line):
+            yield number, None, None
+            continue
+        key = None if ids is None else _once(_id_of(kind, ids, number, line), number, ids, before)
+        yield number, key, {name: _value(line.get(column), known[name]) for name, column in columns.items()}
 
 
 def _column(path: str | Path, survey: Survey, question: Question, kind: str, header: Sequence[str]) -> str:
@@ -296,19 +363,19 @@ def _value(given: Any, known: Mapping[str, str]) -> Any:
 # ---- ids
 
 
-def _ids(
-    path: str | Path, kind: str, lines: Sequence[tuple[int, Line]], header: Sequence[str], *, is_sure: bool
-) -> list[bytes] | None:
+def _id_column(path: str | Path, kind: str, header: Sequence[str], *, is_sure: bool) -> str | None:
     column = next((name for name in FORMATS[kind].ids if name in header), None)
-    if column is None:
-        if not is_sure:
-            raise DataFileError(
-                f"{path} looks like an export of {kind} without a column of ids",
-                hint=f"export it with ids; or say --from {kind}, and import the file once only",
-            )
-        return None
-    make = _own_id if kind == "offline" else lambda number, given: _derived(kind, column, number, given)
-    return _distinct([make(number, line.get(column)) for number, line in lines], [one for one, _ in lines], column)
+    if column is None and not is_sure:
+        raise DataFileError(
+            f"{path} looks like an export of {kind} without a column of ids",
+            hint=f"export it with ids; or say --from {kind}",
+        )
+    return column
+
+
+def _id_of(kind: str, column: str, number: int, line: Line) -> bytes:
+    given = line.get(column)
+    return _own_id(number, given) if kind == "offline" else _derived(kind, column, number, given)
 
 
 def _derived(kind: str, column: str, number: int, given: Any) -> bytes:
@@ -334,13 +401,14 @@ def _no_id(column: str, number: int) -> ReportError:
     )
 
 
-def _distinct(ids: list[bytes], numbers: Sequence[int], column: str) -> list[bytes]:
-    before: dict[bytes, int] = {}
-    for number, one in zip(numbers, ids, strict=True):
-        if one in before:
-            raise ReportError(
-                f"column {column!r}: data rows {before[one]} and {number} have the same id",
-                hint="export the answers again, and do not edit the file",
-            )
-        before[one] = number
-    return ids
+def _once(one: bytes, number: int, column: str, before: dict[bytes, int]) -> bytes:
+    """An id that no row before has."""
+    if one in before:
+        raise ReportError(
+            f"column {column!r}: data rows {before[one]} and {number} have the same id",
+            hint="export the answers again, and do not edit the file",
+        )
+    if len(before) >= MOST_IDS:
+        raise DataFileError(f"the file has more than {MOST_IDS:,} rows", hint="split it, and import the parts")
+    before[one] = number
+    return one

@@ -7,16 +7,19 @@ Its design must be carried out exactly by the device, since the reports are esti
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Literal, cast
 
-from maskwell.collection.embeds import field_name, report_texts, static_text
+from maskwell.collection.check_page import promises
+from maskwell.collection.embeds import field_name, report_texts, words_for
+from maskwell.collection.page_texts import texts_in
 from maskwell.collection.survey import Question, Survey, Texts
+from maskwell.core.extras import require_library
 from maskwell.designs.set_reports import SetDesign
-from maskwell.errors import MaskwellError, MissingExtraError, ParameterError
+from maskwell.errors import MaskwellError, ParameterError
 from maskwell.procedures.decks import Card
 from maskwell.procedures.dice_spinner import DiceTable
 from maskwell.procedures.realisation import Device, make_device
@@ -77,11 +80,13 @@ class _Form:
     def names(self) -> dict[str, str]:
         return form_names(self.survey)
 
+    @cached_property
+    def words(self) -> dict[str, Any]:
+        return words_for(self.survey, "form")
+
     def say(self, key: str, **values: Any) -> dict[str, str]:
-        """A text of ours in every language of the survey, in English where we do not speak it."""
-        words = json.loads(static_text("forms.json"))
-        spoken = {one: str(words.get(one, words["en"])[key]) for one in self.survey.languages}
-        return {one: _filled(text, one, values) for one, text in spoken.items()}
+        """A text of ours in every language of the survey."""
+        return {one: _filled(str(words[key]), one, values) for one, words in self.words.items()}
 
     def survey_rows(self) -> list[Row]:
         rows: list[Row] = [{"type": "note", "name": "maskwell_start", "label": _joined(self._opening(), "\n\n")}]
@@ -92,7 +97,10 @@ class _Form:
         return rows
 
     def _opening(self) -> list[Mapping[str, str]]:
-        return [texts for texts in (self.survey.title, self.survey.introduction) if texts]
+        """The title, the introduction, and what all reports of one person can reveal."""
+        own = [texts for texts in (self.survey.title, self.survey.introduction) if texts]
+        said = {one: "\n\n".join(promises(self.survey, words)) for one, words in self.words.items()}
+        return [*own, said]
 
     def _open(self, question: Question) -> list[Row]:
         name = self.names[question.name]
@@ -254,17 +262,12 @@ def language_name(code: str) -> str:
     >>> language_name("de"), language_name("ka")
     ('Deutsch (de)', 'ka (ka)')
     """
-    known = json.loads(static_text("wording.json")).get(code, {})
-    return f"{known.get('name', code)} ({code})"
+    known = texts_in(code, "page", {}) or {"name": code}
+    return f"{known['name']} ({code})"
 
 
 def _workbook(survey: Survey, sheets: Mapping[str, list[Row]]) -> bytes:
-    try:
-        import xlsxwriter
-    except ImportError as error:
-        raise MissingExtraError(
-            "writing forms needs XlsxWriter, which is not installed", hint="pip install 'maskwell[serve]'"
-        ) from error
+    xlsxwriter = require_library("xlsxwriter", "a form")
     packed = io.BytesIO()
     with xlsxwriter.Workbook(packed, {"in_memory": True}) as book:
         book.set_properties({"created": datetime(2000, 1, 1)})  # the same bytes every time

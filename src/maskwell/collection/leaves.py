@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from maskwell.errors import InputError
+
 ROOM = 960
 """Characters of a leaf of counts, or a multiple of them."""
 
@@ -28,6 +30,19 @@ FULL = 3 * LOAD
 _ID_DIGITS = 32
 SPAN = 1 << 32
 """Places that belong to one survey; its leaves are numbered from the first of them."""
+
+
+class DamagedError(InputError):
+    """What stands in the database was not written by maskwell."""
+
+    code = "damaged"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the database is damaged: it holds a line that is not of a report or a count",
+            hint="keep a copy of it, and restore a backup into a new file: maskwell survey restore",
+            status=500,
+        )
 
 
 def leaf_text(lines: Iterable[str], room: int = ROOM) -> str:
@@ -63,7 +78,10 @@ def records_of(leaves: Iterable[str]) -> dict[bytes, str]:
 
 def id_of(line: str) -> bytes:
     """The id of a line of reports."""
-    return bytes.fromhex(line[:_ID_DIGITS])
+    try:
+        return bytes.fromhex(line[:_ID_DIGITS])
+    except ValueError:
+        raise DamagedError from None
 
 
 def content_at(leaf: str, key: bytes) -> str | None:
@@ -74,7 +92,10 @@ def content_at(leaf: str, key: bytes) -> str | None:
 
 def counts_of(lines: Iterable[str]) -> dict[str, int]:
     """The counts of cells, from lines of a cell, a blank and its count."""
-    return {cell: int(count) for cell, _, count in (line.rpartition(" ") for line in lines)}
+    try:
+        return {cell: int(count) for cell, _, count in (line.rpartition(" ") for line in lines)}
+    except ValueError:
+        raise DamagedError from None
 
 
 def room_of(longest: int) -> int:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 from typing import Any
 
-from maskwell.collection.embeds import json_text, module_as_value, report_texts, static_text, with_values, words_for
+from maskwell.collection.embeds import json_text, module_as_value, report_texts, with_values, words_for
+from maskwell.collection.page_texts import static_text
 from maskwell.collection.survey import Survey
+from maskwell.core.languages import direction_of
 
 
 def offline_page(survey: Survey) -> str:
@@ -22,7 +23,7 @@ def offline_page(survey: Survey) -> str:
     script, style = _script(), _style()
     title = html.escape(survey.title[survey.languages[0]])
     return f"""<!doctype html>
-<html lang="{html.escape(survey.languages[0], quote=True)}">
+<html lang="{html.escape(survey.languages[0], quote=True)}" dir="{direction_of(survey.languages[0])}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">
@@ -51,10 +52,8 @@ nothing can be asked here.</p>
 
 def _content(survey: Survey) -> dict[str, Any]:
     """What the script reads: the document, the words, and the texts of the reports for the export."""
-    own = json.loads(static_text("offline.json"))
-    words = {one: {**words, **own.get(one, own["en"])} for one, words in words_for(survey.languages).items()}
     reports = {question.name: report_texts(question) for question in survey.questions}
-    return {"survey": survey.to_dict(), "wording": words, "reports": reports}
+    return {"survey": survey.to_dict(), "wording": words_for(survey, "offline"), "reports": reports}
 
 
 def _script() -> str:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from maskwell.collection.accounts import AccessError, Accounts, Role, Session
+from maskwell.collection.accounts import AccessError, Accounts, Role, Scope, Session
 from maskwell.collection.application import Service, read_body
 from maskwell.collection.exports import EXPORTS, export_bytes
 from maskwell.collection.results import question_result, table_result
@@ -126,17 +126,17 @@ def _for_surveys() -> dict[str, Any]:
     survey = _content(_ref("Survey"))
     return {
         _ALL: {
-            "get": _operation("Your surveys.", {"200": _content({}), **_refusals(401)}, key=True),
+            "get": _operation("Your surveys.", {"200": _content({}), **_refusals(401, 403)}, key=True),
             "post": _operation(
                 "Keep a survey file as a draft.",
-                {"201": survey, **_refusals(400, 401, 408, 413, 415, 422)},
+                {"201": survey, **_refusals(400, 401, 403, 408, 413, 415, 422)},
                 body=_needs(survey={"type": "string"}),
                 key=True,
             ),
         },
         _ONE: {
             "parameters": [_CODE],
-            "get": _operation("One survey.", {"200": survey, **_refusals(401, 404)}, key=True),
+            "get": _operation("One survey.", {"200": survey, **_refusals(401, 403, 404)}, key=True),
             "delete": _operation("Delete it for good.", {"200": survey, **_refusals(401, 403, 404)}, key=True),
         },
     }
@@ -167,7 +167,7 @@ def _for_states() -> dict[str, Any]:
 
 def _for_results() -> dict[str, Any]:
     """What was collected, as far as the survey shows it."""
-    told, refused = {"200": _content({})}, _refusals(401, 404, 422)
+    told, refused = {"200": _content({})}, _refusals(401, 403, 404, 422)
     archive = {"200": {"description": "A zip file.", "content": {"application/zip": {}}}}
     two = [_query(name, {"type": "string"}, required=True) for name in ("first", "second")]
     return {
@@ -213,7 +213,7 @@ def _refusal(description: str) -> dict[str, Any]:
 _REASONS = {
     400: "The body is not JSON.",
     401: "A key is needed.",
-    403: "Not allowed.",
+    403: "Not allowed: the key has a narrower scope, or the account another role.",
     404: "No such survey.",
     408: "The body did not come in time.",
     409: "The survey takes no reports now, or the id was used for others.",
@@ -248,21 +248,21 @@ class Programs:
         """All addresses."""
         return [
             Route("/openapi.json", self.openapi),
-            Route(_ALL, self.with_key(self.list), methods=["GET"]),
-            Route(_ALL, self.with_key(self.add), methods=["POST"]),
-            Route(_ONE, self.with_key(self.show), methods=["GET"]),
-            Route(_ONE, self.with_key(self.delete), methods=["DELETE"]),
-            Route(f"{_ONE}/state", self.with_key(self.move), methods=["PUT"]),
-            Route(f"{_ONE}/invitations", self.with_key(self.invite), methods=["POST"]),
-            Route(f"{_ONE}/results", self.with_key(self.results), methods=["GET"]),
-            Route(f"{_ONE}/table", self.with_key(self.table), methods=["GET"]),
-            Route(f"{_ONE}/export", self.with_key(self.export), methods=["GET"]),
+            Route(_ALL, self.with_key(self.list, "results"), methods=["GET"]),
+            Route(_ALL, self.with_key(self.add, "manage"), methods=["POST"]),
+            Route(_ONE, self.with_key(self.show, "results"), methods=["GET"]),
+            Route(_ONE, self.with_key(self.delete, "manage"), methods=["DELETE"]),
+            Route(f"{_ONE}/state", self.with_key(self.move, "manage"), methods=["PUT"]),
+            Route(f"{_ONE}/invitations", self.with_key(self.invite, "manage"), methods=["POST"]),
+            Route(f"{_ONE}/results", self.with_key(self.results, "results"), methods=["GET"]),
+            Route(f"{_ONE}/table", self.with_key(self.table, "results"), methods=["GET"]),
+            Route(f"{_ONE}/export", self.with_key(self.export, "export"), methods=["GET"]),
         ]
 
     def with_key(
-        self, handler: Callable[[Request, Session], Awaitable[Response]]
+        self, handler: Callable[[Request, Session], Awaitable[Response]], scope: Scope
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Only for who holds a key."""
+        """Only for who holds a key of this scope or a wider one."""
 
         async def guarded(request: Request) -> Response:
             scheme, _, key = request.headers.get("authorization", "").partition(" ")
@@ -270,6 +270,12 @@ class Programs:
             if session is None:
                 raise AccessError(
                     "a key is needed", hint="send Authorization: Bearer KEY; make one in the studio", status=401
+                )
+            if not session.may(scope):
+                raise AccessError(
+                    f"this key has the scope {session.scope!r}, and {scope!r} is needed",
+                    hint="make another key in the studio",
+                    status=403,
                 )
             return await handler(request, session)
 

@@ -15,6 +15,7 @@ from itertools import accumulate, combinations, pairwise
 from math import prod
 from typing import Any
 
+from maskwell.collection.leaves import DamagedError
 from maskwell.collection.survey import MOST_ANSWERS, Survey
 
 MOST_JOINT = 20_000
@@ -93,6 +94,8 @@ class Parts:
     def cells(self, content: str) -> Iterator[tuple[str, str]]:
         """The parts and cells that one content adds one to."""
         fields = content.split(",")
+        if len(fields) != len(self.sizes):
+            raise DamagedError
         for name, group in zip(self.names, self.groups, strict=False):
             yield name, ",".join([fields[i] for i in group])
         for i in self.bits:

@@ -26,10 +26,12 @@ from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import Printed, in_spreadsheet
 from maskwell.core.report_data import Counts
+from maskwell.core.verdicts import below, ceil_of, is_outside
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, UnknownCategoryError
-from maskwell.estimation.share_estimate import DOUBTFUL, Flag
+from maskwell.estimation.outside_estimates import DOUBTFUL
+from maskwell.estimation.share_estimate import Flag
 from maskwell.planning.sample_size import margin_of, needed_n
 from maskwell.verbs.estimate import estimate
 from maskwell.verbs.share_results import EstimateResult
@@ -68,7 +70,7 @@ class QuestionResult:
             **{key: told[key] for key in ("estimates", "method", "level", "flags")},
             "margin": margin,
             "due_to_randomization": _randomization_share(self.shares.standard_error, told["randomization_variance"]),
-            "needed": None if margin is None else max(0, math.ceil(self.n * (margin / MARGIN) ** 2) - self.n),
+            "needed": None if margin is None else max(0, ceil_of(self.n * (margin / MARGIN) ** 2) - self.n),
             "needed_margin": MARGIN,
         }
 
@@ -199,7 +201,7 @@ def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> di
         "n": result.n,
         "rows": rows,
         "axis": axis_of(rows),
-        "outside": any(not 0 <= row["estimate"] <= 1 for row in rows),
+        "outside": any(is_outside(row["estimate"]) for row in rows),
         "randomization": None if content["open"] else content.get("due_to_randomization"),
         "fit": fit_of(question, content["flags"], result.n),
         "notes": notes_of(content["flags"], has_intervals=has_intervals),
@@ -208,7 +210,7 @@ def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> di
         **_planned(question, result.n, margin),
     }
     if reached is not None:
-        card["needed"] = max(0, math.ceil(result.n * (reached / margin) ** 2) - result.n)
+        card["needed"] = max(0, ceil_of(result.n * (reached / margin) ** 2) - result.n)
         card["shrinking"] = shrinking(reached, result.n, margin)
     return card
 
@@ -263,7 +265,7 @@ def fit_of(question: Question, flags: Sequence[str], n: int) -> dict[str, str]:
             "Find out before you use these shares.",
         }
     tested = [flag.chance for flag in flags if isinstance(flag, Flag) and flag.chance is not None]
-    if tested and min(tested) < DOUBTFUL:
+    if tested and below(min(tested), DOUBTFUL):
         return {
             "state": "doubt",
             "words": f"Look again with more reports: chance alone puts an estimate so far outside 0 to 100 % "
@@ -306,7 +308,7 @@ def shrinking(reached: float, n: int, margin: float) -> dict[str, Any]:
         "path": "M" + " L".join(f"{a} {b}" for a, b in points),
         "now": (x(n), y(reached)),
         "target": (x(needed), y(margin)),
-        "needed": math.ceil(needed * (1 - 1e-12)),
+        "needed": ceil_of(needed),
         "most": int(most),
     }
 
@@ -323,7 +325,7 @@ def table_of(table: Mapping[str, Any] | None, first: Question, second: Question,
     return {
         "columns": [second.answers[b].get(language, b) for b in second.labels],
         "rows": rows,
-        "outside": any(not 0 <= one["estimate"] <= 1 for one in cells.values()),
+        "outside": any(is_outside(one["estimate"]) for one in cells.values()),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import sys
@@ -14,15 +15,18 @@ from typing import Any
 import numpy as np
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
+from maskwell.collection.opening import open_store
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store, StoredSurvey, Submission
 from maskwell.collection.studio import PagesForPeople, studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.collection.tables import ID_BYTES
+from maskwell.core.phrases import masked
 from maskwell.core.report_data import Reports
 
 SWITCH_SECONDS = 0.001
@@ -32,7 +36,88 @@ usual five milliseconds, several times for each transaction, are what respondent
 MADE_UP = 400
 """Respondents that the example begins with."""
 
+
+LARGEST_HEAD = 64 << 10
+MOST_HEADERS = 100
+
+
+class TooLargeError(Exception):
+    """The headers of a request are too many or too long."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection: a request whose headers are too many or too long is answered with 431, and the connection closed.
+
+    The parser keeps what it reads of a header line until the line ends, whatever its length. Everything of a request
+    but its body is counted here: the first line, headers, and what frames or follows the parts of a body.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._besides = 0
+        self._status = 400
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; those that are not of a body are bounded."""
+        self._besides += len(data)
+        super().data_received(data)
+        if self._besides > LARGEST_HEAD and not self.transport.is_closing():
+            self._cut()
+
+    def _cut(self) -> None:
+        self._status = 431
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            self.transport.close()  # an answer is on its way: nothing may be written into it
+        else:
+            self.send_400_response("The headers of the request are too large.")
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer, unless there are too many headers, or they came too large at once."""
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if len(self.headers) > MOST_HEADERS or size > LARGEST_HEAD:
+            self._status = 431
+            raise TooLargeError
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Part of a body, which has a bound of its own."""
+        self._besides -= len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The next request begins."""
+        self._besides = 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse, with the status that says why."""
+        if self._status == 400:
+            super().send_400_response(msg)
+            return
+        self.transport.write(STATUS_LINE[self._status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
+        self.transport.close()
+
+
+class MaskedFormatter(logging.Formatter):
+    """Lines of the log, without passwords of databases."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One record, with its traceback where it has one."""
+        return masked(super().format(record))
+
+
+_LOG: Mapping[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"()": MaskedFormatter, "format": "%(levelname)s: %(message)s"}},
+    "handlers": {"error": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "loggers": {"uvicorn": {"handlers": ["error"], "propagate": False}},
+}
 OPTIONS: Mapping[str, Any] = {
+    "http": BoundedProtocol,
+    "ws": "none",
+    "log_config": _LOG,
     "access_log": False,
     "server_header": False,
     "log_level": "warning",
@@ -91,8 +176,7 @@ class Ready:
 
 def prepare(settings: Settings, *, with_example: bool = False) -> Ready:
     """Bring the database up to date, and make the links that are shown once."""
-    store = Store(settings.database)
-    store.create()
+    store = open_store(settings.database, new=True)
     accounts = Accounts(store)
     respond = watch = None
     if with_example:
@@ -102,7 +186,7 @@ def prepare(settings: Settings, *, with_example: bool = False) -> Ready:
     token = None if with_example else accounts.setup_link()
     store.close()
     setup = None if token is None else f"{settings.address}/studio/setup?token={token}"
-    return Ready(settings.address, settings.database, setup, respond, watch)
+    return Ready(settings.address, masked(settings.database), setup, respond, watch)
 
 
 def _example(store: Store, accounts: Accounts) -> tuple[StoredSurvey, int]:

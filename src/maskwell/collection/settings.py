@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.documents import from_toml, read_document
-from maskwell.core.phrases import fault_of, shorten
+from maskwell.core.phrases import fault_of, masked, shorten
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.plans.plan_entries import unknown
 
@@ -89,7 +89,7 @@ class Settings:
 def _value(key: str, value: Any, kind: str, where: str) -> Any:
     if key == "metrics" and value not in METRICS:
         raise ParameterError(
-            f"{where}: metrics = {shorten(str(value), 20)} is none of {', '.join(METRICS)}",
+            f"{where}: metrics = {shorten(masked(str(value)), 20)} is none of {', '.join(METRICS)}",
             hint='give metrics = "local"',
         )
     if kind == "str":
@@ -100,7 +100,8 @@ def _value(key: str, value: Any, kind: str, where: str) -> Any:
         number = 0
     if number < 1 or number > 65535:
         raise ParameterError(
-            f"{where}: {key} = {shorten(str(value), 20)} is no whole number from 1 to 65535", hint=f"give {key} = 8"
+            f"{where}: {key} = {shorten(masked(str(value)), 20)} is not a whole number from 1 to 65535",
+            hint=f"give {key} = {8750 if key == 'port' else 8}",
         )
     return number
 

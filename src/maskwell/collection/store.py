@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import secrets
+import sqlite3
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, TypeVar
+from urllib.parse import quote
 
 with suppress(ImportError):  # not on Windows: there, processes take turns as SQLite lets them
     import fcntl
@@ -48,7 +50,17 @@ from maskwell.collection.leaves import (
 )
 from maskwell.collection.report_cells import Parts, longest_content
 from maskwell.collection.survey import Survey, document_text
-from maskwell.collection.tables import SALT_BYTES, holdings, invitations, members, reports, surveys, tallies
+from maskwell.collection.tables import (
+    SALT_BYTES,
+    accounts,
+    holdings,
+    imports,
+    invitations,
+    members,
+    reports,
+    surveys,
+    tallies,
+)
 from maskwell.errors import InputError
 
 T = TypeVar("T")
@@ -65,9 +77,17 @@ _CAN_LOCK = sys.platform != "win32"
 WRITTEN_AT_ONCE = 1_000
 """Leaves that are written anew by one transaction, for which reports on their way wait."""
 
-AWAY = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.InternalError, sa.exc.TimeoutError)
+AWAY = (
+    sa.exc.OperationalError,
+    sa.exc.InterfaceError,
+    sa.exc.InternalError,
+    sa.exc.TimeoutError,
+    sqlite3.OperationalError,
+)
 """What is raised where the database does not answer, its disk is full or it has no connection to give."""
 
+OWNER_ONLY = 0o600
+_BEAT = "UPDATE pulse SET beat = 1 - beat"
 _HELD = (
     sa.select(surveys.c.id, surveys.c.code, surveys.c.state, surveys.c.fingerprint, holdings)
     .join(holdings, holdings.c.survey == surveys.c.id)
@@ -189,6 +209,13 @@ def token_hash(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
+def sqlite_url(path: str | Path, **query: str) -> str:
+    """The address of a file, whatever characters its name has; with words for SQLite, that of its URI."""
+    name = f"file:{quote(str(path))}" if query else str(path)
+    more = {**query, "uri": "true"} if query else {}
+    return sa.engine.URL.create("sqlite", database=name, query=more).render_as_string()
+
+
 class Store:
     """One database.
 
@@ -207,7 +234,8 @@ class Store:
         self._at = _AT if self.is_sqlite else _AT_PLACES
         self._untidy: set[int] = set()
         if self.is_sqlite:
-            event.listen(self.engine, "connect", _set_up_sqlite)
+            only_reads = self.engine.url.query.get("mode") == "ro"
+            event.listen(self.engine, "connect", _set_up_reading if only_reads else _set_up_sqlite)
             event.listen(self.engine, "begin", _begin_at_once)
 
     @property
@@ -216,7 +244,7 @@ class Store:
         return self.engine.dialect.name == "sqlite"
 
     @property
-    def _path(self) -> str | None:
+    def path(self) -> str | None:
         """The file of the database, if it is one."""
         path = self.engine.url.database if self.is_sqlite else None
         return None if path in ("", ":memory:") else path
@@ -224,28 +252,49 @@ class Store:
     @property
     def is_there(self) -> bool:
         """Whether its file exists; a server is taken to know its databases."""
-        return self._path is None or Path(self._path).exists()
+        return self.path is None or Path(self.path).exists()
 
     def create(self) -> None:
         """Make the tables, or bring those of an earlier version up to date."""
         from maskwell.collection.migrations import upgrade
 
         with suppress(FileExistsError):
-            if self._path is not None:  # other users of the machine have no business with it
-                os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
+            if self.path is not None:  # other users of the machine have no business with it
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, OWNER_ONLY))
         if upgrade(self.engine):
+            self._close_to_others()  # earlier versions did not
             self.compact()  # no trace of what stood elsewhere before
-        elif self._path is not None:
+        elif self.path is not None:
             self._run("PRAGMA wal_checkpoint(PASSIVE)")  # nor where a process was killed before it came to that
+
+    def _close_to_others(self) -> None:
+        """Let only its owner read the file and its log."""
+        for end in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                Path(f"{self.path}{end}").chmod(OWNER_ONLY)
 
     def close(self) -> None:
         """Give back all connections."""
         self.engine.dispose()
 
     def check(self) -> None:
-        """Raise where the database does not answer."""
-        with self.reader.connect() as connection:
-            connection.execute(sa.select(sa.literal(1)))
+        """Raise where the database does not answer, or takes nothing: a row is written that holds nothing."""
+        if not self.is_sqlite:
+            with self.engine.begin() as connection:
+                connection.exec_driver_sql(_BEAT)
+            return
+        raw = self.engine.raw_connection()
+        try:
+            cursor = raw.cursor()
+            for statement in ("PRAGMA busy_timeout=500", "BEGIN IMMEDIATE", _BEAT, "COMMIT"):
+                cursor.execute(statement)
+        except sqlite3.OperationalError as error:
+            raw.rollback()
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # else another is writing, so it can be done
+                raise
+        finally:
+            raw.cursor().execute(f"PRAGMA busy_timeout={BUSY}")
+            raw.close()
 
     # ---- surveys
 
@@ -285,10 +334,17 @@ class Store:
         with self.reader.connect() as connection:
             return [self._stored(row) for row in connection.execute(chosen)]
 
+    def owners(self, stored: StoredSurvey) -> list[str]:
+        """The names of the accounts that own a survey."""
+        key = (members.c.survey == stored.id) & (members.c.role == "owner")
+        chosen = sa.select(accounts.c.name).join(members, members.c.account == accounts.c.id).where(key)
+        with self.reader.connect() as connection:
+            return [*connection.execute(chosen.order_by(accounts.c.name)).scalars()]
+
     def open(self, code: str) -> StoredSurvey:
         """Take reports from now on; the survey and its designs cannot be changed any more."""
         with self.engine.begin() as connection:
-            stored = self._locked(connection, code)
+            stored = self.locked(connection, code)
             _need(stored, "draft", "closed")
             if stored.state == "closed" and stored.survey.results == "after closing":
                 raise StateError(
@@ -300,7 +356,7 @@ class Store:
     def close_survey(self, code: str) -> StoredSurvey:
         """Take no more reports, count those that wait, and forget which came last."""
         with self.engine.begin() as connection:
-            stored = self._locked(connection, code)
+            stored = self.locked(connection, code)
             _need(stored, "open")
             self._count_the_rest(connection, stored)
             stored = self._moved(connection, stored, "closed")
@@ -313,7 +369,7 @@ class Store:
         connection.execute(sa.update(surveys).where(surveys.c.id == stored.id).values(state=after))
         return replace(stored, state=after)
 
-    def _locked(self, connection: sa.Connection, code: str) -> StoredSurvey:
+    def locked(self, connection: sa.Connection, code: str) -> StoredSurvey:
         """A survey that nobody else changes, nor takes reports for, until the transaction ends."""
         self._in_turn(connection, [self._read(connection, code).id])
         return self._read(connection, code)
@@ -378,11 +434,11 @@ class Store:
     def delete(self, code: str) -> None:
         """Remove a survey with its reports, counts and invitations, and overwrite where they stood."""
         with self.engine.begin() as connection:
-            stored = self._locked(connection, code)
+            stored = self.locked(connection, code)
             for table in (reports, tallies):
                 at = (table.c.place >= stored.places.start) & (table.c.place < stored.places.stop)
                 connection.execute(sa.delete(table).where(at))
-            for table in (holdings, invitations):
+            for table in (holdings, invitations, imports):
                 connection.execute(sa.delete(table).where(table.c.survey == stored.id))
             connection.execute(sa.delete(members).where(members.c.survey == stored.id))
             connection.execute(sa.delete(surveys).where(surveys.c.id == stored.id))
@@ -456,10 +512,15 @@ class Store:
 
         A submission that is already there with the same content is accepted again and changes nothing.
         """
+        with self.writing(*{one.survey for one in batch}) as connection:
+            return self.take(connection, batch)
+
+    @contextmanager
+    def writing(self, *ids: int) -> Iterator[sa.Connection]:
+        """One transaction that takes reports of these surveys; what it took is on disk when it ends."""
         with self._taking_turns(), self.engine.begin() as connection:
-            verdicts = self._accept(connection, batch)
-        self._untidy.update(one.survey for one in batch)
-        return verdicts
+            yield connection
+        self._untidy.update(ids)
 
     @contextmanager
     def _taking_turns(self) -> Iterator[None]:
@@ -478,10 +539,12 @@ class Store:
         if not _CAN_LOCK or not self.is_sqlite or not self.engine.url.database:
             return None
         with suppress(OSError):  # a full disk: SQLite will tell
-            return Path(f"{self.engine.url.database}-turn").open("ab")
+            handle = os.open(f"{self.engine.url.database}-turn", os.O_CREAT | os.O_WRONLY, OWNER_ONLY)
+            return os.fdopen(handle, "wb")
         return None
 
-    def _accept(self, connection: sa.Connection, batch: Sequence[Submission]) -> list[Verdict]:
+    def take(self, connection: sa.Connection, batch: Sequence[Submission]) -> list[Verdict]:
+        """Take submissions within a transaction that others belong to, too."""
         rows = self._in_turn(connection, {one.survey for one in batch})
         takings = {row.id: _Taking(self, connection, self._held_of(connection, row), _holding(row)) for row in rows}
         for key, taking in takings.items():
@@ -778,6 +841,11 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     for pragma in words:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _set_up_reading(connection: Any, _: Any) -> None:
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout={BUSY}")
 
 
 def _begin_at_once(connection: sa.Connection) -> None:

@@ -13,20 +13,23 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from maskwell.collection.accounts import AccessError, Accounts, Role, Session
+from maskwell.collection.accounts import SCOPES, AccessError, Accounts, Role, Session
 from maskwell.collection.application import LARGEST_BODY, RESPONDENT_POLICY, Service, address_of, read_body, status_of
+from maskwell.collection.check_page import accepted_languages, check_words
 from maskwell.collection.desk import check_elsewhere
 from maskwell.collection.drafts import consequences, expectations, form_of, survey_text
 from maskwell.collection.embeds import embed_text, field_name
 from maskwell.collection.exports import EXPORTS, export_bytes
 from maskwell.collection.forms import form_bytes
 from maskwell.collection.offline import offline_page
+from maskwell.collection.page_texts import factor_in, package_texts
 from maskwell.collection.programs import Programs
 from maskwell.collection.results import (
     QuestionResult,
@@ -41,7 +44,6 @@ from maskwell.collection.results import (
 from maskwell.collection.store import NoSurveyError, StoredSurvey
 from maskwell.collection.survey import LARGEST, Survey
 from maskwell.core.documents import from_json, json_form, version_text
-from maskwell.core.exact import rounded
 from maskwell.core.phrases import Printed
 from maskwell.errors import MaskwellError
 from maskwell.procedures.realisation import make_device
@@ -119,6 +121,8 @@ class Studio:
                 if request.method == "GET" and "application/json" not in request.headers.get("accept", ""):
                     return RedirectResponse("/studio/login", 303)
                 raise AccessError("nobody is signed in", hint="sign in at /studio/login", status=401)
+            if session.scope is not None:
+                raise AccessError("the studio takes no keys", hint="see /openapi.json for programs", status=403)
             if request.method == "POST":
                 await self._check_form(request, session)
             try:
@@ -157,7 +161,7 @@ class Studio:
     def page(self, name: str, session: Session | None, *, status: int = 200, **values: Any) -> Response:
         """A page from its template."""
         html = self._pages.get_template(name).render(session=session, version=version_text(), **values)
-        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store", **_waits(values.get("error"))}
         return HTMLResponse(html, status, headers)
 
     def problem(self, error: MaskwellError, session: Session | None) -> Response:
@@ -166,7 +170,8 @@ class Studio:
         html = self._pages.get_template("problem.html").render(
             session=session, version=version_text(), error=error, status=status, is_studio=True
         )
-        return HTMLResponse(html, status, {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
+        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store", **_waits(error)}
+        return HTMLResponse(html, status, headers)
 
     async def icon(self, request: Request) -> Response:
         """The sign in the tab of a browser."""
@@ -259,7 +264,8 @@ class Studio:
                 "exports": EXPORTS,
                 "platforms": PLATFORM_NAMES,
                 "elsewhere": stored.state != "draft" and stored.survey.access == "open",
-                "factor": rounded(stored.survey.parity, 3, up=True),
+                "factor": factor_in(stored.survey.parity, package_texts("page")["en"]),
+                "protects": package_texts("page")["en"][f"how_protects_{stored.survey.strength}"],
                 "expected": expectations(stored.survey) if stored.state == "draft" else [],
                 **self._findings(stored, request),
             }
@@ -361,7 +367,7 @@ class Studio:
         runs = await run_in_threadpool(self.accounts.runs_service, session)
         keys = await run_in_threadpool(self.accounts.list_keys, session.account)
         status = 200 if told["error"] is None else status_of(told["error"])
-        return self.page("account.html", session, status=status, runs=runs, keys=keys, **told)
+        return self.page("account.html", session, status=status, runs=runs, keys=keys, scopes=SCOPES, **told)
 
     async def _granted(self, form: Mapping[str, str], session: Session, token: str) -> dict[str, Any]:
         """What somebody wished for on the page of their account."""
@@ -382,8 +388,9 @@ class Studio:
     async def key(self, request: Request, session: Session) -> Response:
         """A key for programs, shown once."""
         form = {} if self._bearer(request) is not None else await self._form(request)
-        key = await run_in_threadpool(self.accounts.make_key, session.account, form.get("name", ""))
-        return self.page("key.html", session, key=key)
+        scope = form.get("scope", SCOPES[0])
+        key = await run_in_threadpool(self.accounts.make_key, session.account, form.get("name", ""), scope)
+        return self.page("key.html", session, key=key, scope=scope)
 
     async def change(self, request: Request, session: Session) -> Response:
         """Open, close, delete, invite, share."""
@@ -473,7 +480,8 @@ class Studio:
             if question is None or question.design is None:
                 raise NoSurveyError("there is no sensitive question of this name", hint="see the survey")
             ask = question.ask[stored.survey.languages[0]]
-            return device_page(make_device(question.design), SheetOptions(question=ask))
+            options = SheetOptions(question=ask, all_reports=stored.survey.parity)
+            return device_page(make_device(question.design), options)
 
         html = await run_in_threadpool(read)
         return HTMLResponse(html, headers={"Content-Security-Policy": SHEET_POLICY, "Cache-Control": "no-store"})
@@ -525,7 +533,14 @@ class Studio:
         """What a sceptic can check, and how."""
         stored = await run_in_threadpool(self.service.open_survey, request.path_params["code"])
         files = [self.service.assets[name] for name in PAGE_FILES]
-        return self.page("check.html", None, stored=stored, files=files, address=self.service.settings.address)
+        accepted = accepted_languages(request.headers.get("accept-language", ""))
+        words = check_words(stored.survey, [request.query_params.get("language", ""), *accepted])
+        return self.page("check.html", None, stored=stored, files=files, address=self.service.settings.address, **words)
+
+
+def _waits(error: MaskwellError | None) -> dict[str, str]:
+    """The header that says for how long to wait, where somebody has to."""
+    return {} if error is None or "wait" not in error.objects else {"Retry-After": str(error.objects["wait"])}
 
 
 async def _read_form(request: Request, largest: int) -> dict[str, str]:
@@ -563,8 +578,17 @@ def page_templates() -> Environment:
     pages.filters["percent"] = lambda share, digits=1: f"{Printed(100 * share):.{digits}f}".replace("-", "−")
     pages.filters["thousands"] = lambda number: f"{number:,}"
     pages.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:].rstrip('.')}." if words else ""
+    pages.filters["filled"] = _filled
     pages.globals["place"] = place
     return pages
+
+
+def _filled(text: str, **values: Any) -> Markup:
+    """A text with its places filled in; a value that is markup stays so, everything else is escaped."""
+    whole = escape(text)
+    for name, value in values.items():
+        whole = whole.replace(f"{{{name}}}", escape(value))
+    return whole
 
 
 def example_text() -> str:

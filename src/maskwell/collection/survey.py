@@ -10,7 +10,6 @@ There is no type here for a true answer: the page randomizes, and only reports t
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,17 +17,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from maskwell.collection.page_texts import GROUPS, check_language, factor_in, package_texts, read_own_texts
 from maskwell.core.categories import Categories
 from maskwell.core.documents import fingerprint_of, from_toml, read_document
 from maskwell.core.exact import Parity, to_text
 from maskwell.core.labels import texts
+from maskwell.core.languages import LANGUAGE
 from maskwell.core.phrases import fault_of, is_formula, shorten
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.wire import design_from_dict, read_design
 from maskwell.errors import LabelError, MaskwellError, NotIdentifiableError, PlanError
 from maskwell.privacy.criteria import Demand
+from maskwell.privacy.strength import LIMITS, Strength, strength_of
 from maskwell.release.plans.plan_entries import Entries, choice, flag, label, names, table, tables, text, unknown
+from maskwell.reports.plain_words import factor_down, factor_up
 from maskwell.verbs.choose import choose
 from maskwell.verbs.inputs import DEMAND_WORDS, read_demand
 from maskwell.verbs.make_design import make_design
@@ -44,7 +47,6 @@ DECLINED = "prefer not to say"
 """The label of the category for those who do not want to answer; it is randomized like every other."""
 
 LONGEST_NAME = 80
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _FROM_FILES = ("kronecker", "repeated", "shared")
 """Families that are made of design files."""
 
@@ -53,7 +55,18 @@ STEP = 10
 """Reports after which results are shown anew where a survey file says nothing else."""
 
 LARGEST_STEP = 1000
-_HEAD = ("title", "introduction", "thanks", "contact", "languages", "access", "demand", "practice", "results")
+_HEAD = (
+    "title",
+    "introduction",
+    "thanks",
+    "contact",
+    "languages",
+    "access",
+    "demand",
+    "accept_no_protection",
+    "practice",
+    "results",
+)
 _QUESTION = ("name", "ask", "help", "answers", "open", "design", "prefer_not_to_say", "show_if")
 Texts = Mapping[str, str]
 """One text in each language of the survey."""
@@ -119,6 +132,13 @@ class Question:
 class Survey:
     """Questions that are asked together, and the demand that all reports of one person must keep.
 
+    Attributes
+    ----------
+    accept_no_protection
+        Whether the survey may be asked though reports can reveal answers; respondents are then informed of it.
+    texts
+        Texts of the pages in languages that the package does not have, by language and group.
+
     >>> survey = Survey.from_toml('''
     ... [survey]
     ... title = "Working life"
@@ -143,6 +163,8 @@ class Survey:
     contact: str = ""
     practice: bool = True
     results: str | int = "live"
+    accept_no_protection: bool = False
+    texts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path) -> Survey:
@@ -187,14 +209,19 @@ class Survey:
     def parity(self) -> Parity:
         """By what factor the reports of one person, all together, can change the odds of any two sets of answers.
 
-        Draws are independent, so that the parities of the questions are multiplied; a question that is not asked
-        reveals only what the open answers say.
+        Draws are independent, so that the parities of the questions are multiplied. A question that is not asked
+        reveals only what the open answers say: the product over all questions is never below that of those asked.
         """
         product: Parity = Fraction(1)
         for question in self.sensitive:
             assert question.design is not None
             product = product * question.design.parity_exact()
         return product
+
+    @cached_property
+    def strength(self) -> Strength:
+        """The step of protection that all texts for respondents follow."""
+        return strength_of(self.parity)
 
     def to_dict(self) -> dict[str, Any]:
         """The document: all that the page, the database and an auditor need."""
@@ -218,6 +245,8 @@ class Survey:
             "practice": self.practice,
             **({} if self.results == "live" else {"results": self.results}),  # documents of before had live results
             "demand": dict(self.demand),
+            **({"accept_no_protection": True} if self.accept_no_protection else {}),
+            **({"texts": dict(self.texts)} if self.texts else {}),
             "joint": {"parity": to_text(self.parity)},
             "questions": [question.to_dict() for question in self.questions],
         }
@@ -258,6 +287,8 @@ def _from_document(content: Mapping[str, Any]) -> Survey:
             languages=tuple(content["languages"]),
             demand=dict(content["demand"]),
             results=content.get("results", "live"),
+            accept_no_protection=content.get("accept_no_protection", False),
+            texts=content.get("texts", {}),
             **head,
         )
     except (KeyError, TypeError, AttributeError) as error:
@@ -298,6 +329,8 @@ def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
         practice=head.take("practice", flag, True),
         results=head.take("results", _results, STEP),
         demand=head.take("demand", _demand_words, {}),
+        accept_no_protection=head.take("accept_no_protection", flag, False),
+        texts=words.own,
         questions=tuple(questions),
     )
     words.finish(survey)
@@ -350,31 +383,41 @@ def _check_joint(survey: Survey) -> None:
     """The promise of all questions together must be stated, and kept."""
     if not survey.sensitive:
         raise PlanError("no question of the survey is randomized", hint="give a sensitive question a design")
-    if survey.parity == float("inf"):
-        weak = next(
-            q.name for q in survey.sensitive if q.design is not None and q.design.parity_exact() == float("inf")
-        )
+    if survey.strength == "none" and not survey.accept_no_protection:
         raise PlanError(
-            f"question {weak!r}: some report rules an answer out", hint="choose a design of finite parity for it"
+            f"the reports of one person can reveal the answers: {_weakest(survey)}",
+            hint="protect each question more, or accept it and inform respondents: accept_no_protection = true",
+            parity=survey.parity,
         )
+    _check_demand(survey)
+
+
+def _weakest(survey: Survey) -> str:
+    """What makes the protection so weak: a report that rules an answer out, or the factor of all questions."""
+    for question in survey.sensitive:
+        assert question.design is not None
+        if isinstance(question.design.parity_exact(), float):
+            return f"one to {shorten(question.name, 20)!r} rules an answer out"
+    factor = factor_in(survey.parity, package_texts("page")["en"])
+    return f"factor {factor}, above {LIMITS['weak']}"
+
+
+def _check_demand(survey: Survey) -> None:
     demand = _read_demand(survey.demand, "[survey]: demand") if survey.demand else None
-    if demand is None:
+    if demand is None and not survey.accept_no_protection:
         raise PlanError(
             "[survey] has no demand", hint="say what all questions together must keep, such as demand = { epsilon = 3 }"
         )
-    if survey.parity > demand.gamma_exact:
+    if demand is not None and survey.parity > demand.gamma_exact:
+        without = "leave the demand out: none allows a report that rules an answer out"
         raise PlanError(
-            f"all questions together have parity {_rounded(survey.parity)}, above the demand"
-            f" ({demand.text}: {_rounded(demand.gamma_exact)})",
-            hint="ask fewer sensitive questions, protect each more, or state a weaker demand",
+            f"all questions together have parity {factor_up(survey.parity)}, above the demand"
+            f" ({demand.text}: {factor_down(demand.gamma_exact)})",
+            hint=without
+            if isinstance(survey.parity, float)
+            else "ask fewer sensitive questions, protect each more, or state a weaker demand",
             parity=survey.parity,
         )
-
-
-def _rounded(parity: Parity) -> str:
-    from maskwell.core.phrases import Printed
-
-    return f"{Printed(parity):.4g}"
 
 
 def _read_question(entries: Entries, before: Sequence[Question], words: _Wording, folder: Path | None) -> Question:
@@ -445,7 +488,7 @@ def _languages(value: Any, name: str) -> tuple[str, ...]:
     """Languages by their codes: a browser refuses to write numbers in any other."""
     languages = names(value, name)
     for one in languages:
-        if not _LANGUAGE.fullmatch(one):
+        if not LANGUAGE.fullmatch(one):
             raise PlanError(
                 f"{name}: {shorten(one, 20)!r} is no code of a language", hint='write codes: ["en", "pt-BR"]'
             )
@@ -553,9 +596,23 @@ class _Wording:
     def __init__(self, given: Mapping[str, Any], languages: Sequence[str]) -> None:
         self.languages = tuple(languages)
         for key in given:
-            if key not in languages[1:]:
-                raise unknown(key, "[wording]: no further language of the survey is", [*languages[1:]] or ["(none)"])
-        self._by_language = {name: dict(table(given.get(name, {}), f"wording.{name}")) for name in languages[1:]}
+            if key not in languages:
+                raise unknown(key, "[wording]: no language of the survey is", [*languages])
+        self._by_language = {name: dict(table(given.get(name, {}), f"wording.{name}")) for name in languages}
+        own = {name: read_own_texts(words, name) for name, words in self._by_language.items()}
+        self.own = {name: groups for name, groups in own.items() if groups}
+        self._check_first(languages[0])
+        for name in languages:
+            check_language(name, self.own)
+
+    def _check_first(self, language: str) -> None:
+        """The first language has its texts where the survey itself is written; only texts of the pages stand apart."""
+        for key in self._by_language.pop(language):
+            if key not in GROUPS:
+                raise PlanError(
+                    f"[wording.{language}]: {key!r} is a text of the survey in its first language",
+                    hint="write it under [survey] or [[question]]; [wording.xx] translates it into further languages",
+                )
 
     def all(self, key: str, first: str | None) -> dict[str, str]:
         """A text of the survey in every language; an error where a translation is missing."""

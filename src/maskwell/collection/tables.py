@@ -25,6 +25,7 @@ sessions = sa.Table(
     sa.Column("name", sa.String(200)),  # of a key for programs; a browser has none
     sa.Column("made", sa.Date),
     sa.Column("used", sa.Date),
+    sa.Column("scope", sa.String(10)),  # of a key: what it may do
 )
 links = sa.Table(
     "links",
@@ -80,4 +81,17 @@ holdings = sa.Table(
     sa.Column("room", sa.Integer, nullable=False),
     sa.Column("size", sa.BigInteger, nullable=False),
     sa.Column("waiting", sa.Text, nullable=False),
+)
+imports = sa.Table(
+    "imports",
+    metadata,
+    sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("mark", sa.LargeBinary(32), primary_key=True),
+    sqlite_with_rowid=False,
+)
+pulse = sa.Table(
+    "pulse",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("beat", sa.SmallInteger, nullable=False),
 )

@@ -154,7 +154,8 @@ function formOf() {
   }));
   const wording = Object.fromEntries(languages().slice(1).map((language) => [language, wordingOf(language)]));
   const texts = Object.fromEntries(["title", "introduction", "thanks", "contact", "access"].map((name) => [name, value(name).trim()]));
-  return { ...texts, languages: languages(), wording, demand: { word: value("word"), value: value("value") }, questions };
+  const accept = part(root, "accept").checked;
+  return { ...texts, languages: languages(), wording, demand: { word: value("word"), value: value("value") }, accept, questions };
 }
 
 /** What margins are for: respondents, a true share (or every share), and the margin to reach. */
@@ -170,6 +171,12 @@ function failed({ message, hint }) {
   return make("div", { class: "error" }, make("p", {}, sentence(message)), hint && make("p", { class: "hint" }, sentence(hint)));
 }
 
+/** By which factor odds can change, where there is a bound. */
+function bounded(what, factor) {
+  if (factor === "∞") return make("p", {}, "Some reports rule answers out: odds can change without bound.");
+  return make("p", {}, `${what} by a factor of `, make("b", {}, factor), " at most.");
+}
+
 function show(answer) {
   const head = make("h2", {}, "What follows");
   if (answer.error) return aside.replaceChildren(head, failed(answer.error));
@@ -179,13 +186,14 @@ function show(answer) {
   const cards = answer.questions.map((one, i) => make("div", { class: "consequence" },
     make("h3", {}, `${i + 1}. ${one.ask}`),
     one.open ? make("p", { class: "note" }, "Sent as it is.")
-      : [make("p", {}, "A report changes the odds of two answers by a factor of ", make("b", {}, one.factor), " at most."),
+      : [bounded("A report changes the odds of two answers", one.factor),
         one.matrix ? [flows(one.answers, one.reports, one.matrix), fold(`p${i}`, "Probabilities", probabilities(one.ask, one.answers, one.reports, one.matrix))]
           : make("p", { class: "note" }, "Each report is a set of answers; there are too many to draw.")],
     make("p", {}, `${words(answer.n)} respondents: `, make("b", {}, `±${percent(one.margin)}`), ` ${where}. For ±${percent(answer.margin)}: `, make("b", {}, words(one.needed)), " respondents."),
     fold(`c${i}`, "How the interval shrinks", ...shrinking(one.margin, one.directly, answer.n, answer.margin, one.needed))));
   return aside.replaceChildren(head,
-    make("p", {}, "All reports of one person together change the odds of any two sets of answers by a factor of ", make("b", {}, answer.factor), " at most."),
+    bounded("All reports of one person together change the odds of any two sets of answers", answer.factor),
+    make("p", { class: answer.strength === "none" ? "error" : "" }, "Protection: ", make("b", {}, answer.strength), `. Respondents read: “${answer.protects}”`),
     Number.isFinite(answer.gamma) ? promise(answer.gamma) : "", ...cards);
 }
 
@@ -228,6 +236,7 @@ function build(form) {
     field("Introduction", area("introduction", form.introduction, 2), "(may be empty)"),
     field("Who can answer", make("select", { name: "access" }, access.map(([value, label]) => make("option", { value, selected: value === form.access }, label)))),
     make("div", { class: "row" }, field("What all reports of one person may reveal", word), field("Bound", bound)),
+    check("accept", form.accept, "ask even where reports can reveal the answers (factor above 100), and inform respondents"),
     make("details", {}, make("summary", {}, "Contact and closing words"),
       field("Contact", input("contact", form.contact), "for questions of respondents"),
       field("Thanks", area("thanks", form.thanks, 2), "shown after sending")),

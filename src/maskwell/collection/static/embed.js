@@ -15,7 +15,7 @@
  */
 
 import { readDesign } from "./maskwell.js";
-import { bars, chancesOf, changeKept, filled, forgetKept, make, promised, readKept } from "./pieces.js";
+import { bars, chancesOf, changeKept, filled, forgetKept, make, promised, readKept, stepped, strengthOf } from "./pieces.js";
 
 /** For pages that know no id of a respondent: what is kept until the tab is closed. */
 const inThisTab = {
@@ -29,13 +29,16 @@ const inThisTab = {
 };
 
 export async function askInside(question, wording, host) {
+  const main = (one) => String(one ?? "").toLowerCase().split(/[-_]/)[0];
   const language = [host.language, document.documentElement.lang, ...(navigator.languages ?? [])]
-    .map((one) => String(one ?? "").toLowerCase().split(/[-_]/)[0])
-    .find((one) => question.languages.includes(one)) ?? question.languages[0];
-  const say = (key, values = {}) => filled((wording[language] ?? wording.en)[key], values);
+    .map((one) => question.languages.find((other) => other === one) ?? question.languages.find((other) => main(other) === main(one)))
+    .find(Boolean) ?? question.languages[0];
+  const words = wording[language];
+  const say = (key) => words[key];
+  const sayTrue = (key) => stepped(words, key, question.strength); // of all reports of one person, as the survey states it
   const inWords = (texts) => texts[language] ?? texts[question.languages[0]] ?? "";
 
-  const outside = make("div", { class: "maskwell", lang: language });
+  const outside = make("div", { class: "maskwell", lang: language, dir: say("direction") });
   const inside = outside.attachShadow({ mode: "closed" });
   const style = new CSSStyleSheet();
   style.replaceSync(question.style);
@@ -77,6 +80,12 @@ export async function askInside(question, wording, host) {
     return answer ? inWords(answer.text) : question.reports[report];
   };
 
+  const factorText = () => {
+    const factor = design.parity();
+    const text = factor[1] > 0n ? stepped(words, "reveals_factor", strengthOf(factor)) : say("reveals_factor_infinite");
+    return filled(text, { factor: promised(factor, words) });
+  };
+
   function showReport(text, focus) {
     const report = reportOf(text);
     const heading = make("p", { class: "report", tabindex: "-1" }, shown(report));
@@ -84,12 +93,13 @@ export async function askInside(question, wording, host) {
       make("p", { class: "ask" }, inWords(question.ask)),
       make("h2", {}, say("drawn_title")),
       heading,
+      make("p", {}, sayTrue("differs")),
       make("p", { class: "note" }, say("drawn_note")),
       make("details", {},
         make("summary", {}, say("reveals_title")),
         make("p", {}, say("reveals")),
-        bars(chancesOf(design, report, question.answers.map(({ text: words }) => inWords(words)), say("decimal"))),
-        make("p", {}, say("reveals_factor", { factor: promised(design.parity(), say("decimal")) }))),
+        bars(chancesOf(design, report, question.answers.map(({ text: words }) => inWords(words)), words)),
+        make("p", {}, factorText())),
     );
     host.write(text);
     host.go?.();
@@ -113,7 +123,8 @@ export async function askInside(question, wording, host) {
         inWords(question.help) ? make("p", { class: "note" }, inWords(question.help)) : "",
         question.answers.map(({ text }, code) =>
           make("label", { class: "answer" }, make("input", { type: "radio", name: "answer", value: code, autocomplete: "off" }), make("span", {}, inWords(text))))),
-      make("p", { class: "note" }, say("sensitive_note")),
+      question.strength === "weak" || question.strength === "none" ? make("p", { class: "protects" }, sayTrue("how_protects")) : "",
+      make("p", { class: "note" }, sayTrue("sensitive_note")),
       message,
       make("button", { type: "button", onclick: draw }, say("draw")),
     );

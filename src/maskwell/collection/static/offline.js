@@ -69,7 +69,7 @@ function download(kind, type, write) {
 const button = (text, onclick) => make("button", { type: "button", class: "plain", onclick }, text);
 
 function say(key, values = {}) {
-  return filled((content.wording[document.documentElement.lang] ?? content.wording.en)[key], values);
+  return filled((content.wording[document.documentElement.lang] ?? Object.values(content.wording)[0])[key], values);
 }
 
 /** A button that asks once more before it does something that cannot be taken back. */

@@ -30,21 +30,66 @@ export function bars(rows) {
 }
 
 /** Of 100 people with each answer, how many would get a report: the rows of the bars. `texts` are the answers, by code. */
-export function chancesOf(design, report, texts, decimal) {
+export function chancesOf(design, report, texts, words) {
   return texts.map((text, truth) => {
     const [top, bottom] = design.chance(report, truth);
-    const share = Number((top * 10000n) / bottom) / 10000;
-    return [text, share, String(Number((100 * share).toPrecision(2))).replace(".", decimal)];
+    return [text, Number((top * 10000n) / bottom) / 10000, ofHundred([top, bottom], words)];
   });
 }
 
+/** A chance as a number of 100: two digits, more near the ends, and 0 and 100 only where they are exact. */
+function ofHundred([top, bottom], words) {
+  if (top === 0n || top === bottom) return top === 0n ? "0" : "100";
+  if (top * 10000n < bottom) return `<${spoken("0.01", words)}`;
+  if ((bottom - top) * 10000n < bottom) return `>${spoken("99.99", words)}`;
+  const share = Number((top * 1000000n) / bottom) / 10000;
+  return spoken(share > 99 ? share.toFixed(2) : String(Number(share.toPrecision(2))), words);
+}
+
+/** A number in the signs of a language: its decimal sign, and its digits in groups of three. */
+function spoken(number, { decimal, group }) {
+  const [whole, part] = number.split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, group);
+  return part ? `${grouped}${decimal}${part}` : grouped;
+}
+
 /** A factor that is promised: three digits, rounded up, so that no more is promised than is kept. */
-export function promised([top, bottom], decimal) {
+export function promised([top, bottom], words) {
   if (bottom === 0n) return "∞";
   let unit = 1n; // the last digit that is shown is worth unit / 10^6
   while (top * 1000000n > 1000n * unit * bottom) unit *= 10n;
-  const steps = (top * 1000000n + unit * bottom - 1n) / (unit * bottom);
-  return String(Number(steps * unit) / 1e6).replace(".", decimal);
+  const millionths = ((top * 1000000n + unit * bottom - 1n) / (unit * bottom)) * unit;
+  const digits = String(millionths).padStart(7, "0");
+  if (digits.length > 21) return `10${superscript(digits.length - 6)}`; // a power of ten that is not below it
+  return spoken(`${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, ""), words);
+}
+
+function superscript(number) {
+  return String(number).replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
+}
+
+// ---- how far reports are protected
+
+/** The largest factor of each step: as in `privacy/strength.py`, where they are explained; a test compares the two. */
+const LIMITS = { strong: 4n, moderate: 20n, weak: 100n };
+
+/** The step of protection of a factor, by which texts are chosen. */
+export function strengthOf([top, bottom]) {
+  return Object.keys(LIMITS).find((name) => bottom > 0n && top <= LIMITS[name] * bottom) ?? "none";
+}
+
+/** How sure somebody can become by reports, who thought a statement as likely as not: the rows of the bars. */
+export function beliefsOf([top, bottom], [before, after], words) {
+  const most = [top, top + bottom];
+  const whole = (100n * most[0] + most[1] - 1n) / most[1]; // never below it
+  const beyond = top > 100n * bottom ? ">99" : spoken("99.1", words); // 100 / 101 is 99.1 of 100, rounded up
+  const number = whole < 100n || bottom === 0n ? String(whole) : beyond;
+  return [[before, 0.5, "50"], [after, Number((most[0] * 10000n) / most[1]) / 10000, number]];
+}
+
+/** The text for a step of protection, or the one that all steps share. */
+export function stepped(texts, key, strength) {
+  return texts[`${key}_${strength}`] ?? texts[key];
 }
 
 /** A text with its places filled in. */

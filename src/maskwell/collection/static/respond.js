@@ -7,7 +7,7 @@
  */
 
 import { Design, MaskwellError, fingerprintOf, readDesign, textOf } from "./maskwell.js";
-import { bars, chancesOf, changeKept, filled, forgetKept, make, promised, readKept, watchKept } from "./pieces.js";
+import { bars, beliefsOf, chancesOf, changeKept, filled, forgetKept, make, promised, readKept, stepped, strengthOf, watchKept } from "./pieces.js";
 
 const main = document.getElementById("page");
 const footer = document.getElementById("footer");
@@ -21,21 +21,31 @@ const place = globalThis.maskwellPlace ?? {
     const answer = await fetch(`/s/${code}/survey.json`);
     return answer.ok ? answer.json() : undefined;
   },
-  send: (body) => post(`/api/surveys/${code}/reports`, body),
+  send: (body) => post(`/api/surveys/${code}/reports`, padded(body)),
   isInvited: async () => {
-    const answer = await post(`/api/surveys/${code}/invitation`, { invitation });
+    const answer = await post(`/api/surveys/${code}/invitation`, JSON.stringify({ invitation }));
     return answer.ok && (await answer.json()).usable;
   },
 };
 
 function post(address, body) {
-  return fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  return fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+}
+
+/** A submission with blanks behind it: all of one survey have the same length, which is seen in spite of https. */
+function padded(body) {
+  const isSet = (question) => question.design && !designs.get(question.name).outputs;
+  const last = (question) => (question.design ? designs.get(question.name).outputs : question.answers).length - 1;
+  const longest = survey.questions.map((question) => [question.name, isSet(question) ? "0".repeat(question.answers.length) : last(question)]);
+  const size = (one) => new TextEncoder().encode(JSON.stringify(one)).length;
+  return JSON.stringify(body) + " ".repeat(Math.max(0, size({ ...body, reports: Object.fromEntries(longest) }) - size(body)));
 }
 const PRACTICE = { kind: "uniform", inputs: { count: 3 }, outputs: { count: 3 }, exact: { denominator: "2", truth: "1" } };
 
 let wording;
 let survey;
 let designs;
+let joint; // by what factor all reports of one person together can change odds: a fraction, over 0 where without bound
 let language;
 let storageKey;
 let kept; // what this device keeps, as it was last heard of
@@ -43,9 +53,25 @@ let at = "start";
 
 // ---- small helpers
 
+/** The texts of the page in a language: ours, or those that the survey brings. */
+const wordsIn = (one) => wording[one] ?? survey?.texts?.[one]?.page ?? wording[one.split("-")[0]] ?? wording.en;
+
 /** A text of the page in the language of the reader. */
 function say(key, values = {}) {
-  return filled((wording[language] ?? wording.en)[key] ?? wording.en[key], values);
+  return filled(wordsIn(language)[key] ?? wording.en[key], values);
+}
+
+/** A text that is true for what reports can reveal: all of one person's together, or those to one question. */
+function sayTrue(key, factor = joint, values = {}) {
+  const number = promised(factor, wordsIn(language));
+  return filled(stepped(wordsIn(language), key, strengthOf(factor)), { factor: number, ...values });
+}
+
+/** The language of the reader among some, by its code or its main part. */
+function readers(languages) {
+  const asked = (navigator.languages ?? []).flatMap((one) => [one, one.split("-")[0]]);
+  const main = (one) => one.split("-")[0];
+  return asked.map((one) => languages.find((other) => other === one) ?? languages.find((other) => main(other) === one)).find(Boolean);
 }
 
 const inWords = (texts) => texts?.[language] ?? texts?.[survey.languages[0]] ?? "";
@@ -106,7 +132,13 @@ function show(...content) {
   window.scrollTo(0, 0);
 }
 
+function setLanguage() {
+  document.documentElement.lang = language;
+  document.documentElement.dir = say("direction");
+}
+
 function stop(message) {
+  setLanguage();
   show(make("h1", {}, survey ? inWords(survey.title) : ""), make("p", { class: "error", role: "alert" }, message));
 }
 
@@ -122,7 +154,7 @@ function go(step) {
 }
 
 function render() {
-  document.documentElement.lang = language;
+  setLanguage();
   document.title = inWords(survey.title);
   renderFooter();
   if (kept.sent) return renderThanks();
@@ -137,26 +169,28 @@ function renderFooter() {
   const choose = survey.languages.length > 1 &&
     make("label", {}, `${say("language")} `,
       make("select", { onchange: (event) => { language = event.target.value; render(); } },
-        survey.languages.map((one) => make("option", { value: one, selected: one === language }, wording[one]?.name ?? one))));
+        survey.languages.map((one) => make("option", { value: one, selected: one === language }, wordsIn(one).name))));
   footer.replaceChildren(...[
     choose && make("p", {}, choose),
     survey.contact && make("p", {}, say("contact", { contact: survey.contact })),
-    make("p", {}, globalThis.maskwellPlace ? "" : [make("a", { href: `/s/${code}/check` }, say("check")), " · "], make("code", {}, say("fingerprint", { fingerprint: survey.fingerprint.slice(7, 23) }))),
+    make("p", {}, globalThis.maskwellPlace ? "" : [make("a", { href: `/s/${code}/check?language=${language}` }, say("check")), " · "], make("code", {}, say("fingerprint", { fingerprint: survey.fingerprint.slice(7, 23) }))),
   ].filter(Boolean));
 }
 
 function renderStart() {
-  const [top, bottom = "1"] = survey.joint.parity.split("/");
-  const factor = promised([BigInt(top), BigInt(bottom)], say("decimal"));
   show(
     make("h1", {}, inWords(survey.title)),
     inWords(survey.introduction) && make("p", {}, inWords(survey.introduction)),
-    make("section", { class: "box" },
-      make("h2", {}, say("how_title")),
-      make("p", {}, say("how_draw")),
-      make("p", {}, say("how_sent")),
-      make("p", {}, say("how_all")),
-      make("p", { class: "note" }, say("promise_joint", { factor }))),
+    make("section", { class: `box ${strengthOf(joint)}` },
+      make("h2", {}, sayTrue("how_title")),
+      make("p", {}, sayTrue("how_draw")),
+      make("p", {}, sayTrue("how_sent")),
+      make("p", { class: "protects" }, sayTrue("how_protects")),
+      make("p", {}, say("how_all"))),
+    make("section", { class: "beliefs" },
+      make("p", {}, say("belief")),
+      bars(beliefsOf(joint, [say("belief_before"), sayTrue("belief_after")], wordsIn(language))),
+      joint[1] > 0n ? make("p", { class: "note" }, sayTrue("promise_joint")) : ""),
     make("div", { class: "buttons" },
       button(say("begin"), () => go(0)),
       survey.practice && button(say("try"), () => go("practice"), { class: "plain" })),
@@ -235,7 +269,7 @@ function renderSensitive(question, total) {
     stepLine(total),
     make("fieldset", {}, make("legend", {}, make("h1", {}, inWords(question.ask))), inWords(question.help) && make("p", { class: "note" }, inWords(question.help)),
       answers(question.answers.map(({ label }) => answerText(question, label)))),
-    make("p", { class: "note" }, say("sensitive_note")),
+    make("p", { class: "note" }, sayTrue("sensitive_note")),
     message,
     make("div", { class: "buttons" }, button(say("draw"), draw), backButton()),
   );
@@ -257,11 +291,12 @@ function renderDrawn(question, total, report) {
     make("h1", {}, inWords(question.ask)),
     make("h2", {}, say("drawn_title")),
     make("p", { class: "report" }, reportText(question, report)),
+    make("p", {}, sayTrue("differs")),
     make("p", { class: "note" }, say("drawn_note")),
     make("h2", {}, say("reveals_title")),
     make("p", {}, say("reveals")),
-    bars(chancesOf(design, report, texts, say("decimal"))),
-    make("p", {}, say("reveals_factor", { factor: promised(design.parity(), say("decimal")) })),
+    bars(chancesOf(design, report, texts, wordsIn(language))),
+    make("p", {}, design.parity()[1] > 0n ? sayTrue("reveals_factor", design.parity()) : say("reveals_factor_infinite")),
     make("div", { class: "buttons" }, button(say("next"), () => go(at + 1)), backButton()),
   );
 }
@@ -339,13 +374,20 @@ async function again() {
 
 // ---- beginning
 
+/** The factor that the survey states, as a fraction; over 0 where it states that there is no bound. */
+function statedFactor() {
+  if (survey.joint.parity === "inf") return [1n, 0n];
+  const [top, bottom = "1"] = survey.joint.parity.split("/");
+  return [BigInt(top), BigInt(bottom)];
+}
+
 /** Designs that were read and checked; a survey that states a better promise than they keep is refused. */
 async function readDesigns() {
   const sensitive = survey.questions.filter((question) => question.design);
   const read = new Map(await Promise.all(sensitive.map(async (question) => [question.name, await readDesign(question.design)])));
   const [top, bottom] = [...read.values()].map((design) => design.parity()).reduce(([a, b], [c, d]) => [a * c, b * d], [1n, 1n]);
-  const [stated, over = "1"] = survey.joint.parity.split("/");
-  if (bottom === 0n || top * BigInt(over) > BigInt(stated) * bottom) throw new MaskwellError("weak");
+  const [stated, over] = joint;
+  if (over > 0n && (bottom === 0n || top * over > stated * bottom)) throw new MaskwellError("weak");
   return read;
 }
 
@@ -358,14 +400,15 @@ async function begin() {
   const asking = place.survey(); // both are on their way at once
   device.read("").catch(() => {}); // what is kept is opened meanwhile; an error shows when it is read
   wording = await place.wording();
-  language = (navigator.languages ?? []).map((one) => one.split("-")[0]).find((one) => wording[one]) ?? "en";
+  language = readers(Object.keys(wording)) ?? "en";
   if (!globalThis.crypto?.subtle) return stop(say("not_safe"));
   const content = await asking;
   if (!content) return stop(say("not_there"));
   survey = content.survey;
-  language = (navigator.languages ?? []).map((one) => one.split("-")[0]).find((one) => survey.languages.includes(one)) ?? survey.languages[0];
+  language = readers(survey.languages) ?? survey.languages[0];
   if ((await fingerprintOf(survey)) !== survey.fingerprint) return stop(say("changed"));
   try {
+    joint = statedFactor();
     designs = await readDesigns();
   } catch (error) {
     return stop(say(error.message === "weak" ? "weak" : "changed"));

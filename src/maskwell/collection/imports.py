@@ -1,0 +1,218 @@
+"""Reports from elsewhere: a file is checked row by row, then taken by one transaction: all of its rows, or none.
+
+Rows with ids are counted once, however often they are imported. Rows without ids get random ones. So that such a file
+is not counted twice, a hash of its bytes is kept, slow to compute and salted by the survey: a thief of the database who
+guesses the file pays for each guess. Memory does not grow with the file: checked rows wait in a
+temporary file without a name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import sqlalchemy as sa
+from argon2.low_level import Type, hash_secret_raw
+
+from maskwell.collection.foreign_exports import Entry, Export, check_no_export, read_export
+from maskwell.collection.report_cells import content_of
+from maskwell.collection.results import report_label
+from maskwell.collection.store import AWAY, Store, StoredSurvey, Submission, Verdict
+from maskwell.collection.survey import Question
+from maskwell.collection.tables import ID_BYTES, imports
+from maskwell.core.labels import texts
+from maskwell.engines.row_sources import input_files, open_source
+from maskwell.errors import DataFileError, ReportError
+
+MOST_ROWS = 10_000_000
+"""Of one import: a small compressed file can hold billions."""
+
+_BATCH = 5_000
+_REMEMBERED = 100_000
+_SLOW: Mapping[str, Any] = {"time_cost": 3, "memory_cost": 65536, "parallelism": 4, "hash_len": 32, "type": Type.ID}
+
+
+class ImportedBeforeError(ReportError):
+    """A file without ids was imported before."""
+
+    code = "imported-before"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of an import: rows that were taken now, were known before, or were left out by the platform."""
+
+    source: str
+    taken: int
+    known: int
+    left_out: int
+    has_ids: bool
+
+
+def import_reports(
+    store: Store, stored: StoredSurvey, path: str | Path, source: str | None = None, *, again: bool = False
+) -> Imported:
+    """Take all rows of a file, or none; ``again`` takes a file without ids that was imported before."""
+    export = read_export(stored.survey, path, source)
+    if export is None:
+        export = Export("table", has_ids=False, entries=_plain_rows(stored, path, is_sure=source is not None))
+    with tempfile.TemporaryFile("w+", encoding="ascii") as spool:
+        count, left_out = _write_checked(spool, stored, export.entries)
+        mark = None if export.has_ids else _mark(store, stored, path, spool)
+        with store.writing(stored.id) as connection:
+            taken = _take(store, connection, stored, spool, mark, again=again)
+    with suppress(*AWAY):  # the rows are counted; the service, or the next import, tidies up
+        store.tidy()
+    return Imported(export.kind, taken, count - taken, left_out, export.has_ids)
+
+
+# ---- rows
+
+
+def _content(stored: StoredSurvey, row: Mapping[str, Any], codes: Mapping[str, Mapping[str, int]], number: int) -> str:
+    given = {name: value for name, value in row.items() if value not in (None, "")}
+    reports = {name: _report(stored, name, value, codes, number) for name, value in given.items()}
+    if set(reports) != {question.name for question in stored.survey.asked(reports)}:
+        raise ReportError(
+            f"data row {number} does not hold the questions that are asked after its open answers",
+            hint="leave a field empty where, and only where, the question is not asked",
+        )
+    return content_of(stored.survey, reports)
+
+
+def _report(stored: StoredSurvey, name: str, value: Any, codes: Mapping[str, Mapping[str, int]], number: int) -> Any:
+    """The code of a report, or a text of 0 and 1."""
+    question = stored.survey.by_name[name]
+    if str(value) not in codes[name] and not question.check_report(value):
+        raise ReportError(
+            f"column {name!r}: the value in data row {number} is not a report of its design",
+            hint="write the labels of the reports as they are in the design",
+            values=repr(value),
+        )
+    return codes[name].get(str(value), value)
+
+
+def _codes(question: Question) -> dict[str, int]:
+    if question.reports is None:
+        return {}
+    return {texts(report_label(question, str(code)))[0]: code for code in range(question.reports)}
+
+
+def _plain_rows(stored: StoredSurvey, path: str | Path, *, is_sure: bool) -> Iterator[Entry]:
+    """The rows of a table, one batch after the other; a table that may be an export, packed, must be called one."""
+    names = [question.name for question in stored.survey.questions]
+    number = 0
+    with open_source(path if isinstance(path, str) else str(path)) as source:
+        if not is_sure:
+            check_no_export(path, source.schema.names)
+        at = [_place(path, source.schema.names, name) for name in names]
+        for batch in source.batches():
+            for values in zip(*(batch.column(place).to_pylist() for place in at), strict=True):
+                number += 1
+                yield number, None, dict(zip(names, values, strict=True))
+
+
+def _place(path: str | Path, header: list[str], name: str) -> int:
+    if name not in header:
+        raise DataFileError(f"{path} has no column {name!r}", hint="give one column for each question")
+    if header.count(name) > 1:
+        raise DataFileError(f"{path} has two columns named {name!r}", hint="rename one of them")
+    return header.index(name)
+
+
+# ---- checked rows on their way
+
+
+def _write_checked(spool: IO[str], stored: StoredSurvey, entries: Iterable[Entry]) -> tuple[int, int]:
+    """Keep rows until all are checked; how many there are, and how many the platform leaves out."""
+    codes = {question.name: _codes(question) for question in stored.survey.questions}
+    seen: dict[str, str] = {}
+    count = left_out = 0
+    for number, key, row in entries:
+        if row is None:
+            left_out += 1
+            continue
+        count += 1
+        if count > MOST_ROWS:
+            raise DataFileError(f"the file has more than {MOST_ROWS:,} rows", hint="split it, and import the parts")
+        content = seen.get(given := repr(row)) or _content(stored, row, codes, number)
+        if len(seen) < _REMEMBERED:
+            seen[given] = content
+        spool.write(f"{number} {(key or secrets.token_bytes(ID_BYTES)).hex()} {content}\n")
+    return count, left_out
+
+
+def _blocks(stored: StoredSurvey, spool: IO[str]) -> Iterator[tuple[list[int], list[Submission]]]:
+    spool.seek(0)
+    while lines := list(islice(spool, _BATCH)):
+        fields = [line.rstrip("\n").split(" ", 2) for line in lines]
+        numbers = [int(number) for number, _, _ in fields]
+        yield numbers, [Submission(stored.id, bytes.fromhex(key), content) for _, key, content in fields]
+
+
+def _take(
+    store: Store, connection: sa.Connection, stored: StoredSurvey, spool: IO[str], mark: bytes | None, *, again: bool
+) -> int:
+    """Take all rows within one transaction; how many were not there before."""
+    check_taking(store.locked(connection, stored.code))
+    if mark is not None:
+        _note(connection, stored, mark, again=again)
+    before = store.held(connection, stored).size
+    for numbers, block in _blocks(stored, spool):
+        for number, verdict in zip(numbers, store.take(connection, block), strict=True):
+            _check_taken(number, verdict)
+    return store.held(connection, stored).size - before
+
+
+def _check_taken(number: int, verdict: Verdict) -> None:
+    if verdict == "conflict":
+        raise ReportError(
+            f"data row {number} was imported before with other reports",
+            hint="a report is drawn once: check who changed the row, and remove it from the file",
+        )
+    assert verdict == "accepted", verdict  # the survey is open, has an open link, and is locked
+
+
+def check_taking(stored: StoredSurvey) -> None:
+    """Raise unless a survey takes reports without an invitation."""
+    if stored.state != "open":
+        raise ReportError(f"the survey is {stored.state}", hint=f"open it: maskwell survey open {stored.code}")
+    if stored.survey.access != "open":
+        raise ReportError("this survey needs an invitation for each report", hint="import into one with an open link")
+
+
+# ---- files without ids
+
+
+def _mark(store: Store, stored: StoredSurvey, path: str | Path, spool: IO[str]) -> bytes:
+    """What is kept of a file without ids: a slow hash of its bytes, or of the rows of a pipe, salted by the survey."""
+    hashed = hashlib.sha256()
+    for part in input_files(str(path)) if str(path) != "-" else []:
+        with Path(part).open("rb") as file:
+            hashed.update(hashlib.file_digest(file, "sha256").digest())
+    if str(path) == "-":
+        spool.seek(0)
+        for line in spool:
+            hashed.update(line.rpartition(" ")[2].encode())
+    with store.reader.connect() as connection:
+        salt = store.held(connection, stored).leaves.salt
+    return hash_secret_raw(hashed.digest(), hashlib.sha256(b"import" + salt).digest(), **_SLOW)
+
+
+def _note(connection: sa.Connection, stored: StoredSurvey, mark: bytes, *, again: bool) -> None:
+    """Keep that a file was imported; an error where it was before, unless it is to be taken again."""
+    key = (imports.c.survey == stored.id) & (imports.c.mark == mark)
+    if connection.execute(sa.select(imports.c.survey).where(key)).first() is None:
+        connection.execute(sa.insert(imports).values(survey=stored.id, mark=mark))
+    elif not again:
+        raise ImportedBeforeError(
+            "this file was imported before: all its rows are counted",
+            hint="where the same rows are reports of other people, add --again",
+        )

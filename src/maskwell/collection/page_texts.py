@@ -1,0 +1,147 @@
+"""The texts of the pages in every language: those of the package, and those that a survey file brings along.
+
+A language is complete when it has every text of the respondent's page. The package has four languages; a survey file
+adds others under ``[wording.xx.page]``. Texts that follow the protection have the step in their name
+(``how_protects_weak``); the page takes the one of the step, or the plain one where there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, Context, Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from maskwell.core.exact import Parity
+from maskwell.core.languages import LANGUAGE, direction_of
+from maskwell.core.phrases import in_toml, shorten
+from maskwell.errors import ParameterError, PlanError
+from maskwell.privacy.strength import Strength
+from maskwell.release.plans.plan_entries import table, unknown
+
+GROUPS = {"page": "wording.json", "check": "check.json", "offline": "offline.json", "form": "forms.json"}
+"""What a survey file may bring in a language of its own: the respondent's page, and what else there is."""
+
+DIRECTION = "direction"
+_PLACE = re.compile(r"\{\w+\}")
+_POWERS, _RAISED = 15, str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""From how many digits on a factor is written as a power of ten."""
+
+Texts = Mapping[str, Any]
+
+
+@cache
+def static_text(name: str) -> str:
+    """A file of the folder ``static``."""
+    return files("maskwell.collection").joinpath("static", name).read_text(encoding="utf-8")
+
+
+@cache
+def package_texts(group: str) -> Mapping[str, Texts]:
+    """The texts of the package, by language."""
+    content: Mapping[str, Texts] = json.loads(static_text(GROUPS[group]))
+    return content
+
+
+def texts_in(language: str, group: str, own: Mapping[str, Mapping[str, Texts]]) -> Texts | None:
+    """The texts of a group in a language: of the package for it or its main language, or the survey's own."""
+    known = package_texts(group)
+    return known.get(language) or own.get(language, {}).get(group) or known.get(language.split("-", maxsplit=1)[0])
+
+
+def step_text(texts: Texts, key: str, strength: Strength) -> str:
+    """The text for a step of protection."""
+    return str(texts.get(f"{key}_{strength}") or texts[key])
+
+
+def factor_in(parity: Parity, texts: Texts) -> str:
+    """A factor as the page in the browser writes it: three digits, rounded up, in the signs of a language.
+
+    >>> from fractions import Fraction
+    >>> factor_in(Fraction(8, 3), package_texts("page")["de"]), factor_in(Fraction(10**60), package_texts("page")["de"])
+    ('2,67', '10⁶¹')
+    >>> factor_in(Fraction(485165196), package_texts("page")["en"])
+    '486,000,000'
+    """
+    if isinstance(parity, float):
+        return "∞"
+    rounding = Context(prec=3, rounding=ROUND_CEILING)
+    shown = rounding.divide(Decimal(parity.numerator), Decimal(parity.denominator)).normalize(rounding)
+    if shown.adjusted() >= _POWERS:
+        return f"10{str(shown.adjusted() + 1).translate(_RAISED)}"
+    return f"{shown:,f}".translate(str.maketrans({",": texts["group"], ".": texts["decimal"]}))
+
+
+# ---- texts of a survey file
+
+
+def read_own_texts(given: Mapping[str, Any], language: str) -> dict[str, Texts]:
+    """The groups of texts that ``[wording.xx]`` brings for a language that the package does not have."""
+    groups = {name: table(given[name], f"wording.{language}.{name}") for name in GROUPS if name in given}
+    if groups and language in package_texts("page"):
+        raise PlanError(
+            f"[wording.{language}.{next(iter(groups))}]: the pages have texts in {language!r} already",
+            hint="leave the table out; it is for languages that the pages do not have",
+        )
+    return {name: _complete(texts, language, name) for name, texts in groups.items()}
+
+
+def check_language(language: str, own: Mapping[str, Mapping[str, Texts]]) -> None:
+    """Raise for a language in which the respondent's page has no texts."""
+    if texts_in(language, "page", own) is None:
+        known = ", ".join(package_texts("page"))
+        raise PlanError(
+            f"languages: the pages have no texts in {shorten(language, 20)!r}, only in {known}",
+            hint=f"choose one of these, or translate what this prints: maskwell survey texts {language}",
+            language=language,
+        )
+
+
+def text_table(language: str, group: str = "page") -> str:
+    """The table of a survey file that completes a language, with the English texts to be translated.
+
+    >>> print(text_table("ar").splitlines()[0])
+    [wording.ar.page]
+    """
+    if not LANGUAGE.fullmatch(language):
+        given = shorten(language, 20)
+        raise ParameterError(f"language must be a code, not {given!r}", hint="write a code such as ar or pt-BR")
+    lines = (f"{key} = {_in_toml(text)}" for key, text in _asked_for(group).items())
+    return "\n".join([f"[wording.{language}.{group}]", *lines]) + "\n"
+
+
+def _asked_for(group: str) -> dict[str, Any]:
+    return {key: text for key, text in package_texts(group)["en"].items() if key != DIRECTION}
+
+
+def _in_toml(text: str | list[str]) -> str:
+    return in_toml(text) if isinstance(text, str) else f"[{', '.join(map(in_toml, text))}]"
+
+
+def _complete(given: Mapping[str, Any], language: str, group: str) -> Texts:
+    where, asked = f"[wording.{language}.{group}]", _asked_for(group)
+    for key in given:
+        if key not in asked:
+            raise unknown(key, f"{where}: there is no text", [*asked])
+    for key, english in asked.items():
+        _check_text(given.get(key), english, f"{where}: {key}", language)
+    return {**({DIRECTION: direction_of(language)} if group == "page" else {}), **given}
+
+
+def _check_text(text: Any, english: str | list[str], where: str, language: str) -> None:
+    """Raise where a text is missing, has another form than the English one, or lacks a place such as {factor}."""
+    if text is None:
+        raise PlanError(f"{where} is missing", hint=f"see all texts: maskwell survey texts {language}")
+    is_list = isinstance(english, list)
+    parts = text if is_list and isinstance(text, list) else [text]
+    if not all(isinstance(one, str) and one.strip() for one in parts) or (is_list and len(parts) != len(english)):
+        what = f"a list of {len(english)} strings" if is_list else "a string that is not empty"
+        raise PlanError(f"{where} must be {what}", hint=f"the English text: {shorten(str(english), 60)}")
+    if sorted(_PLACE.findall(str(text))) != sorted(_PLACE.findall(str(english))):
+        raise PlanError(
+            f"{where} must have the same words in braces as the English text",
+            hint=f"the English text: {shorten(str(english), 60)}",
+        )
