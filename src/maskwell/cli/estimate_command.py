@@ -32,7 +32,20 @@ from maskwell.errors import ParameterError
 
 Command = Callable[..., Any]
 LEVEL = 0.95
-INTERVALS = ["wald", "logit", "score", "exact", "matched", "profile", "bonferroni", "scheffe", "wilson"]
+
+
+class IntervalName(click.Choice[str]):
+    """The name of a method of intervals; which there are, the estimation knows, and is asked only then."""
+
+    def __init__(self) -> None:
+        self.case_sensitive = True
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        """All methods."""
+        from maskwell.estimation.share_intervals import METHODS
+
+        return tuple(METHODS)
 
 
 def receipt_options(command: Command) -> Command:
@@ -95,10 +108,11 @@ def quantity_options(command: Command) -> Command:
 )
 @click.option(
     "--interval",
-    type=click.Choice(INTERVALS),
-    help="Method of the intervals. By default one that keeps its level: score, exact or matched where counts are "
-    "small, wald under a sampling plan.",
+    type=IntervalName(),
+    help="Method of the intervals (default: one that keeps its level: score, exact or matched where counts are small; "
+    "wald under a sampling plan with at least 30 people inside and outside a category).",
 )
+@click.option("--seed", type=int, metavar="N", help="With --interval bootstrap: makes its draws repeatable.")
 @click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
 @sampling_options()
 @quantity_options
@@ -121,6 +135,7 @@ def estimate(
     by: str | None,
     method: str,
     interval: str | None,
+    seed: int | None,
     level: str,
     counts: str | None,
     combine: tuple[str, ...],
@@ -161,6 +176,7 @@ def estimate(
             assignments or None,
             direct=direct,
             receipt=receipt,
+            seed=seed,
             method=method,
             counts=counts,
             combine=combine or None,

@@ -35,7 +35,8 @@ from maskwell.cli.output import (
     print_lines,
     unwritten,
 )
-from maskwell.core.phrases import as_typed
+from maskwell.core.extras import lacking_extra
+from maskwell.core.phrases import as_typed, masked
 from maskwell.errors import LeftoverWarning, MaskwellError
 
 SHOW_VALUES = "--show-values"
@@ -123,6 +124,9 @@ class LazyGroup(CommandGroup):
         except MemoryError:
             print_error("memory", "not enough memory", "use fewer categories or columns at once", as_json=as_json)
         except Exception as error:  # noqa: BLE001 - what nobody thought of; its text may hold values of the data
+            if (lacking := lacking_extra(error, "this command")) is not None:
+                print_error(lacking.code, lacking.message, lacking.hint, as_json=as_json)
+                return BAD_INPUT
             print_error("fault", _fault(error), _kept(error), as_json=as_json)
             return FAULT
         else:
@@ -187,7 +191,7 @@ def _kept(error: Exception) -> str:
     try:
         handle, path = tempfile.mkstemp(prefix="maskwell-fault-", suffix=".txt", text=True)
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.writelines(traceback.format_exception(error))
+            file.writelines(map(masked, traceback.format_exception(error)))
     except OSError:
         if path is not None:
             Path(path).unlink(missing_ok=True)
@@ -258,7 +262,7 @@ def _name(error: click.BadParameter) -> str:
 def _usage_hint(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     if isinstance(error, click.BadParameter) and _choices(error):
-        return f"choose one of: {', '.join(_choices(error))}"
+        return f"one of: {', '.join(_choices(error))}"
     if isinstance(error, click.NoSuchOption) and context is not None:
         known = [name for parameter in context.command.get_params(context) for name in parameter.opts]
         words = {name.lstrip("-"): name for name in known}  # the dashes are alike in all of them

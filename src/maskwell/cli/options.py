@@ -325,6 +325,10 @@ def read_assignments(texts: tuple[str, ...], file: str | None = None) -> tuple[l
     from maskwell.verbs.inputs import assigned, is_called
 
     typed = [_split_assignment(text) for text in texts]
+    if file == "-" and any(path == "-" for _, _, path in typed):
+        raise ParameterError(
+            "standard input cannot be both the rows and a design", hint="write the design to a file: -o design.json"
+        )
     files = {_named(columns, when): path for columns, when, path in typed if not is_called(path)}
     return assigned(typed, file), files
 

@@ -22,7 +22,7 @@ from contextvars import ContextVar
 from typing import Any, TextIO, cast
 
 from maskwell.core.documents import json_form
-from maskwell.core.phrases import HINT, MESSAGE, Printed, in_ascii, in_json, shorten, visible
+from maskwell.core.phrases import HINT, MESSAGE, Printed, in_ascii, in_json, masked, shorten, visible
 from maskwell.errors import DataFileError
 
 SHORTEST = 16
@@ -43,6 +43,7 @@ def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
 
 
 _FORM_OPTIONS: ContextVar[str] = ContextVar("form_options", default="")
+_STANDARD_INPUT = re.compile(r"(?<=[ =])(?<!-o )-(?= |$)")
 _READS_A_FILE = re.compile(r"(Next: |#   )maskwell (estimate|mine|randomize|regress|release|risk) ")
 
 
@@ -63,7 +64,11 @@ def with_form(line: str) -> str:
     >>> with form_said({"separator": ";", "encoding": None}):
     ...     with_form("Next: maskwell release people.csv --plan plan.toml --dry-run"), with_form("12 rows.")
     ("Next: maskwell release people.csv --plan plan.toml --dry-run --separator ';'", '12 rows.')
+    >>> with_form("Next: maskwell audit -")   # standard input cannot be read again
+    'Next: maskwell audit FILE'
     """
+    if line.startswith("Next: "):
+        line = _STANDARD_INPUT.sub("FILE", line)
     options = _FORM_OPTIONS.get()
     return f"{line}{options}" if _READS_A_FILE.match(line) and not line.endswith(options) else line
 
@@ -157,6 +162,7 @@ def print_error(
     What was ``typed`` is cut in the middle where a line would be too long, and then the whole line. ``values`` of the
     data get a line of their own, where they were asked for.
     """
+    message, hint, typed = masked(message), masked(hint), [masked(word) for word in typed]
     words = {_one_line(part) for word in typed for part in (word, *re.split("[=@]", word))}
     message, hint = _one_line(message), _one_line(hint or "see maskwell --help")
     if words:  # where nothing that was typed is told, such as the file with a traceback, nothing is cut

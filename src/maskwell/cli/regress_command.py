@@ -81,6 +81,11 @@ SAMPLING = (
 )
 @click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
 @click.option(
+    "--interval",
+    type=click.Choice(["wald", "profile"]),
+    help="Method of the intervals (default: Wald, and the profile likelihood where Wald's have no meaning).",
+)
+@click.option(
     "--variance",
     type=click.Choice(["observed", "expected", "sandwich"]),
     help="What standard errors rest on; the sandwich where the sampling calls for it.",
@@ -123,6 +128,7 @@ def regress(
     combine: tuple[str, ...],
     model: str | None,
     level: str,
+    interval: str | None,
     variance: str | None,
     against: tuple[str, ...],
     effects: bool,
@@ -154,7 +160,13 @@ def regress(
     from maskwell.engines.formula_references import References
     from maskwell.verbs.regress import regress as fit
 
-    how: dict[str, Any] = {"receipt": receipt, "model": model, "latent": latent, "variance": variance}
+    how: dict[str, Any] = {
+        "receipt": receipt,
+        "model": model,
+        "latent": latent,
+        "variance": variance,
+        "interval": interval,
+    }
     how |= {"missing": missing, "missing_codes": missing_codes or None, "combine": combine or None, **sampling}
     result = fit(file, formula, assignments, reference=References.typed(references), **how)
     tests = [result.compare(_smaller(result, file, other, assignments, how)) for other in against]

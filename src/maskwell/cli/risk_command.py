@@ -16,13 +16,14 @@ from maskwell.cli.options import (
     json_option,
     plot_content,
     plot_options,
+    read_assignments,
     show_values_option,
     text_form_options,
     with_plot,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.errors import ParameterError
-from maskwell.release.risk.risk_report import OF_COUNTS
+from maskwell.release.risk.risk_report import INTRUDERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +42,13 @@ if TYPE_CHECKING:
 @click.option("--released", type=FilePath(), metavar="F2", help="The released file, counted as it came out.")
 @click.option("--receipt", type=FilePath(), metavar="R", help="internal/receipt.json of the release: how it was made.")
 @click.option(
-    "--sensitive", default="", metavar="C,...", help="Columns that nobody should learn: what the keys tell of them."
+    "--design",
+    "designs",
+    metavar="COL=D",
+    multiple=True,
+    help="Design of a key or sensitive column that holds randomized reports. Repeat for more.",
 )
+@click.option("--sensitive", metavar="C,...", help="Columns that nobody should learn: what the keys tell of them.")
 @click.option("--weights", metavar="COL", help="Sampling weights: then the risk in the population is estimated, too.")
 @click.option("--unit", metavar="COL", help="Households or other units: then the risk of whole units is told, too.")
 @click.option(
@@ -51,8 +57,9 @@ if TYPE_CHECKING:
 @click.option("--match", metavar="NU", help="A bound on the chance of a correct match; exit 1 if a record is above it.")
 @click.option(
     "--intruder",
-    type=click.Choice(OF_COUNTS),
-    help="Whom the chance is for; that of the receipt, or any-look, if left out.",
+    type=click.Choice(INTRUDERS),
+    help="Intruder model (default: that of the receipt, or any-look). all-columns is measured as any-look: its linkage "
+    "attack is simulated by release --dry-run.",
 )
 @click.option("--level", default="0.95", show_default=True, help="Probability of the range of released counts.")
 @click.option("--contributions", is_flag=True, help="What each key, and each of its levels, adds to the risk.")
@@ -61,20 +68,32 @@ if TYPE_CHECKING:
 @text_form_options("file", "released")
 @show_values_option
 @json_option
-def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_json: bool, **options: Any) -> int:
+def risk(
+    file: str,
+    keys: str,
+    *,
+    designs: tuple[str, ...],
+    contributions: bool,
+    records: str | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
     """Say how easily somebody who knows the keys of a person finds the person's record in FILE.
 
-    With --receipt the same is said of the release: what is expected, and with --released what came out.
+    With --receipt the same is said of the release: what is expected, and with --released what came out. With --design
+    it says what an intruder infers from randomized reports; without, values are taken as true.
     """
     from maskwell.reports.report import Report
     from maskwell.verbs.risk import risk as risk_of
 
     check_standard_output(as_json=as_json, records=records)
-    inputs = [path for path in (file, options["released"], options["receipt"]) if path is not None]
+    assignments, paths = read_assignments(designs) if designs else (None, {})
+    given = (file, options["released"], options["receipt"], *paths.values())
+    inputs = [path for path in given if path is not None]
     plot, force = options.pop("plot"), options.pop("force")
     _check_outputs(records, plot, options["receipt"], inputs, force=force)
     with Progress() as progress:
-        result = risk_of(file, keys, progress=progress, **options)
+        result = risk_of(file, keys, designs=assignments, progress=progress, **options)
     picture = plot_content(plot, result.plot)
     content = result.to_dict(contributions=contributions) if as_json else {}
     report = Report() if as_json else result.to_report(contributions=contributions)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from maskwell.cli.main import CommandGroup
-from maskwell.cli.options import FilePath, example, json_option
+from maskwell.cli.options import FilePath, example, json_option, show_values_option, text_form_options
 from maskwell.cli.output import print_json, print_lines
+from maskwell.core.phrases import masked
+from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.collection.desk import Desk
@@ -25,11 +31,31 @@ def survey() -> None:
     """Make, list, open, close, export and delete surveys of the collection service."""
 
 
-def _desk(database: str | None, *, new: bool = False) -> Desk:
+def _desk(database: str | None, *, new: bool = False, reads: bool = False) -> Desk:
     """The desk of a database; a file of one is made only where something is to be kept in a ``new`` one."""
     from maskwell.collection.desk import Desk
 
-    return Desk.open(database, new=new)
+    return Desk.open(database, new=new, reads=reads)
+
+
+def _answering(function: F) -> F:
+    """A command that says so, in a line, where the database does not answer or takes nothing."""
+
+    @wraps(function)
+    def run(*args: Any, **given: Any) -> Any:
+        try:
+            return function(*args, **given)
+        except Exception as error:
+            if "maskwell.collection.opening" not in sys.modules:
+                raise
+            from maskwell.collection.opening import is_damaged, trouble
+            from maskwell.collection.store import AWAY
+
+            if isinstance(error, AWAY) or is_damaged(error):
+                raise trouble(error) from error
+            raise
+
+    return cast("F", run)
 
 
 def _command(name: str, *examples: str) -> Callable[[F], click.Command]:
@@ -37,9 +63,16 @@ def _command(name: str, *examples: str) -> Callable[[F], click.Command]:
 
     def register(function: F) -> click.Command:
         command = survey.command(name, epilog=example(*examples))
-        return command(database_option(json_option(function)))
+        return command(database_option(json_option(_answering(function))))
 
     return register
+
+
+def _at(database: str | None) -> str:
+    """What a printed command needs so that it runs on the same database; a password is not printed."""
+    if database is None:
+        return ""
+    return f" --database {shlex.quote(database) if masked(database) == database else 'URL'}"
 
 
 def _say(content: dict[str, Any], lines: list[str], *, as_json: bool) -> None:
@@ -49,19 +82,32 @@ def _say(content: dict[str, Any], lines: list[str], *, as_json: bool) -> None:
         print_lines(lines)
 
 
-@_command("add", "maskwell survey add survey.toml")
+@_command("add", "maskwell survey add survey.toml", "maskwell survey add survey.toml --owner ann")
 @click.argument("file", type=FilePath())
-def add(file: str, database: str | None, *, as_json: bool) -> None:
+@click.option("--owner", metavar="NAME", help="Account that owns the survey in the studio (default: none yet).")
+def add(file: str, owner: str | None, database: str | None, *, as_json: bool) -> None:
     """Keep a survey file as a draft; it is not open yet."""
     from maskwell.collection.desk import read_survey
 
     read_survey(file)  # one that is refused leaves no new database
-    content = _desk(database, new=True).add(file)
+    content = _desk(database, new=owner is None).add(file, owner)
     _say(
         content,
-        [f"draft {content['code']}: {content['title']}", f"next: maskwell survey open {content['code']}"],
+        [
+            f"draft {content['code']}: {content['title']}",
+            f"next: maskwell survey open {content['code']}{_at(database)}",
+        ],
         as_json=as_json,
     )
+
+
+@_command("owner", "maskwell survey owner 3f0c2a91d4 ann")
+@click.argument("code")
+@click.argument("name")
+def owner(code: str, name: str, database: str | None, *, as_json: bool) -> None:
+    """Make an account an owner of a survey, so that the studio shows it there."""
+    content = _desk(database).own(code, name)
+    _say(content, [f"owners of {content['title']}: {', '.join(content['owners'])}"], as_json=as_json)
 
 
 @_command("list", "maskwell survey list")
@@ -70,11 +116,39 @@ def list_(database: str | None, *, as_json: bool) -> None:
     from maskwell.collection.store import NoDatabaseError
 
     try:
-        rows = _desk(database).surveys()
+        rows = _desk(database, reads=True).surveys()
     except NoDatabaseError:
+        if database is not None or "MASKWELL_DATABASE" in os.environ:  # one that was named must be there
+            raise
         rows = []
-    lines = [f"{row['code']}  {row['state']:<6}  {row['reports']:>9,} reports  {row['title']}" for row in rows]
-    _say({"surveys": rows}, lines or ["no survey yet", "next: maskwell survey add survey.toml"], as_json=as_json)
+    lines = [
+        f"{row['code']}  {row['state']:<6}  {row['reports']:>9,} reports  {row['title']}"
+        f"  ({', '.join(row['owners']) or 'not in the studio: no owner'})"
+        for row in rows
+    ]
+    _say(
+        {"surveys": rows},
+        lines or ["no survey yet", f"next: maskwell survey add survey.toml{_at(database)}"],
+        as_json=as_json,
+    )
+
+
+@survey.command("texts", epilog=example("maskwell survey texts ar", "maskwell survey texts ar --for offline"))
+@click.argument("language")
+@click.option(
+    "--for",
+    "group",
+    type=click.Choice(["page", "check", "offline", "form"]),
+    default="page",
+    help="Where the texts are shown (default page, the respondent's page).",
+)
+@json_option
+def texts(language: str, group: str, *, as_json: bool) -> None:
+    """Print the texts of the pages in English, as a table of a survey file to be translated into a language."""
+    from maskwell.collection.page_texts import text_table
+
+    table = text_table(language, group)
+    _say({"language": language, "for": group, "table": table}, table.splitlines(), as_json=as_json)
 
 
 @_command("open", "maskwell survey open 3f0c2a91d4")
@@ -112,7 +186,7 @@ def invite(code: str, count: str, output: str, address: str, database: str | Non
 @click.argument("code")
 def results(code: str, database: str | None, *, as_json: bool) -> None:
     """What the reports say so far."""
-    desk = _desk(database)
+    desk = _desk(database, reads=True)
     content = desk.results(code)
     _say(content, desk.result_lines(content), as_json=as_json)
 
@@ -128,12 +202,15 @@ def results(code: str, database: str | None, *, as_json: bool) -> None:
     "--from",
     "source",
     type=click.Choice(["offline", "qualtrics", "odk", "kobo", "limesurvey", "surveyjs", "table"]),
-    help="Where the file comes from; seen from its columns by default.",
+    help="Where the file comes from (default: detected from its columns).",
 )
-def import_(code: str, file: str, source: str | None, database: str | None, *, as_json: bool) -> None:
+@click.option("--again", is_flag=True, help="Count a file without ids once more, as reports of other people.")
+@text_form_options("file")
+@show_values_option
+def import_(code: str, file: str, source: str | None, database: str | None, *, again: bool, as_json: bool) -> None:
     """Take reports from elsewhere: an export of a platform or a tablet, or a table with a column for each question."""
     desk = _desk(database)
-    content = desk.import_file(code, file, source)
+    content = desk.import_file(code, file, source, again=again)
     _say(content, desk.import_lines(content), as_json=as_json)
 
 
@@ -146,7 +223,7 @@ def import_(code: str, file: str, source: str | None, database: str | None, *, a
 @click.option("-o", "--output", metavar="FILE", required=True, help="The snippet; it must not exist yet.")
 def embed(code: str, question: str, platform: str, output: str, database: str | None, *, as_json: bool) -> None:
     """Write the snippet that asks one question inside another survey program and hands it the report only."""
-    content = _desk(database).embed(code, question, platform, output)
+    content = _desk(database, reads=True).embed(code, question, platform, output)
     _say(content, [f"the snippet is in {output}; its first lines say where to paste it"], as_json=as_json)
 
 
@@ -155,10 +232,13 @@ def embed(code: str, question: str, platform: str, output: str, database: str | 
 @click.option("-o", "--output", metavar="FILE", required=True, help="The page; it must not exist yet.")
 def offline(code: str, output: str, database: str | None, *, as_json: bool) -> None:
     """Write the survey as one page that works on a tablet without a network and keeps reports until the export."""
-    content = _desk(database).offline(code, output)
+    content = _desk(database, reads=True).offline(code, output)
     _say(
         content,
-        [f"the page is in {output}: copy it to the tablet", f"later: maskwell survey import {code} reports.json"],
+        [
+            f"the page is in {output}: copy it to the tablet",
+            f"later: maskwell survey import {code} reports.json{_at(database)}",
+        ],
         as_json=as_json,
     )
 
@@ -169,10 +249,13 @@ def offline(code: str, output: str, database: str | None, *, as_json: bool) -> N
 @click.option("-o", "--output", metavar="FILE", required=True, help="The form; it must not exist yet.")
 def form(code: str, device: str, output: str, database: str | None, *, as_json: bool) -> None:
     """Write the survey as an XLSForm for ODK and KoBo, with dice or cards; only what is said is entered."""
-    content = _desk(database).form(code, device, output)
+    content = _desk(database, reads=True).form(code, device, output)
     _say(
         content,
-        [f"the form is in {output}: upload it to ODK Central or KoBo", f"later: maskwell survey import {code} EXPORT"],
+        [
+            f"the form is in {output}: upload it to ODK Central or KoBo",
+            f"later: maskwell survey import {code} EXPORT{_at(database)}",
+        ],
         as_json=as_json,
     )
 
@@ -185,7 +268,7 @@ def form(code: str, device: str, output: str, database: str | None, *, as_json: 
 )
 def export(code: str, output: str, kind: str, database: str | None, *, as_json: bool) -> None:
     """Write reports, designs and codebook into a new folder, ready for maskwell estimate."""
-    content = _desk(database).export(code, output, kind)
+    content = _desk(database, reads=True).export(code, output, kind)
     _say(content, [f"{content['rows']:,} rows in {output}", *content["next"]], as_json=as_json)
 
 
@@ -196,7 +279,7 @@ def check(code: str, database: str | None, *, as_json: bool) -> None:
 
     The exit status is 1 when something differs.
     """
-    desk = _desk(database)
+    desk = _desk(database, reads=True)
     content = desk.check(code)
     _say(content, desk.check_lines(content), as_json=as_json)
     if not content["equal"]:
@@ -215,9 +298,9 @@ def delete(code: str, database: str | None, *, yes: bool, as_json: bool) -> None
 @_command("keys", "maskwell survey keys")
 def keys(database: str | None, *, as_json: bool) -> None:
     """List the keys of programs: whose they are, when they were made and last used, when they expire."""
-    content = _desk(database).keys()
+    content = _desk(database, reads=True).keys()
     lines = [
-        f"{key['handle']}  {key['account']}: {key['name']}, made {key['made']}, "
+        f"{key['handle']}  {key['account']}: {key['name']}, scope {key['scope']}, made {key['made']}, "
         f"used {key['used'] or 'never'}, expires {key['expires']}"
         for key in content["keys"]
     ]
@@ -234,12 +317,32 @@ def revoke(handle: str, database: str | None, *, as_json: bool) -> None:
 
 @_command("password", "maskwell survey password ann")
 @click.argument("name")
-@click.password_option(help="Asked for, and not shown, where it is left out.")
-def password(name: str, password: str, database: str | None, *, as_json: bool) -> None:
+@click.option("--password", metavar="WORD", help="The password (default: asked for, or read from standard input).")
+def password(name: str, password: str | None, database: str | None, *, as_json: bool) -> None:
     """Give an account a new password; all its sessions and keys end."""
-    content = _desk(database).set_password(name, password)
+    content = _desk(database).set_password(name, _asked() if password is None else password)
     ended = "session or key" if content["ended"] == 1 else "sessions and keys"
     _say(content, [f"the password of {name} was changed; {content['ended']:,} {ended} ended"], as_json=as_json)
+
+
+def _asked() -> str:
+    """A password: asked for twice on a terminal, else the first line of standard input."""
+    try:
+        if sys.stdin.isatty():
+            return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
+        lines = sys.stdin.buffer.read(_LONGEST_PASSWORD).decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise ParameterError("the password must be text in UTF-8", hint="type it, or pipe UTF-8 into it") from error
+    if not lines or any(line != lines[0] for line in lines[1:2]):
+        raise ParameterError(
+            "standard input must hold the password in its first line, and may repeat it in the second",
+            hint="type it at a terminal, or pipe one line",
+        )
+    return lines[0]
+
+
+_LONGEST_PASSWORD = 16_384
+"""Bytes that are read."""
 
 
 def _held(content: Mapping[str, Any]) -> str:
@@ -253,7 +356,7 @@ def _held(content: Mapping[str, Any]) -> str:
 @click.option("-o", "--output", metavar="FILE", required=True, help="The copy; it must not exist yet.")
 def backup(output: str, database: str | None, *, as_json: bool) -> None:
     """Write a copy of the whole database, while the service runs."""
-    content = _desk(database).backup(output)
+    content = _desk(database, reads=True).backup(output)
     _say(content, [f"{_held(content)} in {output}"], as_json=as_json)
 
 

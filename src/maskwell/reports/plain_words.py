@@ -130,7 +130,7 @@ def factor_down(gamma: Parity) -> str:
 
 
 def _factor(value: Parity, rounding: str) -> str:
-    """Whole numbers keep all their digits, up to a million."""
+    """Whole numbers keep all their digits, in groups of three, up to a million."""
     if isinstance(value, float):
         return "infinity"
     plain = value < PLAIN_LIMIT
@@ -141,11 +141,11 @@ def _factor(value: Parity, rounding: str) -> str:
     other = _quotient(value, digits, ROUND_FLOOR if rounding == ROUND_CEILING else ROUND_CEILING)
     rest = abs(value - Fraction(other))
     if rounding == ROUND_FLOOR and rest < value * LAST_BITS:
-        return f"{other.normalize():f}"
+        return f"{other.normalize():,f}"
     if 0 < rest < value * CLOSE:  # so close to a rounder number that the other one would turn the meaning around
         finer = (_quotient(value, more, rounding) for more in range(digits + 1, FULL_DIGITS + 1))
         shown = next((x for x in finer if abs(Fraction(x) - value) <= rest), _quotient(value, FULL_DIGITS, rounding))
-    return f"{shown.normalize(Context(prec=FULL_DIGITS)):f}"
+    return f"{shown.normalize(Context(prec=FULL_DIGITS)):,f}"
 
 
 def _quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
@@ -287,13 +287,22 @@ def repetition(parity: Parity) -> str:
 # ---- shares
 
 
-def digits_for(errors: Iterable[float]) -> int:
-    """Decimals of a share that show two digits of its smallest error.
+RESIDUE = 1e-7
+"""Standard errors below this part of the largest are roots of what rounding leaves of zero."""
 
-    >>> digits_for([0.25, 0.0123]), digits_for([0.0])
-    (3, 4)
+
+def _without_residues(errors: Iterable[float]) -> list[float]:
+    positive = [float(e) for e in errors if math.isfinite(e) and e > 0]
+    return [e for e in positive if e > RESIDUE * max(positive)]
+
+
+def digits_for(errors: Iterable[float]) -> int:
+    """Decimals of a share that show two digits of its smallest error; what is left of zero by rounding does not count.
+
+    >>> digits_for([0.25, 0.0123]), digits_for([0.0]), digits_for([0.25, 1e-9])
+    (3, 4, 3)
     """
-    positive = [float(e) for e in errors if e > 0]
+    positive = _without_residues(errors)
     return 4 if not positive else min(9, max(3, 1 - magnitude(min(positive))))
 
 
@@ -303,7 +312,7 @@ def decimals_for(errors: Iterable[float]) -> int:
     >>> decimals_for([0.009, 0.011]), decimals_for([0.0004])
     (1, 2)
     """
-    shown = [e for e in errors if math.isfinite(e) and e > 0]
+    shown = _without_residues(errors)
     if not shown:
         return 1
     return min(DECIMALS_LIMIT, max(1, -magnitude(100 * min(shown))))

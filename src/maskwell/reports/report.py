@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, overload
 
+from maskwell.core.extras import missing_extra
 from maskwell.core.phrases import in_markdown, one_line, shorten, visible_lines
-from maskwell.errors import MissingExtraError
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import SPACE
 
@@ -417,9 +417,7 @@ def environment() -> Environment:
     try:
         import jinja2  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError(
-            "pages need jinja2, which is not installed", hint="pip install 'maskwell[report]'"
-        ) from error
+        raise missing_extra("jinja2", "a page") from error
     return _for_pages()
 
 

@@ -11,7 +11,6 @@ import shutil
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,10 @@ import numpy as np
 from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
+from maskwell.core.extras import is_installed, missing_extra
 from maskwell.designs import wire
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import DataFileError, MissingExtraError
+from maskwell.errors import DataFileError
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.privacy.criteria import Demand
@@ -127,18 +127,9 @@ def tell_story(output: str | None = None) -> Story:
 
 
 def _check_extras() -> None:
-    missing = [name for name in ("pyarrow", "jinja2", "matplotlib") if not _installed(name)]
+    missing = [name for name in ("jinja2", "matplotlib") if not is_installed(name)]
     if missing:
-        raise MissingExtraError(
-            f"the demo needs {', '.join(missing)}, not installed here", hint="pip install 'maskwell[arrow,report]'"
-        )
-
-
-def _installed(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ValueError:  # blocked on purpose: an entry without a specification
-        return False
+        raise missing_extra(missing[0], "the demo")
 
 
 # ---- where the files go

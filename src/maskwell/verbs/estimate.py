@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import check_kind, check_option
 from maskwell.core.exact import check_probability
-from maskwell.core.labels import level_key
-from maskwell.core.phrases import listed, option
+from maskwell.core.labels import in_one_type, level_key
+from maskwell.core.phrases import design_of, listed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design, label_orders
 from maskwell.errors import ParameterError
+from maskwell.estimation.device_noise import with_device_noise
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.named_quantities import (
     PARAMETERS,
@@ -28,6 +29,7 @@ from maskwell.estimation.sampling.row_conditions import OUTSIDE, Chosen, RowCond
 from maskwell.estimation.sampling.sample_stages import Lonely
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.estimation.share_intervals import with_seed
 from maskwell.estimation.summed_shares import wanted_margin
 from maskwell.reports.text.crosstab_report import table_in
 from maskwell.verbs.inputs import (
@@ -64,6 +66,7 @@ def estimate(
     by: Names = None,
     method: str = "moments",
     interval: str | None = None,
+    seed: int | None = None,
     level: Any = 0.95,
     counts: str | None = None,
     missing: str | None = None,
@@ -105,8 +108,8 @@ def estimate(
         Columns whose values are domains: estimates for each of them too.
     method
         ``"moments"``, which are unbiased, or ``"ml"``, maximum likelihood, which stays within 0 and 1.
-    interval, level
-        Method and confidence level of the intervals.
+    interval, seed, level
+        Method and confidence level of the intervals; ``"bootstrap"`` needs a seed, a whole number.
     counts
         A column with the number of reports that each row stands for.
     missing
@@ -130,7 +133,7 @@ def estimate(
     given
         For a table: the variable within whose categories shares are shown; the first by default.
     progress
-        Called with the rows read so far and the share of the file they are.
+        Called with the rows read so far and the share of the work that is done.
 
     >>> import maskwell as mw
     >>> warner = mw.make_design("warner", p="0.7")
@@ -144,8 +147,9 @@ def estimate(
     check_progress(progress)
     check_option("method", method, ("moments", "ml"))
     check_option("target", target, ("population", "file"))
-    check_option("missing", missing or "error", ("error", "drop", "category"))
+    check_option("missing", "error" if missing is None else missing, ("error", "drop", "category"))
     check_kind(str | None, counts=counts, interval=interval)
+    interval = with_seed(interval, seed)
     plan = SurveyPlan(
         weights=weights,
         inclusion=inclusion,
@@ -234,8 +238,9 @@ def _from_rows(
     reading: Mapping[str, Any],
     missing_codes: Any = None,
 ) -> EstimateResult:
-    randomized = () if isinstance(designs, Design) else assignments_of(designs, rows)
-    _check_columns(randomized, direct, designs)
+    randomized = assignments_of(designs, rows)
+    if not randomized and not names_of(direct, "direct"):
+        raise ParameterError("no column to estimate", hint=f"name it with its design: {design_of('answer')}")
     check_missing_codes(missing_codes, randomized)
     open_columns = [Assignment((name,), direct_design(rows, name)) for name in names_of(direct, "direct")]
     how = {**reading, "missing": reading["missing"] or "error"}
@@ -273,7 +278,7 @@ def _from_receipt(
 
 def _check_counted(others: Mapping[str, Any]) -> None:
     """Raise for what belongs to rows, where counts are given."""
-    both = [name for name, value in others.items() if value]
+    both = [name for name, value in others.items() if _is_given(value)]
     if both:
         raise ParameterError(
             f"{option(both[0])} with counts, which have no rows",
@@ -288,12 +293,17 @@ def _check_sources(receipt: Any, columns: Any, others: Mapping[str, Any]) -> Non
             f"{option('columns')} without {option('receipt')}",
             hint=f"name the columns with {option('design')}, or give {option('receipt')}",
         )
-    both = [name for name, value in others.items() if value]
+    both = [name for name, value in others.items() if _is_given(value)]
     if receipt is not None and both:
         raise ParameterError(
             f"{option('receipt')} and {option(both[0])}",
             hint="a receipt says how every column was randomized: leave the other out",
         )
+
+
+def _is_given(value: Any) -> bool:
+    """Whether something was given; arrays and tables are, and have no truth value."""
+    return bool(value) if value is None or isinstance(value, bool | str | Mapping | Sequence) else True
 
 
 def _check_moments(method: str) -> None:
@@ -305,18 +315,9 @@ def _check_moments(method: str) -> None:
 
 def _from_counts(counts: Counts, design: Design, name: str, method: str, asked: Sequence[Asked]) -> EstimateResult:
     _check_asked(asked, [Assignment((name,), design)], ())
-    shares = _estimator(method)(counts, design)
+    shares = with_device_noise(_estimator(method)(counts, design))
     margin = wanted_margin(shares, design)
     return EstimateResult(shares, (name,), counts.n, 0, answer=margin, designs=((name, design),))
-
-
-def _check_columns(randomized: Sequence[Assignment], direct: Names, designs: Any) -> None:
-    if isinstance(designs, Design):
-        raise ParameterError("a design without its column", hint='name the column: {"answer": design}')
-    if not randomized and direct is None:
-        raise ParameterError(
-            "no column to estimate", hint=f"name it with its design: {option('design', 'answer=design.json')}"
-        )
 
 
 @dataclass(frozen=True)
@@ -365,7 +366,8 @@ def _answered(question: _Question, plan: SurveyPlan) -> EstimateResult:
     families = {one.design.provenance.get("family") for one in question.assignments}
     procedure = families.pop() if len(families) == 1 else None
     designs = tuple((",".join(one.columns), one.design) for one in question.randomized)
-    result = replace(_estimated_jointly(question, plan), procedure=procedure, designs=designs)
+    raw = _estimated_jointly(question, plan)
+    result = replace(raw, estimate=with_device_noise(raw.estimate), procedure=procedure, designs=designs)
     if len({one.columns for one in question.assignments}) > 1:
         return replace(result, table=_table(result.estimate, question.assignments))
     design = question.assignments[0].design
@@ -449,14 +451,21 @@ def _by_plan(question: _Question, plan: SurveyPlan) -> EstimateResult:
 
 
 def _in_order(domains: Mapping[Any, Any], question: _Question) -> dict[Any, Any]:
-    """Domains in the order of the labels of their columns."""
+    """Domains in the order of the labels of their columns, whose types do not depend on the kind of the table."""
     keys = [level_key(given) for given in label_orders(question.rows, question.by)] if domains else []
     if len(keys) == 1:
-        return {label: domains[label] for label in sorted(domains, key=keys[0])}
-    return {
-        labels: domains[labels]
-        for labels in sorted(domains, key=lambda one: [key(label) for key, label in zip(keys, one, strict=True)])
-    }
+        ordered = sorted(domains, key=keys[0])
+        return dict(zip(in_one_type(ordered), map(domains.__getitem__, ordered), strict=True))
+    tuples = sorted(domains, key=lambda one: [key(label) for key, label in zip(keys, one, strict=True)])
+    typed = [_typed([one[place] for one in tuples]) for place in range(len(keys))]
+    return dict(zip(zip(*typed, strict=True), map(domains.__getitem__, tuples), strict=True))
+
+
+def _typed(labels: Sequence[Any]) -> list[Any]:
+    """Labels, some of them several times, in the type that they have in every kind of table."""
+    different = [*dict.fromkeys(labels)]
+    types = dict(zip(different, in_one_type(different), strict=True))
+    return [types[label] for label in labels]
 
 
 def _planned(tally: SurveyTally, chosen: Chosen | None, question: _Question, plan: SurveyPlan) -> SurveyEstimate:

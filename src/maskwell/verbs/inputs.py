@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_count, check_kind
+from maskwell.core.arguments import Flag, as_count, check_kind, kind_of
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.phrases import listed, option
@@ -198,9 +198,10 @@ def assignments_of(designs: Designs | None, rows: str | MemoryTable | None = Non
         return assigned([(*_columns_and_group(columns), design) for columns, design in designs.items()], rows)
     if isinstance(designs, list | tuple) and all(isinstance(one, Assignment) for one in designs):
         return list(designs)
+    one = isinstance(designs, Design)
     raise WrongTypeError(
-        f"designs as a {type(designs).__name__}",
-        hint='name the column of each design: {"answer": design}',
+        f"designs must be a dict {{column: design}}, got {'a design' if one else kind_of(designs)}",
+        hint='name the column of each design: {"answer": design}' + "; or design.randomize(values)" * one,
     )
 
 
@@ -347,6 +348,10 @@ def names_of(names: Names, name: str) -> tuple[str, ...]:
     if names is None:
         return ()
     if isinstance(names, str):
+        if not names.strip():
+            raise ParameterError(
+                f"{option(name)} {names!r} names no column", hint=f"name one, such as {option(name, 'region')}"
+            )
         return tuple(split_list(names, option(name)))
     if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
         raise WrongTypeError(
@@ -372,7 +377,7 @@ def check_progress(progress: Any) -> None:
     if progress is not None and not callable(progress):
         raise WrongTypeError(
             f"progress must be a function, not a {type(progress).__name__}",
-            hint="give a function of two arguments: the rows so far, and the share of the file they are",
+            hint="give a function of two arguments: the rows so far, and the share of the work that is done",
         )
 
 

@@ -170,7 +170,7 @@ def mine(
     missing
         Rows without a value: ``"error"``, or ``"drop"`` them. An empty basket is a basket like others.
     progress
-        Called with the rows read so far and the share of the file they are.
+        Called with the rows read so far and the share of the work that is done.
 
     >>> import maskwell as mw
     >>> design = mw.make_design("bits", items=["bread", "milk"], p="0.9")

@@ -16,12 +16,14 @@ from maskwell.core.atomic import scratch_file
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.exact import Number, check_probability
+from maskwell.core.extras import missing_extra
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
+from maskwell.core.verdicts import at_most
 from maskwell.engines.cell_counts import count_columns
 from maskwell.engines.release_pass import file_columns
-from maskwell.engines.row_sources import MemoryTable, Progress, RowPass, open_sink
-from maskwell.errors import InfeasibleError, MissingExtraError, ParameterError
+from maskwell.engines.row_sources import MemoryTable, Progress, RowPass, open_sink, steps
+from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.assessment import (
     Release,
     assess,
@@ -114,6 +116,8 @@ def publish(
     Receipt (public) of 5 records: sex (counts kept)
     """
     asked, table = _plan_of(plan), data if isinstance(data, str) else rows_of(data)
+    if folder is not None:
+        check_path(folder=folder)
     if folder is None:
         if any((key, matrices, ledger, records, isinstance(table, str) or not table.at_hand)):
             raise ParameterError(
@@ -226,17 +230,18 @@ def _load_early() -> None:
     """Load the libraries that draw the report while the file is being counted; without them, say so at once."""
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
-        raise MissingExtraError(
-            f"the report of a release needs {missing[0]}, which is not installed",
-            hint="pip install 'maskwell[report]'",
-        )
+        raise missing_extra(missing[0], "the report of a release")
     Thread(target=_load, daemon=True).start()
 
 
 def _load() -> None:
     import jinja2  # noqa: F401
-    import matplotlib.backends.backend_svg
-    import matplotlib.figure  # noqa: F401
+
+    from maskwell.reports.pictures.canvas import quiet_matplotlib
+
+    with quiet_matplotlib():
+        import matplotlib.backends.backend_svg
+        import matplotlib.figure  # noqa: F401
 
 
 # ---- before a release
@@ -308,16 +313,17 @@ def dry_run(
     check_key(asked, key)
     earlier = None if matrices is None else earlier_stages(matrices, asked, key)
     rows = rows_of(data)
+    counting, trying, recoding = steps(progress, 3) if earlier is None else (progress, None, None)
     if isinstance(rows, str):
-        release = assess_file(rows, asked, earlier=earlier, progress=progress)
+        release = assess_file(rows, asked, earlier=earlier, progress=counting)
     else:
-        release = assess(*prepared(rows, asked), earlier, progress)
+        release = assess(*prepared(rows, asked), earlier, counting)
     release = release if key is None else replace(release, keyed=key.commitment())
     if ledger is not None:
         release = with_earlier(release, read_ledger(ledger), rows if isinstance(rows, str) else None)
     if earlier is not None:  # other bounds would have other matrices
         return DryRun(release, [point_of(release, label_of(asked), chosen=True)])
-    return DryRun(release, risk_utility_map(release, progress), recode_effects(rows, release, progress))
+    return DryRun(release, risk_utility_map(release, trying), recode_effects(rows, release, recoding))
 
 
 def first_plan(
@@ -342,9 +348,11 @@ def first_plan(
     check_kind(str, plan=plan)
     check_progress(progress)
     path, named = rows_of(data), names_of(keys, "keys")
-    tables = count_columns(path, progress=progress)
+    here, rest = steps(progress, 2)  # how many passes follow is not known: each takes half of what is left
+    tables = count_columns(path, progress=here)
     names = [table.columns[0] for table in tables]
-    others = [column.name for column in file_columns(path) if column.name not in names]
+    known = {*names}
+    others = [column.name for column in file_columns(path) if column.name not in known]
     telling: dict[str, str] = {}
     unique: list[str] = []
     unit: tuple[str, str] | None = None
@@ -367,7 +375,8 @@ def first_plan(
         asked = read_plan(text)
         looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
         beside = dependence_counter(looked_at, names)
-        counted = count_file(path, asked, progress, beside)
+        here, rest = steps(rest, 2)
+        counted = count_file(path, asked, here, beside)
         facts = beside.facts()
         channels = side_channels(asked, facts)
         following = following_columns(asked, channels)
@@ -402,7 +411,7 @@ def _method_and_intruder(
     stronger = replace(plan, intruder=ALL_COLUMNS)
     weighed = weighed_columns(records, stronger, dict(tables), unchanged)
     joined = assess_tables(dict(tables), stronger, weighed=weighed).joined
-    kept = joined is not None and plan.match is not None and joined.right_surest <= float(plan.match)
+    kept = joined is not None and plan.match is not None and at_most(joined.right_surest, plan.match)
     return method, ALL_COLUMNS if kept else ANY_LOOK
 
 

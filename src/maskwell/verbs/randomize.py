@@ -69,7 +69,7 @@ def randomize(
     to
         What standard output gets: ``"csv"``, as without it, or ``"arrow"`` for a stream of Arrow.
     progress
-        Called after each batch of a file with the rows so far and the share of the file.
+        Called after each batch of a file with the rows so far and the share of the work that is done.
 
     Returns
     -------

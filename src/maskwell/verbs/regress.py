@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from maskwell.core.arguments import as_mapping, check_inclusion, check_kind, pairs_of
-from maskwell.core.phrases import option, shorten
+from maskwell.core.phrases import design_of, option, shorten
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.formula import read_formula, read_right_side
@@ -21,7 +21,7 @@ from maskwell.engines.row_sources import MemoryTable
 from maskwell.engines.survey_columns import PlanColumns
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.named_quantities import Asked, QuantityTerms, asked_of
-from maskwell.estimation.regression.model_table import fit_model_table
+from maskwell.estimation.regression.model_table import check_interval, fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sampling_plan import SamplingPlan
@@ -57,6 +57,7 @@ def regress(
     reference: Any = None,
     combine: Any = None,
     model: str | None = None,
+    interval: str | None = None,
 ) -> Regression:
     """Regression where the outcome, a predictor or both were randomized.
 
@@ -109,6 +110,10 @@ def regress(
         "ordinal" for an outcome whose categories come in order, from the lowest to the highest as in the design;
         "lie-detector" for the odds of being a carrier, with a chance t, the same for all, that a carrier is honest. By
         default what the outcome calls for.
+    interval
+        "wald" or "profile", by the profile of the likelihood, which may have no end on one side. By default Wald's, and
+        the profile's for coefficients without a finite estimate, or whose log-likelihood is not a parabola. Under a
+        sampling plan the profile is scaled by the design effect of the coefficient.
 
     >>> import pandas as pd
     >>> from maskwell.procedures import make_design
@@ -132,7 +137,7 @@ def regress(
         "population": population,
     }
     check_kind(str, formula=formula)
-    check_kind(str | None, latent=latent, variance=variance, model=model)
+    check_kind(str | None, latent=latent, variance=variance, model=model, interval=interval)
     _check_sources(designs, receipt, model)
     told = {**sampling, "replicates": replicates, "plan": plan}
     released = None if receipt is None else _released(data, formula, receipt, told, latent)
@@ -158,7 +163,8 @@ def regress(
     values = _sampling_values(sampling, table, columns, plan)
     rule = None if replicates is None else _rule_of_rows(survey, table.plan)
     how: dict[str, Any] = {"lonely": lonely, "plan": plan, "variance": variance, "replicates": rule, "model": model}
-    fitted = fit_model_table(table, **how, **values)
+    check_interval(interval, "a released file" if released is not None and released.doubled else "")
+    fitted = fit_model_table(table, **how, interval=interval, **values)
     fitted = fitted if released is None else released.applied_to(fitted, len(table.versions[0]) + table.dropped)
     return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
 
@@ -250,9 +256,9 @@ class _Released:
         factor = 2 - 1 / fit.n if self.doubled else 1.0
         other = () if self.rows in (None, rows) else (OTHER_ROWS.format(self.rows, rows),)
         apart = KEPT_LIKELIHOOD if self.doubled else fit.incomparable
-        return replace(
-            fit, covariance=factor * fit.covariance, flags=(*fit.flags, self.note, *other), incomparable=apart
-        )
+        profiles = None if self.doubled else fit.profiles
+        flags = (*fit.flags, self.note, *other)
+        return replace(fit, covariance=factor * fit.covariance, flags=flags, incomparable=apart, profiles=profiles)
 
 
 KEPT_MODEL = (
@@ -310,7 +316,7 @@ def _known(group: Group, columns: Sequence[str]) -> Assignment:
     if group.within or len(group.variables) > 1 or group.linked:
         raise ParameterError(
             f"{names} {'was' if ',' not in names else 'were'} randomized together with other columns or within them",
-            hint="give the design of each group of rows: --design 'y[region=north]=north.json'",
+            hint=f"give the design of each group of rows: {design_of('y[region=north]', 'north.json')}",
         )
     return Assignment(group.variables, labelled_as(group.design, group.states, group.outputs))
 

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import Array, Flag, check_kind, check_option
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
-from maskwell.core.exact import Number, as_fraction
-from maskwell.core.phrases import option
+from maskwell.core.exact import Number, Parity, as_fraction
+from maskwell.core.phrases import in_language, option
 from maskwell.engines.cell_counts import cells_of_records, count_tables, write_cell_values
 from maskwell.engines.recoding import Recoding, recoded, recoding_of
-from maskwell.engines.row_sources import MemoryTable, schema_of
+from maskwell.engines.report_counts import tally_columns
+from maskwell.engines.row_sources import MemoryTable, schema_of, steps
 from maskwell.engines.unit_rows import read_units
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release.assessment import prepared
 from maskwell.release.folder.receipt import Receipt, stages_of
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.risk.attribute_disclosure import AttributeRisk, attribute_risk
+from maskwell.release.risk.attribute_disclosure import (
+    AttributeRisk,
+    ReportedAttribute,
+    attribute_risk,
+    reported_attribute,
+)
 from maskwell.release.risk.file_risk import VariableContribution, assess_risk, cells_in, variable_contributions
 from maskwell.release.risk.risk_report import (
+    ALL_COLUMNS,
     ANY_LOOK,
-    OF_COUNTS,
+    INTRUDERS,
     FileRisk,
     LevelContribution,
     RiskReport,
@@ -38,10 +45,11 @@ from maskwell.release.risk.unit_risk import with_units
 from maskwell.release.stages.stage import Stage, acting, needed_columns, unchanged_columns
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
-from maskwell.verbs.inputs import Names, check_progress, names_of, rows_of
+from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, names_of, rows_of
 from maskwell.verbs.release_estimate import receipt_of
 
 if TYPE_CHECKING:
+    from maskwell.engines.assignments import Assignment
     from maskwell.engines.row_sources import Progress
     from maskwell.reports.pictures.canvas import Picture
 
@@ -68,6 +76,10 @@ class RiskResult(Result):
         What the keys tell of each sensitive column, in the file as it is and in the released one as it came out.
     special
         Records of the file as it is that few of their keys tell apart, where that was asked for.
+    reported
+        What the reports of each randomized sensitive column imply about its true answers.
+    parities
+        Parity of the design of each key variable that was randomized.
     """
 
     report: RiskReport
@@ -79,6 +91,8 @@ class RiskResult(Result):
     attributes: tuple[AttributeRisk, ...] = ()
     attributes_released: tuple[AttributeRisk, ...] = ()
     special: SpecialUniques | None = None
+    reported: tuple[ReportedAttribute, ...] = ()
+    parities: Mapping[str, Parity] = field(default_factory=dict)
 
     @property
     def before(self) -> FileRisk:
@@ -109,7 +123,8 @@ class RiskResult(Result):
     @cached_property
     def variable_contributions(self) -> list[VariableContribution]:
         """What each key adds to the risk, the largest first."""
-        return variable_contributions(self.table, self.report.keys, self.stages, level=self.report.level)
+        level, parities = self.report.level, self.parities
+        return variable_contributions(self.table, self.report.keys, self.stages, level=level, parities=parities)
 
     @cached_property
     def level_contributions(self) -> list[LevelContribution]:
@@ -137,6 +152,8 @@ class RiskResult(Result):
         if self.attributes:
             after = [one.to_dict() for one in self.attributes_released]
             content["sensitive"] = {"before": [one.to_dict() for one in self.attributes], "after": after}
+        if self.reported:
+            content["randomized"] = [one.to_dict() for one in self.reported]
         if self.special is not None:
             content["special_uniques"] = self.special.to_dict()
         if contributions:
@@ -166,6 +183,7 @@ class RiskResult(Result):
             levels=self.level_contributions if contributions else [],
             attributes=(self.attributes, self.attributes_released),
             special=self.special,
+            reported=self.reported,
         )
 
     def plot(self, **options: Any) -> Picture:
@@ -185,6 +203,7 @@ def risk(
     *,
     released: Any = None,
     receipt: Receipt | str | os.PathLike[str] | None = None,
+    designs: Designs | None = None,
     sensitive: Names = (),
     weights: str | None = None,
     unit: str | None = None,
@@ -206,6 +225,9 @@ def risk(
         The released file, as a path or a table: counted as it came out.
     receipt
         The internal receipt of the release, or its path: how the file was made. Then the risk of the release is told.
+    designs
+        ``{column: design}`` for key variables and sensitive columns of ``data`` that hold randomized reports. Without
+        it all values are taken as true.
     sensitive
         Columns that nobody should learn: then it is told what the keys tell of them, whoever's record it is.
     weights
@@ -217,8 +239,9 @@ def risk(
     match
         A bound on the chance of a correct match; ``kept`` says whether no record is above it.
     intruder
-        Whom the chance is for: "any-look", "own-key", "own-key-95" or "released-counts"; that of the receipt, or
-        "any-look", if left out.
+        Intruder model: "any-look", "own-key", "own-key-95", "released-counts" or "all-columns"; that of the receipt, or
+        "any-look", if left out. The probabilities of "all-columns" are those of "any-look" here: its linkage attack is
+        simulated by a release and its dry run.
     level
         Probability of the range of released counts.
     progress
@@ -231,10 +254,15 @@ def risk(
     """
     check_progress(progress)
     if intruder is not None:
-        check_option("intruder", intruder, OF_COUNTS)
+        check_option("intruder", intruder, INTRUDERS)
     check_kind(str | None, unit=unit)
     check_kind(Flag, suda=suda)
     rows, names, secret = rows_of(data), _checked_names(keys), [*names_of(sensitive, "sensitive")]
+    randomized = _randomized(assignments_of(designs), names, secret)
+    _check_alone(randomized, names, secret, receipt=receipt, released=released, weights=weights, unit=unit, suda=suda)
+    hidden, secret = secret, [name for name in secret if name not in randomized]
+    reported = _inferred(rows, randomized, hidden, progress)
+    parities = {name: randomized[name].design.parity_exact() for name in names if name in randomized}
     stages, told = _stages(receipt)
     if told is not None and {"recode", "rule"} & told.plan.keys():
         rows, released = _prepared(rows, released, told)
@@ -253,9 +281,12 @@ def risk(
         threshold=_threshold(match),
         level=float(as_fraction(level, option("level"))),
         weights=weights is not None,
-        intruder=intruder or (told.intruder if told is not None and told.intruder in OF_COUNTS else ANY_LOOK),
+        intruder=_of_counts(intruder or (None if told is None else told.intruder)),
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
+        parities=parities,
     )
+    if told is None and released is None:
+        report = replace(report, flags=(*report.flags, *_taken_as([*names, *hidden], names, randomized)))
     report = _with_units(report, stages, unit, rows, released, drawn)
     before, after = (_attributes(counted[1:], names, secret) for counted in (known, drawn_tables))
     special = _special(table, names) if suda else None
@@ -264,7 +295,79 @@ def risk(
         scores = {"suda": special.scores[place], "dis_suda": special.dis_scores[place]}
         report = replace(report, per_cell={**report.per_cell, **scores})
     files = (_path(released), _path(receipt))
-    return RiskResult(report, rows, table, tuple(stages), drawn, files, before, after, special)
+    return RiskResult(report, rows, table, tuple(stages), drawn, files, before, after, special, reported, parities)
+
+
+AS_TRUE = "{values} taken as true answers; for randomized columns, give {option}"
+AS_REPORTS = (
+    "the values of {names} are reports: probabilities of a match are upper bounds for an intruder who knows the true"
+    " keys of everybody in the file"
+)
+
+
+def _randomized(assignments: Sequence[Assignment], keys: Sequence[str], secret: Sequence[str]) -> dict[str, Assignment]:
+    """The design of each column that holds reports: one for all rows, of a key or of a sensitive column."""
+    for one in assignments:
+        if len(one.columns) > 1 or one.when:
+            raise ParameterError(
+                f"{option('design')} of {', '.join(one.columns)}: risk needs one design for each column and all rows",
+                hint="give each column its own design; assess groups of rows as files of their own",
+            )
+    by_column = {one.columns[0]: one for one in assignments}
+    unused = [name for name in by_column if name not in (*keys, *secret)]
+    if unused:
+        raise ParameterError(
+            f"{option('design')} names {unused[0]!r}, which is neither a key variable nor a sensitive column",
+            hint=f"add it to {option('keys')} or {option('sensitive')}",
+        )
+    return by_column
+
+
+def _check_alone(
+    randomized: Mapping[str, Assignment], keys: Sequence[str], secret: Sequence[str], **others: Any
+) -> None:
+    """Raise where a design is combined with what needs true values."""
+    if not randomized:
+        return
+    of_key = any(name in randomized for name in keys)
+    refused = ("receipt", "released", "weights", "unit", "suda") if of_key else ("receipt", "released")
+    given = [name for name in refused if others[name] is not None and others[name] is not False]
+    if given:
+        raise ParameterError(
+            f"{option(given[0])} cannot be combined with {option('design')}{' of a key variable' if of_key else ''}",
+            hint="it needs the true values; leave one of the two out",
+        )
+    if of_key and any(name not in randomized for name in secret):
+        raise ParameterError(
+            f"{option('sensitive')} without a design cannot be combined with {option('design')} of a key variable",
+            hint="what true keys imply about true answers does not follow from reports; leave one of the two out",
+        )
+
+
+def _inferred(
+    rows: str | MemoryTable, randomized: Mapping[str, Assignment], hidden: Sequence[str], progress: Progress | None
+) -> tuple[ReportedAttribute, ...]:
+    """What the reports of sensitive columns imply; the reports of all randomized columns are checked."""
+    if not randomized:
+        return ()
+    counts = tally_columns(rows, [*randomized.values()], missing="drop", progress=progress)
+    chosen = [name for name in hidden if name in randomized]
+    return tuple(reported_attribute(name, counts[name], randomized[name].design) for name in chosen)
+
+
+def _taken_as(columns: Sequence[str], keys: Sequence[str], randomized: Mapping[str, Assignment]) -> list[str]:
+    """Which values are taken as true, and which as reports."""
+    true = [name for name in columns if name not in randomized]
+    values = f"the values of {', '.join(true)} are" if randomized else "values are"
+    of_keys = [name for name in keys if name in randomized]
+    written = in_language("--design COL=D", 'designs={"COL": design}')
+    notes = [AS_REPORTS.format(names=", ".join(of_keys))] if of_keys else []
+    return notes + ([AS_TRUE.format(values=values, option=written)] if true else [])
+
+
+def _of_counts(intruder: str | None) -> str:
+    """The intruder whose probabilities counts give: one that uses all columns is simulated for a release only."""
+    return ANY_LOOK if intruder is None or intruder == ALL_COLUMNS else intruder
 
 
 def _special(table: CellTable, keys: Sequence[str]) -> SpecialUniques:
@@ -367,13 +470,14 @@ def _counted(
         raise ParameterError(
             f"{option('sensitive')} names a key", hint="a column is known to the intruder, or nobody should learn it"
         )
-    known = count_tables(rows, [needed_columns(stages, keys), *further], weights=weights, progress=progress)
+    first, second = (progress, None) if released is None else steps(progress, 2)
+    known = count_tables(rows, [needed_columns(stages, keys), *further], weights=weights, progress=first)
     if released is None:
         return known, []
     drawn = rows_of(released)
     there = {*schema_of(drawn).names}
     seen = [name for name in unchanged_columns(stages, keys) if name in there]
-    return known, count_tables(drawn, [[*keys, *seen], *further], progress=progress)
+    return known, count_tables(drawn, [[*keys, *seen], *further], progress=second)
 
 
 def _threshold(match: Number | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -287,10 +288,7 @@ class EstimateResult(ShareValues):
     def __repr__(self) -> str:
         named = [(_title(one), one) for one in self.quantities[:MOST_NAMED]]
         wide = max([LABEL, *(len(title) for title, _ in named)])
-        lines = [
-            f"  {title:<{wide}}  {Printed(one.value):.4f}  [{Printed(one.low):.4f}, {Printed(one.high):.4f}]"
-            for title, one in named
-        ]
+        lines = [f"  {title:<{wide}}  {_with_interval(one)}" for title, one in named]
         more = len(self.quantities) - len(named)
         return "\n".join([repr(self.estimate), *lines, *([f"  ... and {more:,} more quantities"] if more else [])])
 
@@ -299,6 +297,14 @@ def _title(one: Quantity) -> str:
     """The name of a quantity, and what it is of: a group, or a category of several groups."""
     of = one.domain if one.category is None else one.category
     return one.name if of is None else f"{one.name}, {label(of)}"
+
+
+def _with_interval(one: Quantity) -> str:
+    """A quantity in one line; the reason where it has no interval."""
+    value = "—" if math.isnan(one.value) else f"{Printed(one.value):.4f}"
+    if math.isnan(one.low):
+        return f"{value}  {one.flags[-1]}" if one.flags else value
+    return f"{value}  [{Printed(one.low):.4f}, {Printed(one.high):.4f}]"
 
 
 def _numbers(one: Quantity) -> tuple[float, ...]:

@@ -40,7 +40,7 @@ def tally(
     counts
         A column with the number of reports that each row stands for.
     progress
-        Called after each batch with the rows so far and, where it is known, the share of the file.
+        Called after each batch with the rows so far and, where it is known, the share of the work that is done.
 
     Returns
     -------

@@ -16,9 +16,11 @@ from typing import Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.documents import version_text
-from maskwell.core.exact import common_denominator, to_decimal
+from maskwell.core.exact import Parity, common_denominator, to_decimal
+from maskwell.core.languages import direction_of
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
+from maskwell.privacy.strength import Strength, strength_of
 from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.procedures.design_builders import UNRELATED
 from maskwell.procedures.procedure import single_answers
@@ -90,6 +92,8 @@ class SheetOptions:
     forms
         Whether to print forms too: a practice sheet, a list of answers with boxes to tick, and a sheet for people who
         fill it in alone.
+    all_reports
+        The factor of all reports of one person, where a survey asks more than this question.
     texts
         Sentences in place of those of the sheets, by the English sentence, as :func:`device_texts` lists them.
     """
@@ -100,6 +104,7 @@ class SheetOptions:
     design_file: str | None = "design.json"
     study: str = ""
     forms: bool = False
+    all_reports: Parity = Fraction(1)
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -176,6 +181,7 @@ def _printed(device: Device, options: SheetOptions | None) -> tuple[str, dict[st
             forms=options.forms,
             lines=LINES,
             say=say,
+            direction=direction_of(say("en")),
             **_fitted(_content(device, options, say)),
         )
     )
@@ -196,17 +202,18 @@ def _fitted(content: dict[str, Any]) -> dict[str, Any]:
 def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, Any]:
     script, design = _script(device, options), device.deck.realised
     words = words_for(device) if script is None else script.words()
+    strength = _strength(design, options)
     sentences = {
         "title": _title(device) if script is None else script.title,
         "steps": words.steps,
         "rules": words.rules,
-        "rule": rule_by_chance() if _is_by_chance(device) else "",
+        "rule": rule_by_chance(strength) if _is_by_chance(device) else "",
         "questions": _questions(device, options) if script is None else script.questions,
         "most_listed": MOST_LISTED,
         "truths": truth_labels(design),
         "truth_heading": _heading(device.deck.wish),
-        "protection": protection(device.deck) if script is None else protection(device.deck, script.hidden_by),
-        "together": learned(design),
+        "protection": protection(device.deck, "chance" if script is None else script.hidden_by, strength),
+        "together": learned(strength),
         "reports": list(device.deck.reports) if script is None else report_labels(design),
         "sheets": _sheets(device, script),
         "direct": throws_of(device.dice) if device.dice is not None and is_direct(device.dice) else None,
@@ -214,6 +221,11 @@ def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, A
     }
     spinner = None if device.spinner is None else spinner_svg(device.spinner)
     return {**say.all_of(sentences), "spinner": spinner, **record_of(device, options.design_file)}
+
+
+def _strength(design: Design, options: SheetOptions) -> Strength:
+    """The protection of what one person says: of this device, or of all questions together where that is weaker."""
+    return strength_of(max(design.parity_exact(), options.all_reports))
 
 
 def _heading(design: Design) -> str:

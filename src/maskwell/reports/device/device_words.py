@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from maskwell.core.exact import to_decimal
 from maskwell.designs.design import Design
 from maskwell.privacy.criteria import stands_for
+from maskwell.privacy.strength import Strength
 from maskwell.procedures.decks import Deck, report_labels, written_reports
 from maskwell.procedures.dice_spinner import DiceTable
 from maskwell.procedures.realisation import Device
@@ -144,17 +145,20 @@ def _dice_facts(table: DiceTable) -> dict[str, Any]:
 # ---- what anyone could conclude
 
 
-def rule_by_chance() -> str:
-    """Why it is no lie to say what chance decides."""
-    return Sentences("promise").text("rule")
+def rule_by_chance(strength: Strength) -> str:
+    """Why it is no lie to say what chance decides, and what that is for."""
+    return Sentences("promise").text("rule", strength)
 
 
-def protection(deck: Deck, hidden_by: str = "chance") -> list[str]:
-    """What anyone could conclude from a report, for the respondent; it is hidden by chance or by another question."""
+def protection(deck: Deck, hidden_by: str, strength: Strength) -> list[str]:
+    """What anyone could conclude from a report, for the respondent; it is hidden by chance or by another question.
+
+    ``strength`` is that of all reports of one person together: no sentence reassures beyond it.
+    """
     parity = stands_for(deck.realised)
     if isinstance(parity, float):
         return [promise(parity), *_ruled_out(deck)]
-    hidden = Sentences("promise").text(f"hidden_by_{hidden_by}")
+    hidden = Sentences("promise").text("hidden", hidden_by, strength)
     answer = deck.truths[0] if len(deck.truths) == 2 else ""
     return [hidden, *(concrete(parity, belief, answer) for belief in SPOKEN)]
 
@@ -171,9 +175,9 @@ def _ruled_out(deck: Deck) -> list[str]:
     return said if more <= 0 else [*said[:MOST_KINDS], sentences.text("more_ruled_out", more)]
 
 
-def learned(design: Design) -> str:
-    """What the survey learns; that it cannot tell who is said only where no report gives anybody away."""
-    return Sentences("promise").text("learned", isinstance(design.parity_exact(), float))
+def learned(strength: Strength) -> str:
+    """What the survey learns, and as far as the protection goes, that it does not learn who."""
+    return Sentences("promise").text("learned", strength)
 
 
 # ---- the sentences: each line of a file is one step or one rule

@@ -17,6 +17,7 @@ from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.phrases import Printed, round_up
+from maskwell.core.verdicts import at_least, below
 from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words, public_receipt, recoded_in_words, rounded_up
 from maskwell.release.folder.release_metadata import release_day
@@ -236,12 +237,12 @@ def _users_can(release: Release) -> list[str]:
     known = {} if release.utility is None else release.utility.variables
     worst = [one.inflation.worst for one in known.values() if one.inflation is not None]
     if worst:
-        factor = f"{Printed(math.ceil(100 * math.sqrt(max(worst))) / 100):g}"
+        factor = f"{Printed(round_up(math.sqrt(max(worst)), 2)):g}"
         sentences.append(f"Rely on their shares: standard errors of one column grow to at most {factor} times.")
     groups, step = public_receipt(release)["groups"], share_step(release.rows)
     changed = [(group["changed_expected"], 2 if group["invariance"] == "counts" else 1) for group in groups]
     bias = 1.0 if step is None else sum((share + step / 2) / parts for share, parts in changed)
-    if groups and bias < 1:
+    if groups and below(bias, 1):
         points = f"{Printed(rounded_up(100 * bias)):g}"
         sentences.append(
             f"Make every other table, with intervals that allow for a bias of at most {points} percentage points in a "
@@ -537,7 +538,7 @@ def _told(stage: Stage) -> str:
     most, guess = achieved(stage, "posterior") or 0.0, guessed(stage)
     sure = (
         "some true value for sure"
-        if most > 1 - 1e-9
+        if at_least(most, 1)
         else f"no true value with a chance above {bound_value('posterior', most)}"
     )
     return f"{sure}; the best guess from it is right for {bound_value('guess', guess)} of the records"

@@ -18,6 +18,7 @@ from maskwell.core.arguments import Real
 from maskwell.core.documents import version_text
 from maskwell.core.exact import to_text
 from maskwell.core.phrases import Printed, round_up
+from maskwell.core.verdicts import largest
 from maskwell.designs.design import Design
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.privacy.criteria import Demand, stands_for
@@ -87,7 +88,7 @@ def page(content: PageContent) -> str:
 
 
 def _figures(content: PageContent) -> dict[str, Picture]:
-    likeliest = int(np.argmax(content.estimate.pi_hat))
+    likeliest = largest(content.estimate.pi_hat)
     learned = plot_learned(content.estimate, truth=content.truth, reported=content.reported, level=content.level)
     revealed = plot_revealed(stands_for(content.design))
     return {
@@ -173,7 +174,7 @@ def _cost(content: PageContent) -> dict[str, Any]:
     """How the widest interval shrinks with more people, and what open answers would give."""
     estimate = content.estimate
     z = NormalDist().inv_cdf((1 + content.level) / 2)
-    widest = int(np.argmax(np.nan_to_num(_half_widths(content))))
+    widest = largest(np.nan_to_num(_half_widths(content)))
     total, open_ = z * estimate.standard_error[widest], z * _root(estimate.sampling_variance)[widest]
     places = _decimals(content) + 1
     rows = [

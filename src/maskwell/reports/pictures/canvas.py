@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import html
 import io
+import logging
 import math
 import re
 import textwrap
@@ -34,8 +35,9 @@ import numpy as np
 
 from maskwell.core.arguments import Array, as_list, as_mapping, as_real, check_kind, check_option
 from maskwell.core.atomic import atomic_file
+from maskwell.core.extras import missing_extra
 from maskwell.core.phrases import Printed, visible, visible_lines
-from maskwell.errors import DataFileError, LabelError, MissingExtraError, ParameterError
+from maskwell.errors import DataFileError, LabelError, ParameterError
 from maskwell.reports.plain_words import SPACE
 
 if TYPE_CHECKING:
@@ -512,14 +514,26 @@ def check_ending(path: str | Path) -> str:
     return ending
 
 
+@contextmanager
+def quiet_matplotlib() -> Iterator[None]:
+    """While it is loaded: without its remarks on folders of its own, which a home that cannot be written lacks."""
+    log = logging.getLogger("matplotlib")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
 def _house_style() -> AbstractContextManager[None]:
     """The same drawing on every machine, whatever a reader has set for drawings of their own."""
     try:
-        from matplotlib import style
+        with quiet_matplotlib():
+            import matplotlib.figure  # noqa: F401 - with it its fonts are looked up
+            from matplotlib import style
     except ImportError as error:
-        raise MissingExtraError(
-            "pictures need matplotlib, which is not installed", hint="pip install 'maskwell[report]'"
-        ) from error
+        raise missing_extra("matplotlib", "a picture") from error
     ours = {"font.sans-serif": [MEASURED], "svg.fonttype": "none", "svg.hashsalt": "maskwell", "text.usetex": False}
     return style.context(["default", ours])
 

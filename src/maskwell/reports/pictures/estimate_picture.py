@@ -16,7 +16,7 @@ from maskwell.core.arguments import Real, RealNumber, as_floats, as_list, check_
 from maskwell.core.phrases import HINT, Printed, listed, shorten
 from maskwell.errors import LabelError, ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.share_estimate import METHOD_NAMES, Estimate
 from maskwell.estimation.summed_shares import of_sums
 from maskwell.reports.pictures.canvas import (
     LINE,
@@ -231,7 +231,7 @@ def _shares(canvas: Canvas, lines: Lines, *, left: float, right: float, top: flo
     for line, middle, step in zip(lines.lines, _middles(steps), steps, strict=True):
         _estimate(axes, line, middle + (step / 2 - 17 if canvas.narrow else 0))
     _key(canvas, ["estimate", *lines.known], 2 if canvas.narrow else left, top - (36 if canvas.narrow else 30))
-    words = f"Share of {lines.share_of}, %; {Printed(100 * lines.level):g} % intervals"
+    words = f"Share of {lines.share_of}, %; {Printed(100 * lines.level):g} % {' and '.join(lines.methods)} intervals"
     for i, said in enumerate(label_lines(words, right - left, letter=THIN_LETTER)):
         canvas.text(right, top + sum(steps) + 30 + 14 * i, said, tone="muted", align="right", fontsize=SMALL)
 
@@ -273,7 +273,8 @@ def _widths(canvas: Canvas, lines: Lines, *, left: float, right: float, top: flo
     if np.isfinite(lines.values("openly")).any():
         _key(canvas, ["sampling", "added"], 2 if canvas.narrow else left, top - (20 if canvas.narrow else 30))
     bottom = top + sum(steps) + 30
-    canvas.text(right, bottom, "Half width, ± points", tone="muted", align="right", fontsize=SMALL)
+    words = "Half width, ± points" if lines.symmetric else "Wald half width, ±"
+    canvas.text(right, bottom, words, tone="muted", align="right", fontsize=SMALL)
 
 
 def _width(axes: Axes, line: Line, y: float) -> None:
@@ -373,6 +374,8 @@ class Line:
         Half widths of Wald intervals: as it is, and if the same people had been asked openly.
     truth, reported
         True share and share of the reports, NaN where they are not known.
+    method
+        The name of its interval.
     """
 
     label: str
@@ -385,6 +388,7 @@ class Line:
     truth: float = np.nan
     reported: float = np.nan
     heading: bool = False
+    method: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,8 +401,8 @@ class Lines:
         From top to bottom.
     share_of
         What the shares are of, as the axis says it.
-    level, symmetric
-        Of the intervals: their level, and whether they reach equally far to both sides.
+    level
+        Of the intervals.
     first_columns
         Names of the labels in the table.
     known
@@ -414,7 +418,6 @@ class Lines:
     lines: tuple[Line, ...]
     share_of: str
     level: float
-    symmetric: bool
     first_columns: tuple[str, ...]
     known: tuple[str, ...] = ()
     column: int = LABEL
@@ -446,6 +449,16 @@ class Lines:
         return tuple(line for line in self.lines if not line.heading)
 
     @cached_property
+    def methods(self) -> tuple[str, ...]:
+        """The names of the intervals, each once."""
+        return tuple(dict.fromkeys(line.method for line in self.estimates if line.method))
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether all intervals reach equally far to both sides."""
+        return self.methods == (METHOD_NAMES["wald"],)
+
+    @cached_property
     def decimals(self) -> int:
         """Of all percentages."""
         return decimals_for([(line.high - line.low) / 2 for line in self.estimates])
@@ -473,14 +486,19 @@ class Lines:
         ends = {} if self.symmetric else {"from": "low", "to": "high"}
         titles = {"truth": "true share", "reported": "share of reports"}
         extra = {titles[name]: name for name in self.known}
-        half = f"half width, {Printed(100 * self.level):g}{SPACE}%"
+        half = f"{'' if self.symmetric else 'Wald '}half width, {Printed(100 * self.level):g}{SPACE}%"
         openly = {"of open answers": "openly"} if np.isfinite(self.values("openly")).any() else {}
         numbers = {"estimate": "centre", **ends, half: "half", **openly, **extra}
+        named = len(self.methods) > 1
         rows = [
-            [*self._names(line), *(self._cell(getattr(line, name)) for name in numbers.values())]
+            [
+                *self._names(line),
+                *(self._cell(getattr(line, name)) for name in numbers.values()),
+                *([line.method] if named else []),
+            ]
             for line in self.estimates
         ]
-        return [*self.first_columns, *numbers], rows
+        return [*self.first_columns, *numbers, *(["interval"] if named else [])], rows
 
     def _names(self, line: Line) -> list[str]:
         return [line.group, line.label][-len(self.first_columns) :]
@@ -521,7 +539,6 @@ def lines_of_everyone(
         tuple(lines),
         "all people",
         level,
-        _symmetric(estimate, sums, level, interval),
         ("category",),
         tuple(name for name, values in known.items() if values is not None),
         _column(lines),
@@ -576,7 +593,6 @@ def lines_of_domains(
         tuple(lines),
         "each group" if alone is None else alone,
         level,
-        _symmetric(estimate, sums, level, interval),
         (by, "category") if alone is None else (by,),
         column=_column(lines),
         step=_step(lines),
@@ -598,19 +614,20 @@ def _picked(lines: Sequence[Line], chosen: Sequence[str]) -> list[Line]:
     return [by_label[name] for name in chosen]
 
 
-def _symmetric(estimate: Estimate, sums: Estimate | None, level: float, interval: str | None) -> bool:
-    """Whether all intervals reach equally far to both sides."""
-    methods = {estimate.intervals(level, interval).method}
-    methods |= set() if sums is None else {sums.intervals(level, of_sums(interval)).method}
-    return methods == {"wald"}
-
-
 def _lines(estimate: Estimate, level: float, interval: str | None) -> list[Line]:
     z, intervals = estimate.critical_value((1 + level) / 2), estimate.intervals(level, interval)
     half, openly = z * estimate.standard_error, z * np.sqrt(np.maximum(estimate.sampling_variance, 0))
     columns = (estimate.categories, estimate.pi_hat, intervals.low, intervals.high, half, openly)
     return [
-        Line(_name(one), centre=float(p), low=float(low), high=float(high), half=float(wide), openly=float(inner))
+        Line(
+            _name(one),
+            centre=float(p),
+            low=float(low),
+            high=float(high),
+            half=float(wide),
+            openly=float(inner),
+            method="" if np.isnan(p) else intervals.name,
+        )
         for one, p, low, high, wide, inner in zip(*columns, strict=True)
     ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -14,7 +13,7 @@ from maskwell.core.arguments import Flag, Real, check_kind, check_level, list_of
 from maskwell.core.phrases import Printed
 from maskwell.errors import InputError
 from maskwell.estimation.itemset_supports import Itemset
-from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.named_coefficients import Coefficients, interval_words
 from maskwell.estimation.regression.predicted_chances import Effects
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.reports.pictures.canvas import (
@@ -55,6 +54,7 @@ class _Rows:
     unit: str
     level: float
     below: str
+    method: str = ""
     foot: str = ""
     ends: tuple[float, float] = (0.0, 1.0)
 
@@ -78,8 +78,8 @@ def plot_coefficients(
     check_kind(Flag, exponentiate=exponentiate)
     check_kind(Coefficients, found=found)
     kept = _drawn(found)
-    kept = [kept[i] for i in ordered([found.terms[j] for j in kept], found.estimates[kept].tolist(), order)]
-    values = np.column_stack([found.estimates, found.confidence_interval(level)])[kept]
+    kept = [kept[i] for i in ordered([found.terms[j] for j in kept], found.shown[kept].tolist(), order)]
+    values = np.column_stack([found.shown, found.confidence_interval(level)])[kept]
     values = np.exp(values) if exponentiate else values
     rows = _Rows(
         [found.terms[j] for j in kept],
@@ -91,6 +91,7 @@ def plot_coefficients(
         _unit(found, exponentiate=exponentiate),
         level,
         "1 means no difference" if exponentiate else "0 means no difference",
+        method=interval_words(found),
     )
     title = f"What goes with {found.outcome}" if isinstance(found, Regression) else "Estimates with intervals"
     source = f"from {found.n:,} rows" if hasattr(found, "n") else ""
@@ -173,15 +174,18 @@ def _page(rows: _Rows, part: slice, words: str, column: int) -> Page:
     some = replace(
         rows, labels=rows.labels[part], centre=rows.centre[part], low=rows.low[part], high=rows.high[part], foot=words
     )
-    some = replace(some, ends=(float(np.min(rows.low)), float(np.max(rows.high))))
+    known = np.concatenate([rows.low, rows.high, rows.centre])
+    known = known[np.isfinite(known) & ((known > 0) | (not rows.logarithmic))]
+    some = replace(some, ends=(float(np.min(known)), float(np.max(known))))
     return Page((HEAD + wide + FOOT, HEAD + narrow + FOOT), lambda canvas: _draw(canvas, some, heights, column))
 
 
 def _drawn(regression: Coefficients) -> list[int]:
+    ends = regression.confidence_interval()
     kept = [
         j
         for j, term in enumerate(regression.terms)
-        if not term.endswith("Intercept") and math.isfinite(regression.standard_error[j])
+        if not (term.endswith("Intercept") or regression.is_threshold[j]) and np.isfinite(ends[j]).any()
     ]
     if not kept:
         raise InputError("there is no coefficient to draw", hint="add a predictor; intercepts are not drawn")
@@ -199,14 +203,23 @@ def _draw(canvas: Canvas, rows: _Rows, heights: Sequence[tuple[int, int]], colum
     lines = zip(rows.labels, rows.centre, rows.low, rows.high, steps, strict=True)
     for label, centre, low, high, step in lines:
         y = top + (step - 20 if narrow else step / 2)
-        axes.plot([low, high], [y, y], color=colour("sampling"), linewidth=BAR, solid_capstyle="butt")
-        axes.plot([centre], [y], marker="o", markersize=7, color=colour("truth"))
+        left_end, right_end = axes.get_xlim()
+        axes.plot(
+            np.clip([low, high], left_end, right_end),
+            [y, y],
+            color=colour("sampling"),
+            linewidth=BAR,
+            solid_capstyle="butt",
+        )
+        inside = bool(left_end < centre < right_end)  # at infinity an arrow at the edge shows the way
+        marker = "o" if inside else "<" if centre <= left_end else ">"
+        axes.plot([np.clip(centre, left_end, right_end)], [y], marker=marker, markersize=7, color=colour("truth"))
         words = label_lines(label, canvas.width - 32 if narrow else column)
         first = HEAD + top + (16 if narrow else step / 2 - LINE * (len(words) - 1) / 2)
         for i, line in enumerate(words):
             canvas.text(16, first + LINE * i, line, fontsize=SMALL)
         top += step
-    said = f"{rows.unit}, with its {Printed(100 * rows.level):g} % interval"
+    said = f"{rows.unit}, with its {Printed(100 * rows.level):g} % interval{f' ({rows.method})' if rows.method else ''}"
     canvas.text(16, 18, said, tone="muted", fontsize=SMALL)
     canvas.text(16, HEAD + top + 40, rows.below, tone="muted", fontsize=SMALL)
     canvas.text(canvas.width - 24, HEAD + top + 40, rows.foot, tone="muted", fontsize=SMALL, align="right")

@@ -16,6 +16,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.phrases import Printed, visible
+from maskwell.core.verdicts import above, at_least
 from maskwell.errors import InputError, ParameterError
 from maskwell.release.assessment import Release
 from maskwell.release.risk.risk_report import RiskReport
@@ -325,7 +326,6 @@ def _changed() -> dict[str, Any]:
 # ---- how risk is spread over records
 
 MOST_STEPS = 300
-SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,11 +367,11 @@ class RiskSpread:
 
     def at_least(self, risk: float) -> int:
         """Records with at least this risk."""
-        return int(self.records[self.risk >= risk - SLACK].sum())
+        return int(self.records[at_least(self.risk, risk, scale=1)].sum())
 
     def above(self, risk: float) -> int:
         """Records with more than this risk."""
-        return int(self.records[self.risk > risk + SLACK].sum())
+        return int(self.records[above(self.risk, risk, scale=1)].sum())
 
     def steps(self) -> tuple[Real, Real]:
         """The curve of records with at least each risk, at not too many places."""

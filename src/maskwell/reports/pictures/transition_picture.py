@@ -17,6 +17,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import Printed, shorten, visible
+from maskwell.core.verdicts import ranked
 from maskwell.designs.design import Design
 from maskwell.engines.labelled_columns import Labels
 from maskwell.release.stages.stage import Stage
@@ -111,7 +112,7 @@ def _whole_in_words(P: Real, truths: list[str], reports: list[str]) -> str:
 
 def _reports_in_words(chances: Real, reports: list[str]) -> str:
     """The likeliest reports and, in one sum, the others."""
-    order = [i for i in np.argsort(-chances, kind="stable").tolist() if chances[i]]
+    order = [i for i in ranked(chances).tolist() if chances[i]]
     first = [f"{reports[i]} with {percent(float(chances[i]))} percent" for i in order[:TOLD]]
     rest = float(chances[order[TOLD:]].sum())
     return ", ".join([*first, *([f"others with {percent(rest)} percent"] if len(order) > TOLD else [])])
@@ -183,7 +184,7 @@ def _cell(tone: str, p: float) -> dict[str, Any]:
 
 def _large(stage: Stage, labels: Labels | None) -> Picture:
     keeps, counts = stage.keeps, np.asarray(stage.counts)
-    order = np.argsort(keeps, kind="stable")
+    order = ranked(-keeps)
     notes = [Note("one combination of labels", point_mark(**_dot()))]
     height = DOTS_TOP + DOTS_HEIGHT + 58
     return Picture(
@@ -357,7 +358,7 @@ def _named(labels: Sequence[Any], row: Array) -> list[str]:
 def _single(design: Design, truth: int) -> _Flow:
     share = design.apply(np.eye(1, design.k, truth)[0])
     labels = design.outputs.labels if isinstance(design.outputs, Categories) else design.inputs.labels
-    best = np.argsort(-share, kind="stable")[: MOST_REPORTS - 1]
+    best = ranked(share)[: MOST_REPORTS - 1]
     rest = np.delete(share, best)
     names, values = [str(labels[i]) for i in best.tolist()], share[best]
     if len(rest):

@@ -15,6 +15,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.phrases import Printed
+from maskwell.core.verdicts import largest
 from maskwell.errors import InputError
 from maskwell.release.utility.utility_measures import Association, Inflation
 from maskwell.release.utility.utility_report import UtilityReport, VariableUtility
@@ -207,7 +208,7 @@ def worst_category(one: VariableUtility) -> str:
     """The category whose variance grows most."""
     if one.inflation is None:
         return "–"
-    return label(one.inflation.categories[int(one.inflation.factors.argmax())])
+    return label(one.inflation.categories[largest(one.inflation.factors)])
 
 
 def _inflation_line(one: VariableUtility) -> PairLine:

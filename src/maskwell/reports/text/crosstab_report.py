@@ -11,12 +11,13 @@ import numpy as np
 
 from maskwell.core.arguments import Real
 from maskwell.core.phrases import Printed, shorten
+from maskwell.core.verdicts import above, below, largest
 from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError
 from maskwell.estimation.joint.conditionals import Conditional
 from maskwell.estimation.joint.independence import IndependenceTest
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.estimation.joint.odds import OddsRatio
+from maskwell.estimation.joint.odds import ON_REQUEST, PROFILED, OddsRatio, without_profile
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import OWN_MARGIN
@@ -167,24 +168,26 @@ def telling_odds(joint: Table, level: float) -> tuple[list[OddsRatio], list[str]
     if not telling and max(joint.shape) > 2:  # the last category is too rare to compare with
         every = _against_largest(joint)
         telling = _telling(every, level)
-    silent = len(every) - len(telling)
-    return telling, [f"{counted(silent, 'odds ratio', 'odds ratios')} left out: {SILENT}"] if silent else []
+    on_request = sum(ON_REQUEST in one.flags for one in every)
+    left_out = {SILENT: len(every) - len(telling) - on_request, ON_REQUEST: on_request}
+    return telling, [
+        f"{counted(number, 'odds ratio', 'odds ratios')} left out: {why}" for why, number in left_out.items() if number
+    ]
 
 
 def _telling(every: Sequence[OddsRatio], level: float) -> list[OddsRatio]:
     ends = [one.confidence_interval(level) for one in every]
-    silent = [low < 1 / MOST_ODDS and high > MOST_ODDS for low, high in ends]
-    return [one for one, nothing in zip(every, silent, strict=True) if not nothing]
+    silent = [below(low, 1 / MOST_ODDS) and above(high, MOST_ODDS) for low, high in ends]
+    return [one for one, nothing in zip(every, silent, strict=True) if one.method == "none" or not nothing]
 
 
 def _against_largest(joint: Table) -> list[OddsRatio]:
     """Odds ratios of every category against the largest of its variable."""
-    largest = [
-        labels[int(joint.margin(name).pi_hat.argmax())] for name, labels in zip(joint.names, joint.labels, strict=True)
-    ]
-    pairs = zip(joint.labels, largest, strict=True)
+    usual = [labels[largest(joint.margin(name).pi_hat)] for name, labels in zip(joint.names, joint.labels, strict=True)]
+    pairs = zip(joint.labels, usual, strict=True)
     rows, columns = ([(one, top) for one in labels if one != top] for labels, top in pairs)
-    return [joint.odds_ratio(row, column) for row in rows for column in columns]
+    every = [joint.odds_ratio(row, column) for row in rows for column in columns]
+    return [*map(without_profile, every)] if joint.pi_hat.size > PROFILED else every
 
 
 def odds_sentence(one: OddsRatio, level: float) -> str:

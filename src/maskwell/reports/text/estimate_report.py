@@ -12,6 +12,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real
 from maskwell.core.phrases import HINT, Printed, listed, p_text, shorten
+from maskwell.core.verdicts import largest
 from maskwell.errors import LabelError
 from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
@@ -215,10 +216,9 @@ def _beside(estimate: Estimate) -> list[Block]:
 def _parts_of_variance(estimate: Estimate) -> list[Block]:
     total = float(estimate.variance.sum())
     part = float(estimate.randomization_variance.sum())
-    if not total > 0 or math.isnan(part):
-        return []
-    share = max(0.0, part / total)
-    percent = f"{Printed(100 * min(1.0, share)):.0f} %"
+    if not total > 0 or math.isnan(part) or math.isnan(float(estimate.sampling_variance.sum())):
+        return []  # where the parts cannot be separated a note says so
+    percent = f"{Printed(100 * min(1.0, max(0.0, part / total))):.0f} %"
     return [line(f"Randomization makes up {percent} of the variance, sampling the rest.")]
 
 
@@ -333,7 +333,7 @@ def estimate_table(
     else:
         header, names = [", ".join(variables), *PARTS, *effects], 1
         rows = shown.rows(estimate, sums)
-    about = _about(estimate, estimate.intervals(level, interval))
+    about = _about(estimate, level, interval)
     said = [f"{name}: {of}." for name, of in (made_of or {}).items() if shown.chosen is None or name in shown.chosen]
     notes = [about, *said, *asked_by(devices or devices_of(estimate))]
     return Table(_with_level(header, level), rows, caption=caption, notes=notes, names=names)
@@ -395,9 +395,21 @@ def _caption(estimate: Estimate, variables: Sequence[str]) -> str:
     return f"Estimated shares: {what}"
 
 
-def _about(estimate: Estimate, intervals: Intervals) -> str:
+def _about(estimate: Estimate, level: float, interval: str | None) -> str:
     how = {"moments": "moment estimates", "ml": "maximum likelihood"}.get(estimate.method, estimate.method)
-    return f"n = {estimate.n:,} randomized responses; {how}, {intervals.name} intervals; {sampled(estimate)}."
+    names = _interval_names(estimate, level, interval)
+    return f"n = {estimate.n:,} randomized responses; {how}, {names}; {sampled(estimate)}."
+
+
+def _interval_names(estimate: Estimate, level: float, interval: str | None) -> str:
+    """The intervals of everyone, and of the domains that have others."""
+    usual = estimate.intervals(level, interval).name
+    others: dict[str, list[Hashable]] = {}
+    for domain, one in estimate.domains.items() if isinstance(estimate, SurveyEstimate) else ():
+        if not np.isnan(one.pi_hat).all() and (name := one.intervals(level, interval).name) != usual:
+            others.setdefault(name, []).append(domain)
+    said = [f"{name} for {listed(map(label, domains), len(domains), 60)}" for name, domains in others.items()]
+    return f"{usual} intervals" + (f" ({'; '.join(said)})" if said else "")
 
 
 def sampled(estimate: Estimate) -> str:
@@ -465,7 +477,7 @@ def _parts_of_error(estimate: Estimate) -> list[str]:
 
 def _answered(estimate: Estimate) -> int:
     """The place of the share that an answer names: the largest, or the first of two."""
-    return 0 if len(estimate.pi_hat) == 2 else int(estimate.pi_hat.argmax())
+    return 0 if len(estimate.pi_hat) == 2 else largest(estimate.pi_hat)
 
 
 def _remarks(analysis: Analysis) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from maskwell.core.exact import rounded
 from maskwell.core.phrases import Printed, shorten
+from maskwell.core.verdicts import below
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.estimation.itemset_mining import Mined
 from maskwell.estimation.itemset_supports import Itemset, Rule
@@ -51,7 +52,7 @@ def _itemsets(itemsets: Sequence[Itemset], threshold: float, margin: float) -> G
         [itemset_name(one.items), *(f"{Printed(x):.{decimals}f}" for x in (one.support, one.standard_error))]
         for one in largest
     ]
-    unsure = [one.support - margin * one.standard_error < threshold for one in largest]
+    unsure = [below(one.support - margin * one.standard_error, threshold) for one in largest]
     marks = [UNSURE if one else "" for one in unsure]
     return Grid(["itemset", "support", "std. error"], rows, marks=marks, more=_more(len(itemsets)))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterable, Sequence
 
 from maskwell.core.arguments import Real
 from maskwell.core.exact import rounded
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, file_name, shorten
+from maskwell.core.verdicts import at_least, below, tied
 from maskwell.designs.design import Design
 from maskwell.planning.design_choice import Choice, Option
 from maskwell.planning.power import PowerPlan
@@ -104,9 +104,9 @@ def _figures(values: Sequence[float], *, decimals: int = 2) -> list[str]:
     >>> _figures([29.104, 3397.6]), _figures([0.00019, 2]), _figures([1_532_234_613, 12], decimals=1)
     (['29.1', '3,398'], ['1.90e-04', '2.00e+00'], ['1.5e+09', '1.2e+01'])
     """
-    if min(values) < 1e-3 or max(values) >= 1e8:
+    if below(min(values), 1e-3) or at_least(max(values), 1e8):
         return [f"{Printed(value):.{decimals}e}" for value in values]
-    return [f"{Printed(v):,.0f}" if v >= 100 or math.isclose(v, round(v)) else f"{Printed(v):.3g}" for v in values]
+    return [f"{Printed(v):,.0f}" if at_least(v, 100) or tied(v, round(v)) else f"{Printed(v):.3g}" for v in values]
 
 
 def _sizes(bits: Sequence[float]) -> list[str]:
@@ -115,9 +115,9 @@ def _sizes(bits: Sequence[float]) -> list[str]:
     >>> _sizes([3.3219, 10]), _sizes([811268, 19.9])
     (['3.3', '10'], ['811k', '20'])
     """
-    if max(bits) < 100:
-        return [f"{Printed(size):.0f}" if math.isclose(size, round(size)) else f"{Printed(size):.1f}" for size in bits]
-    return [f"{Printed(size / 1000):,.0f}k" if size >= 1e5 else f"{Printed(size):,.0f}" for size in bits]
+    if below(max(bits), 100):
+        return [f"{Printed(size):.0f}" if tied(size, round(size)) else f"{Printed(size):.1f}" for size in bits]
+    return [f"{Printed(size / 1000):,.0f}k" if at_least(size, 1e5) else f"{Printed(size):,.0f}" for size in bits]
 
 
 def _legend(choice: Choice) -> Paragraph:
@@ -179,9 +179,8 @@ def questions_report(plan: QuestionsPlan) -> Report:
 def sample_report(plan: SamplePlan, path: str) -> Report:
     """How many respondents, what they give, and where the error comes from."""
     give = "gives" if plan.n == 1 else "give"
-    answer = (
-        f"With {path}, {_respondents(plan.n)} {give} the share of {_named(plan.label)} within {number(plan.margin, 3)}."
-    )
+    what = f"the share of {_named(plan.label)} within {number(plan.margin, 3)}"
+    answer = f"With {file_name(path)}, {_respondents(plan.n)} {give} {what}."
     body: list[Block] = [Facts(_sample_facts(plan)), Notes(plan.warnings(), word="warning")]
     return Report(answer, body, next_step=f"maskwell audit {shlex.quote(path)}")
 
@@ -208,7 +207,7 @@ def power_report(plan: PowerPlan, path: str) -> Report:
     """How many respondents find the difference, with which chance."""
     what = f"a share of {number(plan.against, 4)} of {_named(plan.label)} instead of {number(plan.null, 4)}"
     find = "finds" if plan.n == 1 else "find"
-    answer = f"With {path}, {_respondents(plan.n)} {find} {what} with a chance of {number(plan.power, 3)}."
+    answer = f"With {file_name(path)}, {_respondents(plan.n)} {find} {what} with a chance of {number(plan.power, 3)}."
     below, above = plan.detectable
     detected = [f"from {number(above, 4)} upwards"] if above is not None else []
     detected += [f"down from {number(below, 4)}"] if below is not None else []
@@ -279,7 +278,7 @@ def allocation_report(allocation: Allocation) -> Report:
     table = Grid([parts, "n", "best share", *_stratum_columns(allocation)], rows)
     return Report(
         answer,
-        [table, Facts(_allocation_facts(allocation)), Notes(not_needed)],
+        [table, Facts(_allocation_facts(allocation)), Notes([*not_needed, *allocation.details.get("notes", ())])],
         next_step=_after_allocation(allocation),
     )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.exact import Parity, parity_text, rounded, told_apart
-from maskwell.core.phrases import Printed, shorten
+from maskwell.core.phrases import Printed, file_name, shorten
 from maskwell.designs.basket_bits import find_item_bits
 from maskwell.designs.design import EXACT_LIMIT, Design
 from maskwell.engines.assignments import Assignment
@@ -323,7 +323,7 @@ NOT_PROVED = (
 def verified_report(verified: Verified, path: str) -> Report:
     """The answer, every check, and what a certificate does not prove."""
     checks = [(check.name, ("holds: " if check.ok else "FAILS: ") + check.words) for check in verified.checks]
-    answer = Paragraph(_verified_answer(verified, path), hang="", split=True)
+    answer = Paragraph(_verified_answer(verified, file_name(path)), hang="", split=True)
     return Report(answer, [Facts(checks), Notes([NOT_PROVED])], next_step=_after_verify(verified, path))
 
 

@@ -7,8 +7,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maskwell.core.phrases import Printed, magnitude, p_text, shorten
-from maskwell.estimation.regression.named_coefficients import Coefficients
+import numpy as np
+
+from maskwell.core.phrases import Printed, listed, magnitude, p_text, shorten
+from maskwell.core.verdicts import at_least
+from maskwell.estimation.regression.named_coefficients import Coefficients, interval_words
 from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.predicted_chances import Effects, Predictions
 from maskwell.estimation.regression.regression_result import Regression
@@ -40,7 +43,11 @@ def regression_report(
     """
     hidden = len(regression.terms) - MOST_TERMS
     more = f"  ... and {hidden:,} more: {gives_all()}" if hidden > 0 else ""
-    body: list[Block] = [Grid(*_cells(regression, level, exponentiate=exponentiate, most=MOST_TERMS), more=more)]
+    head, rows = _cells(regression, level, exponentiate=exponentiate, most=MOST_TERMS)
+    terms, thresholds = _parted(regression, rows)
+    body: list[Block] = [Grid(head, terms, more=more)]
+    if thresholds:
+        body += [GAP, Grid([head[0], "estimate", *head[2:]], thresholds, title="  thresholds (log odds)")]
     if regression.latent is not None:
         head, rows = _cells(regression.latent, level, exponentiate=False, most=MOST_TERMS)
         body += [GAP, Grid(head, rows, title=f"  {_latent_title(regression)}")]
@@ -52,7 +59,7 @@ def regression_report(
         body += [GAP, Grid(head, rows, title=f"  {_predicted_title(regression)}")]
     body += [
         Facts([*_facts(regression), *_parameters(regression, level), *_tested([*regression.checks, *tests])]),
-        Notes([*_left_out(regression), *_flags(regression, tests)]),
+        Notes([*_left_out(regression), *_flags(regression, tests, level)]),
     ]
     first = next(iter(designs.values()), "")
     return Report(
@@ -98,7 +105,7 @@ def regression_table(
     kind = kind if predictions is None else f"Predictions ({_predicted_title(regression)}), {kind.lower()}"
     caption = f"{kind}: {regression.outcome if regression.formula is None else regression.formula}"
     return Table(
-        head, rows, caption=caption, notes=[" ".join(said), *_left_out(regression), *_flags(regression, tests)]
+        head, rows, caption=caption, notes=[" ".join(said), *_left_out(regression), *_flags(regression, tests, level)]
     )
 
 
@@ -113,6 +120,12 @@ def coefficients_table(part: Coefficients, level: float) -> Table:
         head = ["term", "effect", *head[2:]]
     caption = "Average marginal effects" if isinstance(part, Effects) else "Estimates"
     return Table(_with_level(head, level), rows, caption=caption, notes=[*rows_told, *getattr(part, "flags", ())])
+
+
+def _parted(regression: Regression, rows: list[list[str]]) -> tuple[list[list[str]], list[list[str]]]:
+    """The rows of coefficients, and those of the thresholds of an ordinal model."""
+    marked = [*zip(rows, regression.is_threshold, strict=False)]
+    return [row for row, threshold in marked if not threshold], [row for row, threshold in marked if threshold]
 
 
 def _with_level(head: Sequence[str], level: float) -> list[str]:
@@ -141,12 +154,20 @@ def _tested(tests: Sequence[NestedTest]) -> list[tuple[str, str]]:
     return [("test", test.sentence()) for test in tests]
 
 
-def _flags(regression: Regression, tests: Sequence[NestedTest]) -> list[str]:
+FLAT = (
+    "the likelihood falls so little towards infinity that the interval of {terms} has no end there: a standard error"
+    " would be no measure of the uncertainty"
+)
+
+
+def _flags(regression: Regression, tests: Sequence[NestedTest], level: float) -> list[str]:
     """What a reader should know, with why a test is a Wald test where nothing else says so."""
     reasons = dict.fromkeys(test.reason for test in tests if test.reason and test.reason not in regression.flags)
     halves = any(test.halves for test in (*regression.checks, *tests))
+    flat = [str(regression.terms[j]) for j in _is_flat(regression, level)]
     return [
         *regression.flags,
+        *([FLAT.format(terms=listed(flat, len(flat), 60))] if flat else []),
         *(f"no likelihood ratio test: {reason}" for reason in reasons),
         *([HALVES] if halves else []),
     ]
@@ -164,9 +185,10 @@ def _answer(regression: Regression, level: float, *, exponentiate: bool) -> str:
     row = regression.rows(level, exponentiate=exponentiate)[first]
     what = _effect(regression, row["term"], exponentiate=exponentiate)
     about = f"{shorten(regression.outcome, 16)} ~ {shorten(row['term'], 24)}"
-    if row["standard_error"] is None:
+    if row["standard_error"] is None and row["interval"][0] is None:
         return f"{about}: no finite estimate from {counted(regression.n, 'row', 'rows')}; see the notes."
     value, low, high = (_number(x, _decimals(row)) for x in (row["estimate"], *row["interval"]))
+    value = "has no finite estimate" if row["standard_error"] is None else value
     return f"{about}: {what} {value} ({Printed(100 * level):g} % interval {low} to {high}; {regression.n:,} rows)."
 
 
@@ -178,8 +200,10 @@ def _effect(regression: Regression, term: str, *, exponentiate: bool) -> str:
     """What a coefficient is; an intercept is no ratio."""
     if regression.family == "linear":
         return "mean" if _is_intercept(term) else "change in the mean"
-    thresholds = regression.terms[1 - len(regression.categories) :] if regression.family == "ordinal" else ()
-    what = "odds" if _is_intercept(term) or term in thresholds else "odds ratio"
+    threshold = bool(regression.is_threshold[regression.place(term)])
+    if threshold:
+        return "threshold"
+    what = "odds" if _is_intercept(term) else "odds ratio"
     return what if exponentiate else f"log {what}"
 
 
@@ -187,12 +211,23 @@ def _cells(
     regression: Coefficients, level: float, *, exponentiate: bool, most: int | None
 ) -> tuple[list[str], list[list[str]]]:
     head = ["term", "odds ratio" if exponentiate else "estimate", "std. error", "from", "to", "p"]
-    return head, [_line(row) for row in regression.rows(level, exponentiate=exponentiate)[:most]]
+    rows, flat = regression.rows(level, exponentiate=exponentiate)[:most], _is_flat(regression, level)
+    return head, [_line(row | {"standard_error": None} if j in flat else row) for j, row in enumerate(rows)]
+
+
+def _is_flat(regression: Coefficients, level: float) -> list[int]:
+    """Coefficients with a finite estimate whose interval has no end: the likelihood falls too little on that side."""
+    endless = np.isinf(regression.confidence_interval(level)).any(axis=1)
+    return np.flatnonzero(endless & np.isfinite(regression.standard_error)).tolist()
 
 
 def _line(row: Mapping[str, Any]) -> list[str]:
     values = [row["estimate"], row["standard_error"], *row["interval"]]
-    return [row["term"], *(_number(value, _decimals(row)) for value in values), p_text(row["p_value"])]
+    return [row["term"], *(_number(value, _decimals(row)) for value in values), _p_text(row["p_value"])]
+
+
+def _p_text(p: float | None) -> str:
+    return "—" if p is None else p_text(p)
 
 
 def _digits(row: Mapping[str, Any]) -> list[str]:
@@ -217,17 +252,19 @@ def _number(value: float | None, decimals: int | None = 4) -> str:
     """So many decimals; a number too small or too large for them in powers of ten.
 
     >>> _number(0.12345), _number(None), _number(0.00018, 6), _number(1e-12, None), _number(1e9), _number(-1e-9)
-    ('0.1235', 'n/a', '0.000180', '1.0e-12', '1.0e+09', '0.0000')
+    ('0.1235', '—', '0.000180', '1.0e-12', '1.0e+09', '0.0000')
     """
     if value is None or math.isnan(value):
-        return "n/a"
-    if decimals is None or abs(value) >= LARGE:
+        return "—"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if decimals is None or at_least(abs(value), LARGE):
         return f"{Printed(value):.1e}"
     return f"{Printed(value):.{decimals}f}"
 
 
 def _facts(regression: Regression) -> list[tuple[str, str]]:
-    pairs = [("standard errors", regression.variance)]
+    pairs = [("standard errors", regression.variance), ("intervals", _intervals(regression))]
     if regression.degrees_of_freedom is not None:
         pairs.append(("degrees of freedom", f"{regression.degrees_of_freedom:,}"))
     if regression.family == "ordinal":
@@ -240,6 +277,12 @@ def _facts(regression: Regression) -> list[tuple[str, str]]:
     if not math.isnan(regression.log_likelihood):
         pairs.append(("log-likelihood", f"{Printed(regression.log_likelihood):.4f}"))
     return pairs
+
+
+def _intervals(regression: Regression) -> str:
+    """The method of the intervals in the table, and in that of the latent model where it differs."""
+    words = [interval_words(part) for part in (regression, regression.latent) if part is not None]
+    return words[0] if len({*words}) == 1 else f"{words[0]}; in the second table {words[1]}"
 
 
 def _parameters(regression: Regression, level: float) -> list[tuple[str, str]]:

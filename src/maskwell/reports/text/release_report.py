@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maskwell.core.cells import CellTable
+from maskwell.core.exact import parity_text
 from maskwell.core.phrases import Printed, expected_number, one_line, shorten
 from maskwell.engines.recoding import MOST_REMEMBERED
 from maskwell.errors import InfeasibleError
@@ -19,7 +20,7 @@ from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import check_kept, exempted
 from maskwell.release.recode_effects import RecodeEffect
-from maskwell.release.risk.attribute_disclosure import AttributeRisk
+from maskwell.release.risk.attribute_disclosure import AttributeRisk, ReportedAttribute
 from maskwell.release.risk.file_risk import VariableContribution
 from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
 from maskwell.release.risk.special_uniques import SpecialUniques
@@ -330,6 +331,7 @@ def risk_report(
     levels: Sequence[LevelContribution] = (),
     attributes: tuple[Sequence[AttributeRisk], Sequence[AttributeRisk]] = ((), ()),
     special: SpecialUniques | None = None,
+    reported: Sequence[ReportedAttribute] = (),
 ) -> Report:
     """Before, and after where there is a release; ``names`` are the files as they were typed."""
     first = [sentence(_risk_answer(report))]
@@ -339,6 +341,7 @@ def risk_report(
         first.append(sentence(f"{easiest(report)}."))
     body: list[Block] = [_file_grid(report) if report.after is None else risk_grid(report)]
     body += attribute_table(*attributes)
+    body += reported_table(reported)
     body += [] if special is None else special_table(special)
     body += [GAP, _variables(added), GAP, _levels(levels)] if added else []
     alone = [] if released is None or report.after is not None else [_seen(released), NO_RECEIPT]
@@ -371,6 +374,36 @@ def _attribute_row(one: AttributeRisk, which: str) -> list[str]:
         f"{percent(one.guess)} %",
         f"{percent(one.guess_without_keys)} %",
     ]
+
+
+INFERRED = (
+    "probability that an intruder guesses the answer who knows which record is the person's, the design, and the"
+    " estimated shares of the answers"
+)
+ODDS = "for any intruder, a report multiplies the odds of two answers by this factor at most"
+
+
+def _at_most(one: ReportedAttribute) -> str:
+    """Stands before figures that are bounds."""
+    return "≤ " if one.bound else ""
+
+
+def reported_table(reported: Sequence[ReportedAttribute]) -> list[Block]:
+    """What reports of randomized columns imply about the true answers, one to a line."""
+    if not reported:
+        return []
+    header = ["randomized", "parity", "best guess", "without the report", "greatest posterior"]
+    rows = [
+        [
+            shorten(one.sensitive, 16),
+            parity_text(one.parity),
+            f"{_at_most(one)}{_plain(bound_value('match', one.guess))}",
+            f"{percent(one.guess_without_report)} %",
+            f"{_at_most(one)}{_plain(bound_value('match', one.max_posterior))}",
+        ]
+        for one in reported
+    ]
+    return [GAP, Grid(header, rows), Notes([INFERRED], word="best guess"), Notes([ODDS], word="parity")]
 
 
 SCORES = (

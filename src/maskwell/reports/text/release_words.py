@@ -11,10 +11,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.phrases import Printed, expected_number, listed, one_line, shorten
+from maskwell.core.verdicts import above, at_least, below, largest, ranked
 from maskwell.engines.labelled_columns import Labels
 from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words
@@ -28,7 +27,6 @@ from maskwell.release.risk.risk_report import (
     OWN_KEY,
     OWN_KEY_95,
     RELEASED_COUNTS,
-    SLACK,
     FileRisk,
     RiskReport,
     level_contributions,
@@ -122,7 +120,7 @@ def _matching(release: Release) -> Promise:
     where = f"someone who knows {in_words(release.plan.keys)}{INTRUDER_WORDS[release.plan.intruder]}"
     if asked is None or most is None:
         return Promise(BOUNDS["match"], where, _bound_text("match", asked or Fraction(1)), "–", None)
-    kept = bound_is_kept("match", float(asked), most)
+    kept = bound_is_kept("match", asked, most)
     return Promise(BOUNDS["match"], where, _bound_text("match", asked), bound_value("match", most), kept)
 
 
@@ -326,7 +324,7 @@ def riskiest(release: Release) -> list[list[str]]:
     risk = release.risk
     if risk is None or risk.after is None:
         return []
-    cells = np.argsort(-risk.per_cell["after"], kind="stable")[:MOST_ROWS].tolist()
+    cells = ranked(risk.per_cell["after"])[:MOST_ROWS].tolist()
     return [_risky_row(risk, cell, release.labels) for cell in cells]
 
 
@@ -409,7 +407,7 @@ def factor_text(factor: float) -> str:
     >>> factor_text(1.0), factor_text(1.386), factor_text(1234.5)
     ('1.00', '1.39', '1,235')
     """
-    return f"{Printed(factor):.2f}" if factor < LARGE else f"{Printed(factor):,.0f}"
+    return f"{Printed(factor):.2f}" if below(factor, LARGE) else f"{Printed(factor):,.0f}"
 
 
 def _percent(share: float | None) -> str:
@@ -429,9 +427,6 @@ def regression_rows(compared: RegressionComparison) -> list[list[str]]:
     ]
 
 
-SURE = 1 - 1e-8
-"""Chances from here on are certain but for rounding of floats."""
-
 NAME, NAMES, LABEL = 24, 60, 24
 """Letters of one name of a column, of several, and of a label; what is longer is cut, numbers never are."""
 
@@ -447,12 +442,12 @@ def names_in_short(columns: Sequence[str], width: int = NAMES) -> str:
 
 def is_sure(chance: float) -> bool:
     """Whether a chance of a match is one, but for rounding."""
-    return chance > SURE
+    return at_least(chance, 1)
 
 
 def found_for_sure(risk: RiskReport) -> int:
     """Records that are found with certainty: of the release where there is one."""
-    return risk.count_above(SURE)
+    return int(risk.table.counts[at_least(risk.risk, 1)].sum())
 
 
 def headline(risk: RiskReport, *, whole: bool = False) -> str:
@@ -483,8 +478,8 @@ def unit_headline(risk: RiskReport) -> list[str]:
         f" {bound_value('match', now.max_risk)}"
     )
     said += " by someone who looks once for each"
-    said += ", if they are matched independently" if now.max_risk < now.max_bound else ""
-    if now.worst_risk is not None and now.worst_risk > now.max_risk + SLACK:
+    said += ", if they are matched independently" if below(now.max_risk, now.max_bound) else ""
+    if now.worst_risk is not None and above(now.worst_risk, now.max_risk, scale=1):
         said += f"; {bound_value('match', now.worst_risk)} for someone who {_finds_most(risk)}"
     said += "; the limit is for single records." if risk.threshold is not None else "."
     if not units.seen_share:
@@ -506,13 +501,13 @@ def _finds_most(risk: RiskReport) -> str:
 
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     now = risk.before if risk.after is None else risk.after
-    if now.max_risk_any_release > now.max_risk + SLACK:
+    if above(now.max_risk_any_release, now.max_risk, scale=1):
         yield f"{bound_value('match', now.max_risk_any_release)} for someone who looks where it is easiest"
     counts = now.max_risk_released_counts
-    if counts is not None and counts > max(now.max_risk, now.max_risk_any_release) + SLACK:
+    if counts is not None and above(counts, max(now.max_risk, now.max_risk_any_release), scale=1):
         yield f"{bound_value('match', counts)} for someone who also compares all released counts with the true ones"
     joined = risk.joined
-    if joined is not None and joined.right_surest > risk.worst_by_counts + SLACK:
+    if joined is not None and above(joined.right_surest, risk.worst_by_counts, scale=1):
         yield (
             f"{percent(joined.right_surest)}{SPACE}% for someone who also weighs all unchanged columns, of the tenth of"
             " people that they are surest of (simulated)"
@@ -596,7 +591,7 @@ def easiest(risk: RiskReport, labels: Labels | None = None, *, whole: bool = Fal
 
     ``whole`` leaves names and labels as long as they are.
     """
-    table, cell = risk.table, int(risk.risk.argmax())
+    table, cell = risk.table, largest(risk.risk)
     label = dict(zip(table.columns, table.label(cell), strict=True))
     keys = [name for name in risk.keys if name in label]
     named = _cell_in_words(keys, label, labels, whole=whole)
@@ -635,7 +630,7 @@ def rise_in_words(risk: RiskReport) -> str:
         " found more easily among those that stay"
     )
     more = risk.per_cell["after"] - risk.per_cell["before"]
-    rises = int(risk.table.counts[more > SLACK].sum())
+    rises = int(risk.table.counts[above(more, 0, scale=1)].sum())
     if not rises:
         return f"{why}."
     by = f"by up to {percent(float(more.max()))} percentage points"
