@@ -1,13 +1,13 @@
 """The page docs/theory/coverage.md, how often intervals cover. Write it: python -m docs.coverage.
 
-Nothing is simulated. Where one count tells a share, its binomial chances are summed; elsewhere those of all counts that
-n respondents can give.
+Of plain counts nothing is simulated. Where one count tells a share, its binomial chances are summed; elsewhere those of
+all counts that n respondents can give. Surveys with clusters and weights are simulated, with a fixed seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,13 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import binom
 
 import maskwell as mw
-from maskwell.core import Categories
+from maskwell.core import Categories, Cells
 from maskwell.designs import Dense, Design, Kronecker, Subset, Unary, Uniform
 
 Real = np.ndarray[Any, np.dtype[np.float64]]
 PATH = Path(__file__).parent / "theory/coverage.md"
 LEVEL = 0.95
+RUNS = 2000
 EXPECTED = (0, 0.01, 0.03, 0.05, 0.1, 0.17, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7, 10)
 """Expected numbers n π of people in the category, over which the least coverage is taken."""
 
@@ -155,6 +156,103 @@ ALL_COUNTS = (
     AllCounts("sex and Warner, p = 0.8", Kronecker.of([DIRECT, _warner("0.8")]), 20, (0.02, 0.18, 0.3, 0.5)),
     AllCounts("sex and Warner, p = 0.95", Kronecker.of([DIRECT, _warner("0.95")]), 20, (0.02, 0.18, 0.3, 0.5)),
 )
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Surveys of 4 strata with 4 clusters of 10 people each, who have weights.
+
+    Shares differ between clusters by a beta distribution with the intraclass correlation ``alike``; weights are
+    lognormal, with the standard deviation ``spread`` of their logarithm.
+    """
+
+    name: str
+    design: Design
+    share: float
+    alike: float = 0.02
+    spread: float = 0.7
+
+    def coverage(self, methods: Sequence[str | None], runs: int = RUNS) -> list[float]:
+        """How often intervals of the first share hold it."""
+        random = np.random.default_rng(28)
+        hits = np.zeros(len(methods))
+        for _ in range(runs):
+            estimate = self._estimate(random)
+            ends = [estimate.confidence_interval(LEVEL, method)[0] for method in methods]
+            hits += [low <= self.share <= high for low, high in ends]
+        return (hits / runs).tolist()
+
+    def _estimate(self, random: np.random.Generator) -> mw.Estimate:
+        stratum, cluster = np.repeat(np.arange(4), 40), np.tile(np.repeat(np.arange(4), 10), 4)
+        size = 1 / self.alike - 1
+        shares = np.repeat(random.beta(self.share * size, (1 - self.share) * size, 16), 10)
+        others = random.integers(1, self.design.k, 160)
+        truth = np.where(random.random(160) < shares, 0, others)
+        below = np.cumsum(self.design.matrix(), axis=0).T[truth]
+        reports = (random.random(160)[:, None] > below).sum(axis=1)
+        weight = np.exp(self.spread * random.standard_normal(160))
+        cells = Cells.of(reports, stratum=stratum, clusters=[cluster], weight=weight)
+        return mw.estimation.estimate_cells(cells, self.design)
+
+
+THREE = Uniform.from_gamma(9, Categories.numbered(3))
+SIMULATED = (
+    Simulated("k-ary, γ = 9, k = 3", THREE, 0.005),
+    Simulated("k-ary, γ = 9, k = 3", THREE, 0.05),
+    Simulated("k-ary, γ = 9, k = 3", THREE, 0.1, alike=0.2),
+    Simulated("k-ary, γ = 9, k = 3", THREE, 0.3),
+    Simulated("k-ary, γ = 20, k = 5", Uniform.from_gamma(20, Categories.numbered(5)), 0.02),
+    Simulated("Warner, p = 0.8", _warner("0.8"), 0.02),
+    Simulated("Kuk 0.7, 0.2, 3 draws", _kuk("0.7", "0.2", 3), 0.1),
+)
+
+
+@dataclass(frozen=True)
+class Intercept:
+    """The intercept of a logistic regression without predictors, a log odds; ``eta`` is the true one."""
+
+    name: str
+    design: Design
+    n: int
+    eta: float
+
+    def chances(self, eta: float) -> Real:
+        """Of each number of first reports."""
+        a, b = self.design.matrix()[0]
+        return np.asarray(binom.pmf(np.arange(self.n + 1), self.n, b + (a - b) / (1 + np.exp(-eta))))
+
+    @cache  # noqa: B019
+    def ends(self, method: str | None) -> Real:
+        """Intervals for each number of first reports that is neither none nor all, shape (n - 1, 2)."""
+        reports = (np.repeat([0, 1], [x, self.n - x]) for x in range(1, self.n))
+        nothing = np.empty((self.n, 0))
+        fits = (mw.estimation.regression.fit_logistic(nothing, z, self.design, codes=True) for z in reports)
+        return np.array([replace(fit, asked=method).confidence_interval(LEVEL)[0] for fit in fits])
+
+    def coverage(self, method: str | None, eta: float) -> float:
+        """The chance that the interval holds the log odds; one that is not there does not."""
+        low, high = self.ends(method).T
+        return float(self.chances(eta)[1:-1] @ ((low <= eta) & (eta <= high)))
+
+    def least(self, method: str | None) -> float:
+        """Over log odds from -5 to 0."""
+        return min(self.coverage(method, eta) for eta in (self.eta, *np.linspace(-5, 0, 41)))
+
+
+INTERCEPTS = (
+    Intercept("crosswise, q = 0.15", mw.make_design("crosswise", q="0.15"), 200, -3.5),
+    Intercept("Warner, p = 0.8", _warner("0.8"), 100, -2.0),
+    Intercept("forced answers, 3/4, 1/6, 1/12", mw.make_design("forced", truth="3/4", yes="1/6", no="1/12"), 150, -3.0),
+)
+LOGIT_METHODS = ("wald", "profile", None)
+
+
+def intercept_line(row: Intercept) -> str:
+    """A line of the table of log odds."""
+    cells = [f"{row.coverage(m, row.eta):.3f} ({row.least(m):.3f})" for m in LOGIT_METHODS]
+    return f"| {row.name} | {row.n} | {row.eta:g} | {' | '.join(cells)} |"
+
+
 ONE_METHODS, ALL_METHODS = ("wald", "score", "exact"), ("wald", "score", None)
 
 
@@ -170,12 +268,18 @@ def all_line(row: AllCounts) -> str:
     return f"| {row.name} | {row.n} | {row.shares[0]:g} | {' | '.join(cells)} |"
 
 
+def simulated_line(row: Simulated) -> str:
+    """A line of the third table."""
+    cells = " | ".join(f"{x:.3f}" for x in row.coverage(("wald", None)))
+    return f"| {row.name} | {row.share:g} | {row.alike:g} | {cells} |"
+
+
 TEXT = """\
 # How often the intervals cover
 
 An interval of level 0.95 should hold the true share in 95 of 100 surveys. This page shows how often it does when n is
-small or the category is rare. No number here is simulated: the chances of all counts that n respondents can give are
-summed. The page is written by `python -m docs.coverage`, and the tests work out some of its cells again.
+small or the category is rare. The first two tables are not simulated: the chances of all counts that n respondents can
+give are summed. The page is written by `python -m docs.coverage`, and the tests work out some of its cells again.
 
 Each cell has the coverage at the true share of its line and, in brackets, the least coverage over all shares at which
 0 to 10 people in the sample are expected to belong to the category.
@@ -208,6 +312,17 @@ design that we listed out it covers at least as often as it says.
 |---|---|---|---|---|---|
 {all}
 
+## The intercept of a logistic regression
+
+The [intervals of coefficients](regression.md#intervals) are for log odds. Near zero shares these have no finite
+estimate in many samples, and Wald has no interval there, which counts as not covering. The profile of the likelihood
+has one in every sample, with no end on one side where the estimate is infinite. By default it is used where the
+log-likelihood is not close to a parabola. The brackets have the least coverage over log odds from −5 to 0.
+
+| design | n | true log odds | wald | profile | default |
+|---|---|---|---|---|---|
+{logit}
+
 ## Check a cell yourself
 
 ```pycon
@@ -220,18 +335,32 @@ design that we listed out it covers at least as often as it says.
 
 ```
 
+## Surveys with clusters and weights
+
 Under a sampling plan the intervals rest on estimated variances and on quantiles of t, and nothing exact can be said.
-The default is `wald` there, as in other survey software. It is `matched`, with an effective number of reports, where a
-standard error is zero, and where counts of more than two categories are small.
+Here are {runs:,} simulated surveys for each line: 4 strata with 4 clusters of 10 people, and lognormal weights whose
+logarithms have a standard deviation of 0.7. *Alike* is the intraclass correlation within clusters. The standard error
+of a coverage of .95 is .005.
+
+| design | true share | alike | wald | default |
+|---|---|---|---|---|
+{simulated}
+
+The variance of 16 clusters is often far too small where the category is rare, so that Wald intervals cover too seldom.
+The default is `wald`, as in other survey software, only where at least 30 people are estimated to be in every category
+and as many outside of it. With fewer it is `score` with an effective number of reports, which is never larger than the
+one that the weights allow. It is `matched` where counts are very small or a standard error is zero.
 """
 
 
 def page() -> str:
     """The whole page."""
     one, every = "\n".join(map(one_line, ONE_COUNT)), "\n".join(map(all_line, ALL_COUNTS))
+    simulated = "\n".join(map(simulated_line, SIMULATED))
     row = ONE_COUNT[0]
     check = str((round(row.coverage("wald", 0.02), 3), round(row.coverage("exact", 0.02), 3)))
-    return TEXT.format(one=one, all=every, check=check)
+    logit = "\n".join(map(intercept_line, INTERCEPTS))
+    return TEXT.format(one=one, all=every, logit=logit, check=check, simulated=simulated, runs=RUNS)
 
 
 if __name__ == "__main__":
