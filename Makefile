@@ -10,21 +10,29 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 # algebra. All tests are collected once, and those of a file run in one process, so that what they share is made once.
 # To see one test alone: .venv/bin/python -m pytest -x PATH
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -gt 7 ] && echo 8 || echo $$((n + 1)))
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.support.side_by_side $(PROCESSES) -q
-# Documents, examples and commands whose tests compare digits that are printed.
+# ORDER=1 runs the tests in a random order, the same for the same number.
+ORDER ?=
+WORDS := -q $(if $(ORDER),--order $(ORDER))
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.support.side_by_side $(PROCESSES) $(WORDS)
+# Documents, examples and commands whose tests compare digits that are printed, and tests of what is decided: they run with
+# other last bits, as on another processor, and with fewer processes, since the other tests run meanwhile.
+SEED ?= 1
+BESIDE := $(shell n=$$((($(PROCESSES) + 1) / 3)); [ $$n -gt 1 ] && echo $$n || echo 1)
+TREMBLING := $(BIN)/python -m tests.support.trembling $(SEED)
 PRINTED := src docs README.md tests/golden $(addprefix tests/end_to_end/test_,documents.py cli_audit.py cli_compare.py \
   cli_design.py cli_estimate.py cli_estimate_plan.py cli_estimate_receipt.py cli_improve.py cli_plan.py \
-  cli_plan_survey.py cli_regress.py cli_risk.py demo.py)
+  cli_plan_survey.py cli_regress.py cli_risk.py demo.py) tests/unit/planning tests/unit/release/folder \
+  $(addprefix tests/unit/reports/test_,page_pictures.py release_page.py)
 LOG := $(VENV)/checks.log
 # Tests start the command thousands of times: what Python compiles is kept, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock test-oldest clean
+.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock tremble test-settings test-oldest clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-12s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-14s %s\n", $$1, $$2}'
 
 setup: $(VENV)/installed.stamp  ## an environment in .venv from the lock file
 
@@ -49,19 +57,20 @@ browser:
 spark: setup
 	@if ! command -v java > /dev/null; then echo "no java: tests of Spark are left out (install Java 17 to run them)"; \
 	elif ! cmp -s requirements/spark.txt $(VENV)/spark.txt; then echo "set up: PySpark, 430 MB to download; a minute or two"; \
-	  DIST_EXTRA_CONFIG=$(CURDIR)/requirements/spark.cfg $(PIP) install --no-compile --no-deps --no-build-isolation \
-	    --require-hashes -r requirements/spark.txt && cp requirements/spark.txt $(VENV); fi
+	  DIST_EXTRA_CONFIG="$(CURDIR)/requirements/spark.cfg" $(PIP) install --no-compile --no-deps --no-build-isolation \
+	    --require-hashes -r requirements/spark.txt 2> /dev/null && cp requirements/spark.txt $(VENV) || \
+	    echo "no PySpark: tests of Spark are left out (run make spark with a network connection)"; fi
 
 # In a new environment what tests import is compiled while Spark is loaded.
 $(VENV)/compiled.stamp: | setup
 	@$(BIN)/python -m pytest -q --collect-only tests > /dev/null; touch $@
 
-# Tests wait for browsers and services, so the other checks run beside them, and after those the tests of what is printed.
+# Tests wait for browsers and services, so the other checks run beside them, and after those the trembling tests.
 # What they say comes last. WITH names what the tests wait for.
 WITH ?=
 JOBS ?= 2
 check: setup  ## formatter, linter, types, import contracts, documentation, tests
-	@echo "check: tests; beside them format, lint, types, import contracts, documentation, what is printed"
+	@echo "check: tests; beside them format, lint, types, import contracts, documentation, what is printed or decided"
 	@status=0; $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) checks-beside tests WITH="$(WITH)" || status=1; \
 	cat $(LOG); exit $$status
 
@@ -70,7 +79,7 @@ tests: setup $(WITH)
 	@$(PYTEST) tests $(addprefix --ignore=,$(filter tests/%,$(PRINTED)))
 
 printed: setup
-	@echo "check: what is printed, as on another processor"; $(BIN)/python -m tests.support.processors $(PRINTED)
+	@echo "check: what is printed or decided, with other last bits"; $(TREMBLING) $(BESIDE) $(WORDS) $(PRINTED)
 
 checks-beside: setup
 	@{ status=0; $(MAKE) --no-print-directory checks || status=1; $(MAKE) --no-print-directory printed && exit $$status; } > $(LOG) 2>&1
@@ -104,9 +113,16 @@ lock: python-is-new-enough  ## recompile requirements/dev.txt after a change of 
 	@.venv-lock/bin/python -m pip -qq --disable-pip-version-check install pip-tools
 	@env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" \
 	  .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
-	  --no-emit-trusted-host --no-emit-find-links --no-emit-options --extra arrow --extra labelled --extra pandas \
+	  --no-emit-trusted-host --no-emit-find-links --no-emit-options --extra labelled --extra pandas \
 	  --extra polars --extra regress --extra report --extra serve $(LOCKFLAGS) --output-file $(LOCK) pyproject.toml requirements/dev.in
 	@rm -rf .venv-lock
+
+tremble: setup  ## all tests with other last bits of what libraries compute, by SEED=1
+	@$(TREMBLING) $(PROCESSES) $(WORDS)
+
+# Each is set up from a clone, and takes some ten minutes on two cores.
+test-settings: setup  ## make test under nohup, in a random order in a path with spaces, and as another user
+	@$(BIN)/python -m tests.support.settings
 
 test-oldest: python-is-new-enough  ## the tests with the oldest allowed versions of the dependencies
 	@echo "set up: .venv-oldest"; $(PYTHON) -m venv --clear .venv-oldest
@@ -125,11 +141,12 @@ python-is-new-enough:
 	 maskwell needs Python 3.11 or newer, found: $$($(PYTHON) --version 2>&1 | head -n 1);\
 	 name another with: make PYTHON=python3.12 ..." >&2; exit 1; }
 
+# The database server of the tests runs as a user of its own, who must be able to read it whatever the umask.
 $(VENV)/locked.stamp: $(LOCK)
 	@$(MAKE) --no-print-directory python-is-new-enough
 	@echo "set up: $(VENV) from $(LOCK): $$(grep -c '^[a-z0-9-]*==' $(LOCK)) packages, about 280 MB to download; two to five minutes"
-	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python requirements/install.py $(LOCK)
+	@umask 022; $(PYTHON) -m venv --clear $(VENV)
+	@umask 022; $(BIN)/python requirements/install.py $(LOCK)
 	@touch $@
 
 $(VENV)/installed.stamp: $(VENV)/locked.stamp pyproject.toml setup.py $(KERNELS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from scipy.stats import binom
 from tests.end_to_end.test_documents import run as shell
 from tests.end_to_end.test_documents import steps
 from tests.support.intruders import FALSE_ALARM, Record, drawn_rows, printed_figure
+from tests.support.pages import write_files
 
 from maskwell.core import SeededRandom
 from maskwell.release import assess_file, load_plan
@@ -75,7 +75,7 @@ def readme(tmp_path_factory: pytest.TempPathFactory) -> Example:
 @pytest.fixture(scope="module")
 def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Example:
     folder = tmp_path_factory.mktemp("tutorial")
-    shutil.copy(ROOT / "docs/tutorials/labour_survey.py", folder)
+    write_files(ROOT / "docs/tutorials/release.md", folder)
     last = "maskwell release labour.csv --plan plan.toml -o released"
     printed = carried_out("docs/tutorials/release.md", folder, "python labour_survey.py", last)
     return Example(folder, "labour.csv", "released", printed)

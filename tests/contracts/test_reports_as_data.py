@@ -20,7 +20,6 @@ pl = pytest.importorskip("polars")
 import pyarrow.csv as pa_csv  # noqa: E402
 import pyarrow.feather as pa_feather  # noqa: E402
 import pyarrow.parquet as pa_parquet  # noqa: E402
-from tests.support.inside.engines_with_extras import pandas_columns, polars_columns  # noqa: E402
 from tests.support.together import together  # noqa: E402
 
 from maskwell import estimate, randomize, tally  # noqa: E402
@@ -220,16 +219,6 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 @together("form", FORMS)
 def test_every_form_of_a_column_is_read(form: str, name: str) -> None:
     assert DESIGNS[name].tally(FORMS[form](masks(name))).values.tolist() == expected(name)
-
-
-@together("make", [pd.Series, pl.Series], ids=["pandas", "polars"])
-def test_pandas_and_polars_need_no_arrow_for_sets(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (pandas_columns, polars_columns):
-        monkeypatch.setattr(module, "is_installed", lambda: False)
-    design = DESIGNS["subset"]
-    column = design.randomize(make(TRUE), random=SeededRandom(8))
-    assert {*map(type, column.to_list())} == {bytes}
-    assert design.tally(column).values.tolist() == expected("subset")
 
 
 def wrong_columns() -> dict[str, Any]:

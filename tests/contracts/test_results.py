@@ -30,7 +30,8 @@ GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleaseP
 """What is given to a verb, besides designs: stated, and not found."""
 
 PARTS = {
-    "AttributeRisk", "DrawnAgain", "JoinedRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
+    "AttributeRisk",
+    "ReportedAttribute", "DrawnAgain", "JoinedRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
     "Analysis", "Association", "ComparedTerm", "ConditionalProportion", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Guess", "Hazard", "Itemset", "LevelContribution", "MatchRisk", "Option", "PathParities",
     "Predictive", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",

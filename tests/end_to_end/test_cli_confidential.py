@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tests.support.command_line import refused, run
 from tests.support.inside.engines import column_randomizer
+from tests.support.signals import signals_as_usual
 
 pytest.importorskip("pyarrow")
 
@@ -160,7 +161,9 @@ def test_the_output_is_no_more_open_than_the_input(ending: str) -> None:
 def test_a_run_that_is_ended_leaves_nothing_or_is_named_by_the_next(name: str, folder: Path) -> None:
     args = [sys.executable, "-m", "maskwell", "randomize", "-", "--design", "answer=w.json", "-o", "out.csv"]
     before = set(folder.iterdir())
-    with subprocess.Popen(args, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with signals_as_usual():
+        process = subprocess.Popen(args, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process:
         assert process.stdin is not None
         process.stdin.write(b"answer\n" + b"yes\nno\n" * 300_000)
         process.stdin.flush()

@@ -10,6 +10,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from tests.support.command_line import design_file, refused, run  # noqa: E402
+from tests.support.inside.estimation import METHODS  # noqa: E402
 
 KEYS = {
     "n",
@@ -243,3 +244,40 @@ def test_quantities_by_name() -> None:
     refused(*command, "--combine", "all=", saying="a name and its categories")
     refused(*command, "--contrast", "gap=often-weekly", saying="no category 'weekly'")
     refused(*command, "--where", "g=c", saying="no row with a report fits")
+
+
+def test_every_method_of_intervals_is_a_choice_and_a_bootstrap_is_repeated_by_its_seed(warner: str) -> None:
+    Path("y.csv").write_text("y\n" + "yes\nno\nyes\n" * 40, encoding="utf-8")
+    command = ["estimate", "y.csv", "--design", f"y={warner}", "--json"]
+    for method in METHODS:
+        if method not in ("bootstrap", "wilson"):
+            assert run(*command, "--interval", method).json()["interval_method"] == method
+    first, second, other = (run(*command, "--interval", "bootstrap", "--seed", n).json() for n in ("1", "1", "2"))
+    assert first["interval_method"] == "bootstrap"
+    assert first["estimates"] == second["estimates"] != other["estimates"]
+    refused(*command[:-1], "--interval", "bootstrap", saying="--interval bootstrap needs --seed")
+    refused(*command[:-1], "--seed", "1", saying="--seed needs --interval bootstrap")
+    refused(*command[:-1], "--interval", "boot", saying="there is no choice 'boot'")
+
+
+def test_columns_that_are_named_by_nothing_are_refused(warner: str) -> None:
+    Path("y.csv").write_text("y\nyes\nno\n", encoding="utf-8")
+    for more in (["--combine", "x=a+b"], ["--contrast", "x=a-b"], []):
+        refused("estimate", "y.csv", "--direct", "", *more, saying="names no column")
+    refused("estimate", "y.csv", "--design", f"y={warner}", "--by", "", saying="names no column")
+
+
+def test_labels_with_signs_are_found_in_contrasts_and_two_readings_are_refused() -> None:
+    Path("y.csv").write_text("y\n" + "self-employed\nemployed\nother\n" * 20, encoding="utf-8")
+    quantity = run("estimate", "y.csv", "--direct", "y", "--contrast", "gap=self-employed-employed", "--json").json()
+    assert quantity["quantities"][0]["of"] == "self-employed - employed"
+    said = refused(
+        "estimate", "y.csv", "--direct", "y", "--contrast", "gap=self-employd-employed", saying="no category"
+    )
+    assert "quote labels with signs: '\"self-employed\"-...'" in said
+    Path("z.csv").write_text("z\n" + "a\nb\na-b\n" * 20, encoding="utf-8")
+    said = refused("estimate", "z.csv", "--direct", "z", "--contrast", "gap=a-b", saying="read in two ways")
+    assert """'gap="a-b"' or 'gap="a"-"b"'""" in said
+    for text, of in (('gap="a"-"b"', "a - b"), ('gap="a-b"-b', "a-b - b")):
+        ran = run("estimate", "z.csv", "--direct", "z", "--contrast", text, "--json").json()
+        assert ran["quantities"][0]["of"] == of

@@ -15,6 +15,7 @@ import click
 import pytest
 from tests.support.command_line import refused, run
 from tests.support.inside.cli import cli
+from tests.support.signals import signals_as_usual
 
 posix = pytest.mark.skipif(os.name == "nt", reason="devices, pipes and signals of POSIX")
 
@@ -100,7 +101,8 @@ main.main()
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_ends_a_command_with_130_and_one_line_also_when_it_comes_again(name: str, folder: Path) -> None:
     run("design", "k-ary", "--k", "3", "--epsilon", "1", "-o", "d.json")
-    done = subprocess.run([sys.executable, "-c", STOPPED, name], capture_output=True, text=True, check=False)
+    with signals_as_usual():
+        done = subprocess.run([sys.executable, "-c", STOPPED, name], capture_output=True, text=True, check=False)
     assert done.returncode == 130
     assert done.stderr.strip().splitlines()[0] == "error: stopped before the end"
     assert len(done.stderr.strip().splitlines()) == 2

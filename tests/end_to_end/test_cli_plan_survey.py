@@ -188,3 +188,20 @@ def test_strata_need_a_design() -> None:
     path = table("stratum,share,pi\na,1,0.1\n")
     refused("plan", "w.json", "v.json", "--strata", path, "--n", "9", saying="2 design files")
     refused("plan", "w.json", "--strata", path, "--n", "9", "--pi", "0.1,0.9", saying="--pi has no meaning here")
+
+
+def test_rounded_shares_and_numbers_of_people_are_taken_and_what_was_done_is_said() -> None:
+    design_file("w.json", "warner", "--p", "0.7")
+    table = "stratum,share,pi\na,{},0.1\nb,{},0.2\nc,{},0.3\n"
+    answers = {}
+    for name, shares in {"rounded": [".3333"] * 3, "exact": ["1/3"] * 3, "people": ["1200", "1200", "1200"]}.items():
+        Path("strata.csv").write_text(table.format(*shares), encoding="utf-8")
+        answers[name] = run("plan", "w.json", "--strata", "strata.csv", "--n", "600", "--json").json()
+    note = "the shares sum to 0.9999, as rounded shares do: each was divided by that sum"
+    assert answers["rounded"].pop("notes") == [note]
+    assert answers["rounded"] == answers["exact"] == answers["people"]
+    Path("strata.csv").write_text(table.format(".3333", ".3333", ".3333"), encoding="utf-8")
+    assert f"note: {note}" in " ".join(run("plan", "w.json", "--strata", "strata.csv", "--n", "600").out.split())
+    for wrong in (["1/3", "1/3", "0.3"], ["0.33", "0.33", "0.30"], ["1200", "0.5", "0.5"], ["1200", "0", "3"]):
+        Path("strata.csv").write_text(table.format(*wrong), encoding="utf-8")
+        refused("plan", "w.json", "--strata", "strata.csv", "--n", "600", saying="share")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -133,3 +135,15 @@ def test_plan_writes_both_files_or_none() -> None:
     refused(*asked, "--plot", "e.svg", "-o", "e.svg", saying="also an input")
     assert not Path("p.svg").exists()
     assert not Path("e.json").exists()
+
+
+def test_a_home_that_cannot_be_written_is_no_matter(tmp_path: Path) -> None:
+    design_file(tmp_path / "w.json", "warner", "--p", "0.7")
+    (tmp_path / "home").write_text("a file", encoding="utf-8")
+    apart = {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "MPLCONFIGDIR"}
+    environment = {name: value for name, value in os.environ.items() if name not in apart}
+    environment |= {"HOME": str(tmp_path / "home" / "me"), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "maskwell", "audit", "w.json", "--plot", "p.svg"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "p.svg").exists()

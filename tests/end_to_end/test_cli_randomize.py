@@ -6,8 +6,6 @@ import csv
 import gzip
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -508,16 +506,6 @@ def test_designs_that_do_not_fit_the_columns(answers: str) -> None:
 def test_reports_are_not_randomized_again(answers: str) -> None:
     run("randomize", answers, "--design", "drugs=d.json", "-o", "r.parquet")
     refused("randomize", "r.parquet", "--design", "drugs=d.json", "-o", "rr.csv", saying="already holds reports")
-
-
-def test_without_pyarrow_it_says_what_to_install(answers: str) -> None:
-    probe = (
-        "import sys; sys.modules['pyarrow'] = None\n"
-        "from maskwell.cli.main import cli; cli(['randomize', 'a.csv', '--design', 'drugs=d.json', '-o', 'r.csv'])"
-    )
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[1] == "hint: pip install 'maskwell[arrow]'"
 
 
 def test_columns_for_the_reports_of_two_answers_are_refused_whatever_the_labels() -> None:

@@ -69,7 +69,7 @@ def test_json_holds_the_coefficients(files):
     assert content["converged"] and content["flags"] == [] and content["method"] == "logistic"
     assert [row["term"] for row in content["coefficients"]] == ["Intercept", "age", "place[T.town]"]
     row = content["coefficients"][1]
-    assert {*row} == {"term", "estimate", "standard_error", "interval", "p_value"}
+    assert {*row} == {"term", "estimate", "standard_error", "interval", "p_value", "interval_method"}
     low, high = row["interval"]
     assert low < row["estimate"] < high
     found = mw.regress("s.csv", "y ~ age + place", {"y": mw.load_design("w.json")})
@@ -265,3 +265,46 @@ def test_the_design_must_belong_to_the_column(files):
     refused("regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are no category")
     refused("regress", "s.csv", "--formula", "y ~ age", saying="neither --design nor --receipt")
     refused("regress", "no.csv", "--formula", "y ~ age", "--design", "y=w.json", saying="does not exist")
+
+
+def test_an_estimate_at_infinity_has_an_interval_with_one_end(files):
+    rows = [("yes", 0)] * 8 + [("no", 0)] * 32 + [("yes", 1)] * 20 + [("no", 1)] * 20
+    Path("edge.csv").write_text("y,x\n" + "".join(f"{y},{x}\n" for y, x in rows), encoding="utf-8")
+    args = ("regress", "edge.csv", "--formula", "y ~ x", "--design", "y=w.json")
+    content = run(*args, "--json").json()
+    intercept, slope = content["coefficients"]
+    assert (intercept["estimate"], intercept["standard_error"], intercept["interval"][0]) == ("-inf", None, "-inf")
+    assert intercept["interval"][1] == pytest.approx(-1.186, abs=1e-3) and slope["interval"][1] == "inf"
+    assert content["interval"] == "profile likelihood" == slope["interval_method"] + " likelihood"
+    out = run(*args, "--effects").out
+    assert "has no finite estimate (95 % interval 0.8554 to inf; 80 rows)" in out
+    assert "nan" not in out and "—" in out and "intervals        profile likelihood" in out
+    wald = run(*args, "--json", "--interval", "wald").json()["coefficients"][0]
+    assert wald["interval"] == [None, None] and wald["interval_method"] == "wald"
+    refused(
+        *("regress", "s.csv", "--formula", "income ~ y", "--design", "y=w.json", "--interval", "profile"),
+        saying="a profile interval is not available for a linear regression",
+    )
+
+
+def test_thresholds_are_not_exponentiated(files):
+    args = ("regress", "s.csv", "--formula", "often ~ age", "--design", "often=k.json", "--model", "ordinal")
+    plain, ratios = (run(*args, "--json", *more).json()["coefficients"] for more in ((), ("--exponentiate",)))
+    assert ratios[0]["estimate"] == pytest.approx(np.exp(plain[0]["estimate"])) and ratios[1:] == plain[1:]
+    assert [row["p_value"] is None for row in plain] == [False, True, True]
+    assert "thresholds (log odds)" in run(*args, "--exponentiate").out
+
+
+def test_weights_as_small_as_floats_allow(files):
+    lines = Path("s.csv").read_text(encoding="utf-8").splitlines()
+    Path("t.csv").write_text("\n".join([lines[0], *(_tiny(line) for line in lines[1:])]) + "\n", encoding="utf-8")
+    found = []
+    for file in ("s.csv", "t.csv"):
+        args = ("regress", file, "--formula", "y ~ age", "--design", "y=w.json", "--weights", "w", "--json")
+        found.append(run(*args).json()["coefficients"][1]["standard_error"])
+    assert found[0] == pytest.approx(found[1], rel=1e-9) and found[0] > 0
+
+
+def _tiny(line):
+    cells = line.split(",")
+    return ",".join([*cells[:3], f"{cells[3]}e-200", *cells[4:]])

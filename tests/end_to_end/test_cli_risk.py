@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.command_line import refused, run
+from tests.support.inside.release import INTRUDERS
 
 ROWS = ["A,baker,2", "A,clerk,3", "A,clerk,3", "A,clerk,3", "B,clerk,3", "B,clerk,3", "B,smith,4", "B,smith,4"]
 PLAN = """
@@ -169,3 +170,9 @@ def test_bad_input_is_named(released: Path) -> None:
     refused("risk", "people.csv", "--keys", "town", "--receipt", "out/public/receipt.json", saying="public receipt")
     Path("other.csv").write_text("town,job,w\nA,baker,1\n", encoding="utf-8")
     refused("risk", "other.csv", "--keys", "town", *RECEIPT, saying="1 records")
+
+
+def test_every_intruder_of_a_plan_is_one_of_risk() -> None:
+    Path("people.csv").write_text("town,job\n" + "a,x\nb,y\nb,y\n" * 5, encoding="utf-8")
+    by_name = {name: run("risk", "people.csv", "--keys", "town,job", "--intruder", name).out for name in INTRUDERS}
+    assert by_name["all-columns"] == by_name["any-look"]

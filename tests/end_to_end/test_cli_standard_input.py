@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -50,8 +52,37 @@ def test_a_bad_line_in_a_zipped_file() -> None:
         assert len(done.err.splitlines()) == 2, done.err
 
 
+def test_design_files_are_read_from_standard_input() -> None:
+    design = Path("w.json").read_bytes()
+    Path("data.csv").write_text("answer\n" + "yes\nno\nyes\n" * 9, encoding="utf-8")
+    for line in (
+        "audit -",
+        "device -",
+        "improve -",
+        "compare - w.json",
+        "plan - --margin 0.05 --pi 0.1,0.9",
+        "estimate data.csv --design answer=-",
+        "design kronecker - w.json",
+    ):
+        ended = run_command(line.split(), Path(), stdin=design)
+        assert ended.status == 0, ended.err
+        assert not re.search(rb"Next: .*[ =]-( |$)", ended.out), ended.out  # it cannot be read again
+
+
+def test_standard_input_is_one_file_only() -> None:
+    design = Path("w.json").read_bytes()
+    for line, said in (
+        ("compare - -", b"standard input is empty, or was read already"),
+        ("audit -", b"standard input is empty"),
+        ("estimate - --design answer=-", b"standard input cannot be both the rows and a design"),
+    ):
+        ended = run_command(line.split(), Path(), stdin=b"" if line == "audit -" else design)
+        assert ended.status == 2
+        assert said in ended.err, ended.err
+
+
 def test_standard_input_that_is_closed() -> None:
-    line = " ".join([*COMMAND, "-", *DESIGN]) + " <&-"
+    line = shlex.join([*COMMAND, "-", *DESIGN]) + " <&-"
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=False, timeout=60)
     assert done.returncode == 2
     assert b"standard input is closed" in done.stderr

@@ -17,11 +17,12 @@ from scipy.stats import chi2
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.collecting import BY_INVITATION, SURVEY
-from tests.support.inside.collection import Store, StoredSurvey, Survey
+from tests.support.inside.collection import Store, StoredSurvey, Survey, text_table
 from tests.support.kept_on_device import KEPT, kept_by
 from tests.support.running_service import RunningService
 
-FALSE_ALARM = 1e-6
+FALSE_ALARM = 1e-10
+"""The browser draws anew in every run."""
 
 ANSWERS = ["aardvark", "bumblebee", "cormorant"]
 MANY = 100
@@ -46,8 +47,9 @@ def many_questions(service_folder: Path) -> str:
     (service_folder / "design.json").unlink(missing_ok=True)
     design.save(service_folder / "design.json")
     one = '[[question]]\nname = "q{}"\nask = "Question {}"\ndesign = "design.json"\n'
-    return '[survey]\ntitle = "Many"\npractice = false\ndemand = { epsilon = 700 }\n' + "".join(
-        one.format(i, i) for i in range(MANY)
+    return (
+        '[survey]\ntitle = "Many"\npractice = false\ndemand = { epsilon = 700 }\naccept_no_protection = true\n'
+        + "".join(one.format(i, i) for i in range(MANY))
     )
 
 
@@ -202,6 +204,10 @@ def test_two_tabs_share_one_draw(page: Any) -> None:
 def finish(page: Any) -> None:
     """Answer the rest, up to what will be sent."""
     page.get_by_role("button", name="Next").click()
+    answer_the_last_two(page)
+
+
+def answer_the_last_two(page: Any) -> None:
     for answer in ("yes", "rent"):
         page.get_by_label(answer, exact=True).check()
         page.get_by_role("button", name="Draw my report").click()
@@ -257,6 +263,32 @@ def test_what_is_shown_before_sending_is_what_is_sent(page: Any) -> None:
     ]
 
 
+def test_all_submissions_of_a_survey_have_the_same_length(browser: Any, service: RunningService, store: Store) -> None:
+    """Whichever codes were drawn or given, and whatever was not asked: a length is seen in spite of https."""
+    text = SURVEY.replace('"north", "south"]', ", ".join(['"north"', '"south"', *(f'"w{i}"' for i in range(9))]) + "]")
+    text = text.replace('"Nord", "Süd"]', '"Nord", "Süd", ' + ", ".join(f'"w{i}"' for i in range(9)) + "]")
+    stored, bodies = opened(store, text), []
+    for region in ("north", "w8"):
+        page = browser.new_context().new_page()
+        page.goto(f"{service.address}/s/{stored.code}")
+        page.get_by_role("button", name="Begin").click()
+        page.get_by_label(region).check()
+        page.get_by_role("button", name="Next").click()
+        if region == "north":
+            page.get_by_label("once").check()
+            page.get_by_role("button", name="Draw my report").click()
+            page.get_by_role("button", name="Next").click()
+        answer_the_last_two(page)
+        with page.expect_request("**/reports") as sent:
+            page.get_by_role("button", name="Send").click()
+        page.get_by_text("Thank you").wait_for()
+        bodies.append(sent.value.post_data)
+        page.context.close()
+    assert len(set(map(len, bodies))) == 1
+    assert len({len(body.rstrip()) for body in bodies}) == 2
+    assert store.size(stored) == 2
+
+
 def test_an_invitation_can_be_used_once(browser: Any, service: RunningService, store: Store) -> None:
     stored = opened(store, BY_INVITATION)
     (token,) = store.invite(stored.code, 1)
@@ -302,6 +334,56 @@ def test_another_language_asks_the_same(page: Any) -> None:
     page.get_by_label("einmal").check()
     page.get_by_role("button", name="Meine Meldung ziehen").click()
     assert page.locator(".report").inner_text() in ("nie", "einmal", "oft", "keine Angabe")
+
+
+ONE = '[survey]\ntitle = "One"\n{}\n[[question]]\nname = "q"\nask = "?"\nanswers = ["yes", "no"]\ndesign = {{ {} }}\n'
+SAID = {
+    "strong": ("gamma = 4", "Your answers stay uncertain", "after, at most 80", "at most 4 times as likely"),
+    "moderate": ("gamma = 20", "not proof: they leave doubt", "after, at most 96", "at most 20 times as likely"),
+    "weak": ("gamma = 100", "are a strong hint", "after, at most 99.1", "at most 100 times as likely"),
+    "none": (
+        "epsilon = 20",
+        "if you would also answer openly",
+        "after, possibly >99",
+        "up to 486,000,000 times",
+    ),
+    "infinite": ('family = "mangat", p = "0.7"', "if you would also answer openly", "after, possibly 100", ""),
+}
+
+
+@pytest.mark.parametrize("step", SAID)
+def test_the_page_reassures_as_far_as_the_design_protects(
+    step: str, browser: Any, service: RunningService, store: Store
+) -> None:
+    design, protects, belief, factor = SAID[step]
+    head = "accept_no_protection = true" if step in ("none", "infinite") else "demand = { gamma = 100 }"
+    page = browser.new_context(locale="en-GB").new_page()
+    page.goto(f"{service.address}/s/{opened(store, ONE.format(head, design)).code}")
+    page.get_by_role("button", name="Begin").wait_for()
+    shown = " ".join(page.locator("main").inner_text().split())
+    assert protects in shown and belief in shown and factor in shown
+    assert ("any answer can lead to any report" in shown) == (step not in ("none", "infinite"))
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("yes").check()
+    page.get_by_role("button", name="Draw my report").click()
+    page.locator(".report").wait_for()
+    drawn = page.locator("main").inner_text()
+    assert "If the report is not your true answer, nothing has gone wrong." in drawn
+    assert ("it can show what your true answer is" in drawn) == (step in ("none", "infinite"))
+    page.context.close()
+
+
+def test_a_language_of_the_survey_itself_is_set_from_right_to_left(
+    browser: Any, service: RunningService, store: Store
+) -> None:
+    text = ONE.format('languages = ["ar"]\ndemand = { gamma = 3 }', "gamma = 3") + text_table("ar")
+    page = browser.new_context(locale="en-GB").new_page()
+    page.goto(f"{service.address}/s/{opened(store, text).code}")
+    page.get_by_role("button", name="Begin").wait_for()
+    assert page.evaluate("[document.documentElement.lang, document.documentElement.dir]") == ["ar", "rtl"]
+    box = page.evaluate("document.querySelector('.bars .number').getBoundingClientRect().left")
+    assert box < page.evaluate("document.querySelector('.bars .label').getBoundingClientRect().left")
+    page.context.close()
 
 
 def test_everything_works_with_the_keyboard(page: Any) -> None:

@@ -25,9 +25,12 @@ KILLS = 3
 ANSWERS = [f"answer {i}" for i in range(50)]
 """A second draw would give the same report once in fifty times at most, all of them once in 125,000 times."""
 
-MANY_ANSWERS = '[survey]\ntitle = "Kill"\npractice = false\ndemand = { epsilon = 10 }\n' + "".join(
-    f'[[question]]\nname = "q{i}"\nask = "Question {i}"\nanswers = {ANSWERS}\ndesign = {{ gamma = "1.1" }}\n'
-    for i in range(KILLS)
+MANY_ANSWERS = (
+    '[survey]\ntitle = "Kill"\npractice = false\ndemand = { epsilon = 10 }\naccept_no_protection = true\n'
+    + "".join(
+        f'[[question]]\nname = "q{i}"\nask = "Question {i}"\nanswers = {ANSWERS}\ndesign = {{ gamma = "1.1" }}\n'
+        for i in range(KILLS)
+    )
 )
 
 

@@ -110,14 +110,13 @@ def _damaged(body: dict[str, Any], chance: random.Random) -> bytes:
 
 
 def test_malformed_submissions_change_nothing(place: Place) -> None:
-    seed = secrets.randbelow(2**32)
-    chance = random.Random(seed)
+    chance = random.Random(28)
     client: TestClient = place.client  # type: ignore[attr-defined]
     before = place.store.tally(place.survey, place.survey.parts.names[0])
     for _ in range(MALFORMED):
         content = _damaged(place.body(), chance)
         answer = client.post(place.address, content=content, headers={"content-type": "application/json"})
-        assert 400 <= answer.status_code < 500, (seed, answer.status_code, content)
+        assert 400 <= answer.status_code < 500, (answer.status_code, content)
         assert set(answer.json()["error"]) == {"code", "message", "hint"}
     assert place.store.tally(place.survey, place.survey.parts.names[0]) == before
 

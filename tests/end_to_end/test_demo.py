@@ -62,7 +62,7 @@ def test_the_files_belong_together(here: Path) -> None:
     assert [(p["person"], p["region"]) for p in people] == [(r["person"], r["region"]) for r in reports]
     design = load_design(path["design"])
     kept = sum(p["answer"] == r["answer"] for p, r in zip(people, reports, strict=True)) / len(people)
-    assert kept == pytest.approx(design.matrix()[0, 0], abs=0.018)  # five standard errors: one false alarm in 2 million
+    assert kept == pytest.approx(design.matrix()[0, 0], abs=0.025)  # seven standard errors: below 1e-11
     estimate = json.loads(path["estimate"].read_text(encoding="utf-8"))
     assert estimate["design"] == design.fingerprint
     assert [row["estimate"] for row in estimate["estimates"]] == [row["estimate"] for row in answer["estimates"]]
@@ -138,7 +138,7 @@ def test_without_the_extras_it_says_what_to_install(here: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("demo")
     assert result.exit_code == 2
-    assert "pip install 'maskwell[arrow,report]'" in result.stderr
+    assert "pip install 'maskwell[report]'" in result.stderr
     assert list(here.iterdir()) == []
 
 

@@ -1,8 +1,8 @@
 """Every command shown in the README and the documentation is run, and its output compared.
 
 In a block marked ``console`` a line that starts with ``$`` is a command; the lines below it are its output, where
-``...`` stands for anything. The blocks of a page run in order in one folder, which holds the programs that the page
-shows in full (``literalinclude``), the files that it tells to write (Write `name`:) and nothing else. A command that
+``...`` stands for anything. The blocks of a page run in order in an empty folder, which holds only the files that the
+page asks the reader to save (see ``tests/support/pages.py``). A command that
 should not succeed says so in a comment: ``# exit status 1``. ``CODE`` stands for the code of the survey that was added
 last; ``maskwell serve`` listens on a free port, and is ended when its first lines have come.
 """
@@ -11,23 +11,21 @@ import doctest
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.support.fuzzing import run_command
+from tests.support.pages import write_files
 from tests.support.running_service import free_port
 
 LONGEST = 300
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-WRITTEN = re.compile(r"Write `(\S+)`:\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 DRAFT = re.compile(r"^draft ([0-9a-f]{10}):", re.MULTILINE)
 PORT = "8750"
-PROGRAM = re.compile(r"^```\{literalinclude\} (\S+\.py)$", re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -90,10 +88,7 @@ def run(command, folder):
 def test_commands_do_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    for program in PROGRAM.findall(page.read_text(encoding="utf-8")):
-        shutil.copy(page.parent / program, tmp_path)
-    for name, content in WRITTEN.findall(page.read_text(encoding="utf-8")):
-        (tmp_path / name).write_text(content, encoding="utf-8")
+    write_files(page, tmp_path)
     survey = "CODE"
     for command, shown in steps(page):
         said = re.search(r"# exit status (\d)", command)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.support.inside.cli import Progress, output
+from tests.support.inside.engines import delimited
+
+import maskwell as mw
+from maskwell.verbs import dry_run
 
 
 class Terminal(io.StringIO):
@@ -64,3 +70,36 @@ def test_a_terminal_has_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         progress(20, None)
     assert stream.getvalue().startswith("\r  10 rows   50 %\r  20 rows")
     assert "\n" not in stream.getvalue()
+
+
+def rising(told: list[tuple[int, float | None]]) -> bool:
+    """Whether shares only grow, and the whole is not reached before the end."""
+    shares = [share for _, share in told if share is not None]
+    return shares == sorted(shares) and 1 not in shares[:-1]
+
+
+@pytest.fixture
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 16)
+    rows = (f"{'xyz'[i % 3]},{'uv'[i % 2]},{'yes' if i % 5 else 'no'},{i % 7}\n" for i in range(60_000))
+    path = tmp_path / "people.csv"
+    path.write_text("a,b,y,n\n" + "".join(rows), encoding="utf-8")
+    return str(path)
+
+
+def test_the_whole_is_reached_once_and_at_the_end(people: str, tmp_path: Path) -> None:
+    told: dict[str, list[tuple[int, float | None]]] = {}
+
+    def heard(name: str) -> Callable[[int, float | None], None]:
+        told[name] = []
+        return lambda rows, share: told[name].append((rows, share))
+
+    design = {"y": mw.make_design("warner", p="0.7")}
+    protect = {"variables": ["a", "b"], "method": "inverse-frequency", "xi": 0.5}
+    plan = mw.ReleasePlan.from_dict({"release": {"keys": ["a", "b"], "match": 0.5}, "protect": [protect]})
+    mw.tally(people, design, progress=heard("tally"))
+    mw.risk(people, keys=["a", "b"], progress=heard("risk"))
+    mw.publish(people, plan, tmp_path / "released", progress=heard("publish"))
+    dry_run(people, plan, progress=heard("dry run"))
+    assert len(told["tally"]) > 2
+    assert {name for name, heard in told.items() if not rising(heard)} == set()

@@ -18,6 +18,7 @@ from tests.support.fuzzing import Ended, check_ended, files_in, numbers, run_com
 fcntl = pytest.importorskip("fcntl", reason="commands are forked")
 
 FEW = 120
+FEW_PLAIN = 40
 PARTS = 3
 WIDTH = 100
 WHOLE = 8
@@ -43,9 +44,9 @@ class Workplace:
         self._reader: int | None = None
         self._renew()
 
-    def run(self, one: Case, *, quick: bool = False) -> Ended:
-        """Run it there, and hold it against the rule."""
-        ended = run_command(one.words, self.folder, stdin=one.stdin, quick=quick)
+    def run(self, one: Case, *, quick: bool = False, plain: bool = False) -> Ended:
+        """Run it there, and hold it against the rule; a plain run has no extra installed."""
+        ended = run_command(one.words, self.folder, stdin=one.stdin, quick=quick, plain=plain)
         self._drain()
         check_ended(ended, self.folder, self.before, secrets=[] if "--show-values" in one.words else secrets())
         check_printed(ended)
@@ -144,3 +145,19 @@ def test_good_lines_are_good(prepared: Path, workplace: Workplace, part: int) ->
 def test_any_command_line_ends_as_documented(prepared: Path, workplace: Workplace, part: int) -> None:
     for number in numbers(FEW)[part::PARTS]:
         workplace.run(case(number, prepared), quick=number % WHOLE != 0)
+
+
+def test_good_lines_work_without_extras_or_name_the_one_that_is_missing(prepared: Path, workplace: Workplace) -> None:
+    worked, first = set(), {(one.words[0], one.words[1:2][0][:1]): one for one in reversed(good_cases(prepared))}
+    for one in first.values():  # a few of each command
+        ended = workplace.run(one, quick=True, plain=True)
+        named = re.search(rb"^hint: pip install 'maskwell\[(\w+)\]'$", ended.err, re.MULTILINE)
+        assert ended.status in {0, 1} or named, (one.words, ended.err)
+        worked |= {one.words[0]} if ended.status in {0, 1} else set()
+    needing = {"regress", "serve", "survey", "release"}
+    assert {path[0] for path in commands()} - worked <= needing | {"demo"}
+
+
+def test_any_command_line_ends_as_documented_without_extras(prepared: Path, workplace: Workplace) -> None:
+    for number in numbers(FEW_PLAIN):
+        workplace.run(case(number, prepared), quick=number % WHOLE != 0, plain=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -14,6 +15,7 @@ import pytest
 from tests.support.formulas import ATTACKS, FACTORS, allowed_formula, formula, predictors, table
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 from tests.support.inside.engines import Coding, PlainCoding, read_formula
+from tests.support.trembling import SEED
 
 from maskwell.errors import InputError
 
@@ -81,7 +83,7 @@ def test_what_is_allowed_is_coded_as_formulaic_codes_it() -> None:
         np.testing.assert_array_equal(values, made.to_numpy(float), err_msg=text)
         np.testing.assert_array_equal(coding.apply(predictors(rows.head(9))), again.to_numpy(float), err_msg=text)
         same, plain = same + 1, plain + isinstance(coding.spec, PlainCoding)
-    assert same > 100 and plain > 30
+    assert same > 100 and plain > (20 if SEED in os.environ else 30)  # trembling logarithms are not plain ones
 
 
 def test_formulas_of_a_number_are_the_same_each_time() -> None:

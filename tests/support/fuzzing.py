@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, overload
 
+from tests.support.signals import signals_as_usual
+
 LONGEST = 30
 """Seconds that a command may take."""
 
@@ -85,16 +87,18 @@ def run_command(
     seconds: float = LONGEST,
     entry: str = ENTRY,
     quick: bool = False,
+    plain: bool = False,
 ) -> Ended:
     """Run ``maskwell arguments`` in a process of its own, with bounded memory; it is killed after so many seconds.
 
     The process is forked from one that has imported everything already, and costs some 30 ms instead of a second.
     ``entry`` is another function to run instead, ``"module:function"``. A ``quick`` process does not take the
-    interpreter apart when it ends, even where threads of a library are left that could make that go wrong.
+    interpreter apart when it ends, even where threads of a library are left that could make that go wrong. A ``plain``
+    one can import no library that an extra brings.
     """
     if not hasattr(os, "fork"):
         return run_apart(arguments, folder, stdin=stdin, seconds=seconds)
-    return _server().run(_words(arguments), folder, stdin, seconds, {"entry": entry, "quick": quick})
+    return _server(plain=plain).run(_words(arguments), folder, stdin, seconds, {"entry": entry, "quick": quick})
 
 
 def run_apart(arguments: Iterable[object], folder: Path, *, stdin: bytes = b"", seconds: float = LONGEST) -> Ended:
@@ -169,13 +173,13 @@ def _words(arguments: Iterable[object]) -> tuple[str, ...]:
 class _Server:
     """A process of ``tests.support.fuzz_server`` and the socket to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, plain: bool) -> None:
         self._lock = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="fuzz-")
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, signals_as_usual():
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.fuzz_server", str(theirs.fileno())],
+                [sys.executable, "-m", "tests.support.fuzz_server", str(theirs.fileno()), *["plain"] * plain],
                 cwd=Path(__file__).parents[2],
                 env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "TMPDIR": self._folder.name},
                 pass_fds=[theirs.fileno()],
@@ -249,12 +253,13 @@ def _fed(content: bytes) -> Iterator[int]:
         os.close(reading)
 
 
-_servers: dict[int, _Server] = {}
+_servers: dict[tuple[int, bool], _Server] = {}
 
 
-def _server() -> _Server:
-    """The server of this process."""
-    if os.getpid() not in _servers:
-        _servers[os.getpid()] = server = _Server()
+def _server(*, plain: bool) -> _Server:
+    """The server of this process, with all extras or with none."""
+    key = os.getpid(), plain
+    if key not in _servers:
+        _servers[key] = server = _Server(plain=plain)
         atexit.register(server.close)
-    return _servers[os.getpid()]
+    return _servers[key]

@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
+from random import Random
 from typing import Any, NoReturn, TextIO
 
 import pytest
@@ -42,8 +43,19 @@ def options(processes: int) -> list[str]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How many processes."""
+    """How many processes, and in which order."""
     parser.addoption("--processes", type=int, default=1, help="how many processes to fork for the tests")
+    parser.addoption("--order", default="", help="a seed: files, and the tests of each, in a random order")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Another order, if one is asked for: no test may need one that another has run."""
+    seed = config.getoption("--order")
+    if seed:
+        items.sort(
+            key=lambda item: [Random(f"{seed} {name}").random() for name in (item.nodeid.split("::")[0], item.nodeid)]
+        )
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:

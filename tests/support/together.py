@@ -23,11 +23,11 @@ def together(names: str | Sequence[str], cases: Iterable[Any], ids: object = Non
     >>> @together("n", [1, 2, 3])
     ... def test(n):
     ...     assert n != 2, "two"
-    >>> test()
-    Traceback (most recent call last):
-        ...
-    AssertionError: two
-    case n=2, 1 of 3 cases failed
+    >>> try:
+    ...     test()
+    ... except AssertionError as error:
+    ...     print(str(error).splitlines()[0], *error.__notes__, sep="; ")
+    two; case n=2, 1 of 3 cases failed
     """
     keys = [names] if isinstance(names, str) else [*names]
     listed = [(case,) if isinstance(names, str) else tuple(case) for case in cases]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -70,3 +73,24 @@ def test_a_log_stays_short_and_ends_with_the_fault(
     out, err = capfd.readouterr()
     assert out.splitlines() == ["  package 1 of 2: click", "  unpacking 2 packages, about half a minute"]
     assert ("Successfully installed" in err) == bool(status)
+
+
+def test_no_answer_of_the_registry_is_one_line(installer: ModuleType) -> None:
+    retries = "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError'\n"
+    said = retries * 5 + "ERROR: Could not find a version\nERROR: No matching distribution found for click==8.3.0\n"
+    assert installer.fault_of(said).count("\n") == 1 and "network" in installer.fault_of(said)
+    for other in (retries + "ERROR: [Errno 28] No space left on device\n", "ERROR: No matching distribution found\n"):
+        assert installer.fault_of(other) == other
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_where_pyspark_cannot_be_installed_its_tests_are_left_out(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "java").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "java").chmod(0o755)
+    env = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "MAKEFLAGS": ""}
+    command = ["make", "--no-print-directory", "--old-file=setup", "spark", f"VENV={tmp_path}", "PIP=false"]
+    done = subprocess.run(command, cwd=root, env=env, check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[1:] == [
+        "no PySpark: tests of Spark are left out (run make spark with a network connection)"
+    ]
+    assert done.stderr == "" and not (tmp_path / "spark.txt").exists()

@@ -40,16 +40,32 @@ from maskwell.core.exact import (
     to_text,
     told_apart,
 )
+from maskwell.core.extras import EXTRAS
 from maskwell.core.groups import Factor
 from maskwell.core.keyed import checked_key, read_key_file
 from maskwell.core.labels import is_missing, plain, texts
+from maskwell.core.languages import direction_of
 from maskwell.core.phrases import HINT, MESSAGE, Printed, as_typed, magnitude, round_down, round_up, visible
 from maskwell.core.randomness import SECURE, Stream, random_order
 from maskwell.core.report_data import split_sets
+from maskwell.core.verdicts import (
+    above,
+    at_least,
+    at_most,
+    below,
+    ceil_of,
+    floor_of,
+    is_inside,
+    is_outside,
+    largest,
+    ranked,
+    tied,
+)
 
 __all__ = [
     "Array",
     "DEEPEST",
+    "EXTRAS",
     "Encoded",
     "Factor",
     "HINT",
@@ -66,14 +82,19 @@ __all__ = [
     "Stream",
     "WordReader",
     "Words",
+    "above",
     "all_from_digits",
     "all_to_digits",
     "as_count",
     "as_fraction",
     "as_typed",
+    "at_least",
+    "at_most",
     "atomic",
     "atomic_file",
     "atomic_files",
+    "below",
+    "ceil_of",
     "check_outputs",
     "check_probability",
     "checked_key",
@@ -82,9 +103,11 @@ __all__ = [
     "clear_leftovers",
     "coin",
     "common_denominator",
+    "direction_of",
     "documents",
     "exp_below",
     "fingerprint_of",
+    "floor_of",
     "floor_to",
     "from_digits",
     "from_json",
@@ -93,8 +116,11 @@ __all__ = [
     "groups",
     "interval",
     "is_decimal",
+    "is_inside",
     "is_missing",
+    "is_outside",
     "json_form",
+    "largest",
     "log_of",
     "magnitude",
     "name_folder",
@@ -105,6 +131,7 @@ __all__ = [
     "plain",
     "random_order",
     "randomness",
+    "ranked",
     "read_document",
     "read_key_file",
     "resolution",
@@ -116,6 +143,7 @@ __all__ = [
     "settle",
     "split_sets",
     "texts",
+    "tied",
     "to_digits",
     "to_float",
     "to_text",

@@ -6,7 +6,7 @@ from maskwell.estimation.itemset_supports import _BITS_OF_BYTE, ReportedBaskets,
 from maskwell.estimation.joint import independence
 from maskwell.estimation.joint.conditionals import Ratios
 from maskwell.estimation.joint.independence import degrees_of_freedom, expected, free_cells, slopes
-from maskwell.estimation.joint.odds import OddsProfile, two_by_two
+from maskwell.estimation.joint.odds import OddsProfile, TableLikelihood, two_by_two
 from maskwell.estimation.joint.variables import Layout, direct
 from maskwell.estimation.maximisation import ascent
 from maskwell.estimation.maximisation import log_likelihood as log_likelihood_module
@@ -15,9 +15,10 @@ from maskwell.estimation.maximisation.log_likelihood import Operators, Written, 
 from maskwell.estimation.maximum_likelihood import likelihood_of, mutual_information, unit_covariance
 from maskwell.estimation.moments import sampling_part
 from maskwell.estimation.regression.anchor_models import AnchorRows
+from maskwell.estimation.regression.likelihood_search import climb
 from maskwell.estimation.regression.model_matrix import ModelMatrix
 from maskwell.estimation.regression.nested_models import compare_nested
-from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, climb
+from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import Logit, MixtureRows, Softmax, expit_pair, softmax
 from maskwell.estimation.regression.row_sampling import RowSampling
@@ -28,6 +29,7 @@ from maskwell.estimation.sampling.report_shares import estimate_simple
 from maskwell.estimation.sampling.sample_stages import MultistageVariance
 from maskwell.estimation.share_estimate import Flag
 from maskwell.estimation.share_intervals import METHODS, clopper_pearson, wilson
+from maskwell.estimation.stacked_samples import chance_of_stack
 from maskwell.estimation.summed_shares import OWN_MARGIN
 
 __all__ = [
@@ -52,9 +54,11 @@ __all__ = [
     "RowSampling",
     "Scores",
     "Softmax",
+    "TableLikelihood",
     "Written",
     "_BITS_OF_BYTE",
     "ascent",
+    "chance_of_stack",
     "climb",
     "clopper_pearson",
     "compare_nested",

@@ -3,7 +3,7 @@
 from maskwell.planning import blackwell, improvement, order, replacement
 from maskwell.planning.blackwell import Sufficiency
 from maskwell.planning.comparison import default_grid
-from maskwell.planning.design_choice import SIMPLER
+from maskwell.planning.design_choice import SIMPLER, recommend
 from maskwell.planning.extremal import UTILITIES, utility_named
 from maskwell.planning.one_sided import OneSided, incriminating_order
 from maskwell.planning.replacement import best_added_variance
@@ -33,6 +33,7 @@ __all__ = [
     "line_through",
     "minimax_sizes",
     "order",
+    "recommend",
     "replacement",
     "retuned",
     "switch_gamma",

@@ -21,11 +21,13 @@ from maskwell.privacy.curves import Boundary, odds_ratio
 from maskwell.privacy.design_audit import average_security, counted_reports, wear_out
 from maskwell.privacy.measures import MEASURES
 from maskwell.privacy.provable_claims import Improves, judged_rows, parts_of, provable, provable_rows, why_not
+from maskwell.privacy.strength import LIMITS, strength_of
 
 __all__ = [
     "Boundary",
     "DEMANDS",
     "Improves",
+    "LIMITS",
     "MEASURES",
     "SLACK",
     "Verdict",
@@ -49,6 +51,7 @@ __all__ = [
     "provable_rows",
     "shapes",
     "stands_for",
+    "strength_of",
     "verdict",
     "verify_file",
     "verify_text",

@@ -73,7 +73,7 @@ from maskwell.release.matrices import closed_forms, flow_solver, matrix_checks
 from maskwell.release.matrices.bounds import labels_for, read_amounts, support
 from maskwell.release.matrices.flow_program import Program, allowed_pairs, program_of
 from maskwell.release.matrices.flow_solver import solve
-from maskwell.release.matrices.infeasibility import _in_words
+from maskwell.release.matrices.infeasibility import _in_words, short_states
 from maskwell.release.matrices.match_caps import match_risks
 from maskwell.release.matrices.matrix_algebra import repeated
 from maskwell.release.matrices.matrix_checks import flows
@@ -110,7 +110,7 @@ from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.release.risk.match_chances import highest_share, strict_risk, target_risks
 from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.risk.risk_report import percentile
+from maskwell.release.risk.risk_report import INTRUDERS, percentile
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.release.risk.unit_risk import UnitFigures, same_units
 from maskwell.release.risk_utility import beaten_by
@@ -141,6 +141,7 @@ __all__ = [
     "Entry",
     "Fixed",
     "Group",
+    "INTRUDERS",
     "KroneckerArrivals",
     "LIGHT",
     "MIXING_GRID",
@@ -281,6 +282,7 @@ __all__ = [
     "schema",
     "sha256_of",
     "share_by_domain",
+    "short_states",
     "side_channels",
     "solve",
     "solved",

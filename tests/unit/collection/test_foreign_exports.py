@@ -142,7 +142,7 @@ def test_each_export_becomes_the_same_reports(kind: str, is_told: bool, desk: De
     content = desk.import_file(code, written(tmp_path, name, text), kind if is_told else None)
     assert (content["source"], content["imported"], content["left_out"]) == (kind, 2, left_out)
     assert kept(desk, code) == CONTENTS
-    assert not content["doubles"]
+    assert content["ids"]
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -169,7 +169,7 @@ def test_the_tablets_json_and_csv_are_the_same_rows(desk: Desk, code: str, tmp_p
 
 def test_ids_of_different_platforms_do_not_meet(tmp_path: Path) -> None:
     exports = [read_export(SURVEY, written(tmp_path, name, text)) for name, text, _ in FILES.values()]
-    ids = [one for export in exports if export is not None for one in export.ids or ()]
+    ids = [one for export in exports if export is not None for _, one, _ in export.entries if one is not None]
     assert len(set(ids)) == 2 * len(FILES) and {len(one) for one in ids} == {16}
 
 
@@ -182,12 +182,14 @@ def test_a_row_that_changed_is_refused_and_nothing_is_taken(desk: Desk, code: st
     assert kept(desk, code) == CONTENTS
 
 
-def test_a_plain_table_is_taken_and_says_that_it_doubles(desk: Desk, code: str, tmp_path: Path) -> None:
+def test_a_plain_table_is_taken_once(desk: Desk, code: str, tmp_path: Path) -> None:
     path = written(tmp_path, "paper.csv", "hours,cash pay,tools\nfull time,once or twice,010\npart time,never,\n")
     content = desk.import_file(code, path)
-    assert (content["source"], content["imported"], content["doubles"]) == ("table", 2, True)
-    assert "importing this file again would count them twice" in desk.import_lines(content)[-1]
-    desk.import_file(code, path, "table")
+    assert (content["source"], content["imported"], content["ids"]) == ("table", 2, False)
+    assert "refused if it is imported again" in desk.import_lines(content)[-1]
+    with pytest.raises(ReportError, match="was imported before"):
+        desk.import_file(code, path, "table")
+    desk.import_file(code, path, "table", again=True)
     assert kept(desk, code) == sorted(CONTENTS * 2)
 
 
@@ -196,7 +198,7 @@ def test_an_export_without_ids_needs_a_word(desk: Desk, code: str, tmp_path: Pat
     with pytest.raises(DataFileError, match="without a column of ids") as raised:
         desk.import_file(code, path)
     assert "--from surveyjs" in (raised.value.hint or "")
-    assert desk.import_file(code, path, "surveyjs")["doubles"]
+    assert not desk.import_file(code, path, "surveyjs")["ids"]
     assert kept(desk, code) == CONTENTS[1:]
 
 
@@ -237,7 +239,7 @@ WRONG: dict[str, tuple[tuple[str, str], str, str]] = {
         "entry 1",
         "'hours'",
     ),
-    "long field": (("x.csv", '_uuid,hours\n1,"' + "x" * 200_000 + '"\n'), "is no CSV file", ""),
+    "long field": (("x.csv", '_uuid,hours\n1,"' + "x" * 200_000 + '"\n'), "is not a CSV file", ""),
 }
 
 
@@ -280,7 +282,11 @@ answers = ["Geschenk", "gift"]
     path = written(tmp_path, "k.csv", "_uuid,q\n1,gift\n2,Geschenk\n3,poison\n")
     export = read_export(survey, path)
     assert export is not None
-    assert [row["q"] for _, row in export.rows] == ["gift", "gift", "poison"]  # a label is always itself
+    assert [row["q"] for _, _, row in export.entries if row is not None] == [
+        "gift",
+        "gift",
+        "poison",
+    ]  # a label is always itself
 
 
 def test_codes_of_a_tablet_are_never_taken_for_labels(desk: Desk, tmp_path: Path) -> None:

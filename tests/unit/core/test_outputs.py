@@ -170,7 +170,7 @@ def test_a_file_that_somebody_made_meanwhile_stays(tmp_path: Path) -> None:
     target = tmp_path / "out"
     with pytest.raises(DataFileError, match="exists") as caught:
         write(target, meanwhile=lambda: target.write_bytes(b"somebody else's"))
-    assert "--force" in caught.value.hint
+    assert "force=True" in caught.value.hint
     assert target.read_bytes() == b"somebody else's" and names(tmp_path) == ["out"]
     target.unlink()
     write(target)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -173,3 +175,33 @@ def test_a_table_of_many_columns_needs_no_room_before_it_is_counted(tmp_path: Pa
     (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(["a"] * 30) + "\n")
     (table,) = count_tables(str(tmp_path / "wide.csv"), [names])
     assert table.counts.tolist() == [1]
+
+
+def joined_one_by_one(tables: list[tuple[str, ...]], sizes: dict[str, int], most: int) -> list[tuple[str, ...]]:
+    """Each table goes to the first one that holds it or has room for it."""
+    larger: list[tuple[str, ...]] = []
+    for table in sorted(tables, key=lambda columns: -len(columns)):
+        for place, other in enumerate(larger):
+            union = tuple(dict.fromkeys([*other, *table]))
+            if len(union) == len(other) or math.prod(sizes[name] + 1 for name in union) <= most:
+                larger[place] = union
+                break
+        else:
+            larger.append(table)
+    return larger
+
+
+def test_tables_are_joined_as_one_by_one() -> None:
+    random = Random(5)
+    for _ in range(200):
+        names = [f"c{i}" for i in range(random.randint(1, 12))]
+        sizes = {name: random.choice([0, 1, 2, 3, 5, 10, 100, 10**6]) for name in names}
+        tables = [tuple(random.sample(names, random.randint(1, min(4, len(names))))) for _ in range(15)]
+        assert cell_counts.merged(tables, sizes) == joined_one_by_one(tables, sizes, cell_counts.MERGED_CELLS)
+
+
+def test_many_columns_together_have_few_possible_cells() -> None:
+    names = [f"c{i}" for i in range(3000)]
+    joined = cell_counts.merged([(name,) for name in names], dict.fromkeys(names, 3))
+    assert sum(4 ** len(table) for table in joined) <= cell_counts.ALL_MERGED_CELLS
+    assert sorted(name for table in joined for name in table) == sorted(names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from decimal import Decimal
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,18 @@ def test_nothing_is_found_in_a_column_without_rows() -> None:
 )
 def test_values_that_are_no_texts_are_told_apart(column: Any) -> None:
     assert len(set(numbered_column(column).numbers.tolist())) == 301
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_of_columns_come_in_the_order_of_their_combinations(seed: int) -> None:
+    sizes = np.random.default_rng(seed).integers(1, 9, 30).tolist()
+    every = sorted(
+        (pair for pair in combinations(range(30), 2) if sizes[pair[0]] * sizes[pair[1]] <= 20),
+        key=lambda pair: sizes[pair[0]] * sizes[pair[1]],
+    )
+    assert [*dependence.pairs_by_size(sizes, 20)] == every
+
+
+def test_the_first_pairs_of_very_many_columns_need_no_list_of_all() -> None:
+    first = [*islice(dependence.pairs_by_size([3] * 100_000, 10**6), 2)]  # of five thousand million
+    assert first == [(0, 1), (0, 2)]

@@ -476,7 +476,7 @@ def test_a_folder_is_randomized_into_one_with_the_same_files(tmp_path: Path) -> 
     whole = pq.read_table(tmp_path / "one.parquet")
     assert pa.concat_tables(parts).column("answer").to_pylist() == whole.column("answer").to_pylist()
     assert mw.tally(str(tmp_path / "out"), WARNER)["answer"].n == 110
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755 & ~umask() & (tmp_path / "in/year=2024").stat().st_mode
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o777 & ~umask() & (tmp_path / "in/year=2024").stat().st_mode
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "one.parquet"}
 
 

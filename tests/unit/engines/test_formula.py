@@ -206,7 +206,6 @@ def test_no_part_of_a_formula_is_run(text, attack, tmp_path, monkeypatch):
         ("y ~ I(Sum)", ""),
         ("y ~ I(Sum())", "Sum belongs into C"),
         ("y ~ {1 < a < 3}", "more than one comparison"),
-        ("y ~ I(a ^ 2)", "^ inside a function"),
         ("y ~ I(a and b)", "not an expression"),
         ("y ~ (a + b)**30", "the power '30'"),
         ("y ~ (a + b)**a", "the power 'a'"),
@@ -357,3 +356,8 @@ def test_no_column_is_lost_because_of_its_name(text, saying):
 def test_a_row_without_a_category_is_not_taken_for_the_reference(text):
     with pytest.raises(MissingValueError, match=r"has no category in [12] of 4 rows"):
         Coding.learn(read_formula(text).right, pd.DataFrame(SPITEFUL))
+
+
+def test_a_hat_is_a_power_as_in_r():
+    hat, stars = read_formula("y ~ I(cov.age^2)"), read_formula("y ~ I(cov.age ** 2)")
+    assert repr(hat.right) == repr(stars.right) and hat.columns == ("cov.age",)

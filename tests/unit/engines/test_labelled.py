@@ -305,8 +305,8 @@ def test_long_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Monke
 def test_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Where pyreadstat is not installed, the message says how to get it."""
     path = _sav(tmp_path / "a.sav")
-    monkeypatch.setattr(labelled, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match="need pyreadstat") as caught:
+    monkeypatch.setattr(labelled, "is_installed", lambda _: False)
+    with pytest.raises(MissingExtraError, match="needs pyreadstat") as caught:
         tally_file(path, [Assignment.of("drugs", BY_LABEL)])
     assert caught.value.hint == "pip install 'maskwell[labelled]'"
 

@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.support.inside.engines import MemoryRows, PartitionRows, TableInFile, spark_frames
+from tests.support.inside.engines import Assignment, MemoryRows, PartitionRows, SparkTable, TableInFile, spark_frames
 
 import maskwell as mw
 from maskwell.engines import spark_session
@@ -29,7 +29,7 @@ class Frame:
 
 def test_without_pyspark_one_line_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(MissingExtraError, match="need PySpark, which is not installed") as told:
+    with pytest.raises(MissingExtraError, match="a Spark table needs pyspark, which is not installed") as told:
         spark_session()
     assert told.value.hint == "pip install 'maskwell[spark]'"
 
@@ -128,3 +128,14 @@ def test_persons_that_spark_may_number_anew_are_refused(steady: bool) -> None:
         return
     with pytest.raises(ParameterError, match="other values of id or answer"):
         spark_frames._check_steady(frame, ["id", "answer"])
+
+
+def test_a_column_that_is_not_there_is_named_before_spark_is_asked() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = SparkTable(Frame())
+    table.__dict__["schema"] = arrow.schema([("id", arrow.int64()), ("answer", arrow.string())])
+    design = mw.make_design("warner", p="0.7")
+    for columns, person in (("nope", "id"), ("answer", "nobody")):
+        key = mw.KeyedRandom.of(bytes(range(32)), "survey")
+        with pytest.raises(DataFileError, match=r"has no column '(nope|nobody)'"):
+            spark_frames.randomize_spark(table, [Assignment.of(columns, design)], random=key, person=person)

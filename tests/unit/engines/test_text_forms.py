@@ -196,7 +196,7 @@ def test_bytes_further_down_that_are_no_utf8_are_named(tmp_path: Path, monkeypat
     (tmp_path / "a.csv").write_bytes(b"x,y\n" + b"1,a\n" * 200 + b"2,\xfc\n")
     with pytest.raises(DataFileError, match="UTF") as refused:
         read(str(tmp_path / "a.csv"))
-    assert "--encoding" in refused.value.hint
+    assert "csv_file(path, encoding=" in refused.value.hint
     assert read(csv_file(str(tmp_path / "a.csv"), encoding="latin-1"))[0][-1] == ["2", "ü"]
 
 
@@ -224,7 +224,7 @@ def test_it_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture, monke
             read(str(tmp_path / "a.csv"))
         read(csv_file(str(tmp_path / "a.csv"), separator=";", encoding="cp1252", decimal=","))
     first, second = caplog.messages
-    guess = "(a guess, since it is not UTF-8; --encoding names another)"
+    guess = "(a guess, since it is not UTF-8; encoding names another)"
     assert first.endswith(f"is read with a semicolon between fields, as Windows-1252 {guess}")
     assert second.endswith("has decimal commas")
 

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tests.support.inside.core import at_least
 from tests.support.inside.estimation import ReportedBaskets, itemset_mining, mine_itemsets
 
 from maskwell.core import SeededRandom
@@ -39,13 +40,13 @@ def test_what_is_found_is_what_the_search_of_all_sets_finds(keep: str, largest: 
     """Brute force: a set is searched if all its parts are within the margin, and found if its estimate is there."""
     baskets, least, margin = made_up(3000, keep), 0.1, 2.0
     every = {frozenset(one.items): one for one in all_sets(baskets, largest)}
-    kept = {items for items, one in every.items() if one.support + margin * one.standard_error >= least}
+    kept = {items for items, one in every.items() if at_least(one.support + margin * one.standard_error, least)}
 
     def searched(items: frozenset[str]) -> bool:
         parts = (frozenset(part) for size in range(1, len(items)) for part in combinations(items, size))
         return all(part in kept for part in parts)
 
-    expected = {items for items, one in every.items() if one.support >= least and searched(items)}
+    expected = {items for items, one in every.items() if at_least(one.support, least) and searched(items)}
     mined = mine_itemsets(baskets, min_support=least, max_items=largest, margin=margin)
     assert {frozenset(one.items) for one in mined.itemsets} == expected
     for one in mined.itemsets:

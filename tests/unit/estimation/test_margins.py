@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,3 +83,15 @@ def test_the_wanted_answer_of_two_samples_is_one_of_the_margins() -> None:
     women = told[1].domains["f"]  # type: ignore[attr-defined]
     assert women.pi_hat == pytest.approx(survey.domains["f"].pi_hat[:2])
     assert women.total_variance == pytest.approx(survey.domains["f"].total_variance[:2])
+
+
+@pytest.mark.parametrize("ulps", [-4, 0, 4])
+def test_margins_of_exactly_0_and_1_are_not_called_outside(ulps: int) -> None:
+    """Of 300 reports 90 are yes by chance alone."""
+    joint = counted([[40, 50], [100, 110]], mw.designs.Kronecker.of([COIN, DIE]))
+    moved = replace(joint, pi_hat=joint.pi_hat + ulps * np.spacing(1.0), samples=())
+    margin = margin_of(moved, 0)
+    assert sorted(abs(margin.pi_hat.round(12))) == [0, 1]
+    assert margin.flags == ()
+    farther = margin_of(replace(moved, pi_hat=joint.pi_hat - 1e-6), 0)
+    assert any("outside" in flag for flag in farther.flags)

@@ -62,7 +62,7 @@ def test_outside_estimates_are_kept_and_flagged():
     result = estimate_by_moments(Counts(np.array([5, 60, 35]), 100, design.fingerprint), design)
     assert result.pi_hat[0] == pytest.approx(-0.1180555555555)
     assert any("outside" in flag for flag in result.flags)
-    assert any("came out negative" in flag for flag in result.flags)
+    assert any("estimated below zero" in flag for flag in result.flags)
     json.dumps(result.to_dict(), allow_nan=False)
     assert "note:" in repr(result)
 

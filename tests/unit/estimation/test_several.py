@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.estimation import sampling_part
+from tests.support.inside.estimation import chance_of_stack, sampling_part
 
 from maskwell.core import Categories, Counts, SeededRandom
 from maskwell.designs import Dense, Subset, Uniform
@@ -196,3 +196,11 @@ def test_shares_at_their_bound_have_no_standard_error_even_where_the_search_stop
     assert found.pi_hat.tolist() == [0, 1, 0, 1]
     assert np.isnan(found.standard_error).all()
     assert any("no standard error" in flag for flag in found.flags)
+
+
+def test_estimates_of_exactly_0_and_1_are_not_judged_as_outside() -> None:
+    design = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    L, counts = [np.linalg.inv(design.matrix())], [np.array([30, 70])]
+    error = np.full(2, 1e-4)
+    assert chance_of_stack([design], counts, np.array([-1e-16, 1 + 2e-16]), error, L) == 1
+    assert chance_of_stack([design], counts, np.array([-1e-6, 1 + 1e-6]), error, L) < 1

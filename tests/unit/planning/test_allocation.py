@@ -242,3 +242,12 @@ def test_bad_samples(designs: list[Any], given: dict[str, Any], kind: type, said
     with pytest.raises(kind) as caught:
         allocate_samples(designs, pi, **{"wanted": OWN, **given})
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_parts_are_divided_alike_whatever_the_last_bits(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    for parts, n in ((3, 100), (7, 1000), (6, 20)):
+        shares = np.full(parts, 1 / parts)
+        moved = shares + random.integers(-4, 5, parts) * np.spacing(1 / parts)
+        assert whole_numbers(moved, n, least=[2] * parts) == whole_numbers(shares, n, least=[2] * parts)

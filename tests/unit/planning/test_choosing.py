@@ -1,13 +1,14 @@
 """The ranked table and its recommendation, against formulas, brute force and the designs themselves."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.planning import SIMPLER, added_variance
+from tests.support.inside.planning import SIMPLER, added_variance, recommend
 
 from maskwell import Categories, Demand, choose
 from maskwell.designs import Subset, Uniform
@@ -262,3 +263,13 @@ def test_percent_is_understood():
     with pytest.raises(ParameterError) as raised:
         choose(5, 3, level=95)
     assert "write 0.95" in raised.value.hint
+
+
+def test_five_per_cent_more_is_little_whatever_the_last_bits():
+    """In floats 1.05 x / x - 1 is above 0.05."""
+    options = by_name(choose(10, Demand.from_gamma(3)))
+    for x in (0.1, 0.3, 0.7, 1.1, 1.3, 2.3, 3.7, 7.1):
+        subset = replace(options["subset"], added_variance=x)
+        for more, name in ((1.05, "k-ary"), (1.0500001, "subset")):
+            diagonal = replace(options["k-ary"], added_variance=more * x)
+            assert recommend([diagonal, subset], 0.0)[0].name == name

@@ -76,7 +76,7 @@ def test_designs_that_need_too_many_cards() -> None:
     design = Uniform.from_epsilon(1, THREE)
     with pytest.raises(TooLargeError, match="more than 1,000") as caught:
         make_deck(design)
-    assert "--deck N" in caught.value.hint
+    assert "deck=N" in caught.value.hint
     assert caught.value.objects["size"] > 10**9  # type: ignore[operator]
     with pytest.raises(TooLargeError, match="at most 10,000"):
         make_deck(Subset.from_gamma(3, Categories.numbered(40), size=20))

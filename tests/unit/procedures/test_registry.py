@@ -44,7 +44,7 @@ OPTIONS = {
     "bourke-dalenius": ["--weights"],
     "crosswise": ["--q"],
     "triangular": ["--q"],
-    "k-ary": ["--demand"],
+    "k-ary": ["--keep", "--demand"],
     "subset": ["--size", "--demand"],
     "rappor": ["--demand"],
     "oue": ["--demand"],
@@ -187,7 +187,7 @@ def test_labels_that_do_not_fit_are_refused(name: str, labels: dict[str, Categor
 def test_missing_and_unknown_parameters_are_named() -> None:
     with pytest.raises(ParameterError, match="forced has no q and needs no"):
         PROCEDURES["forced"].design({"truth": "0.5", "yes": "0.5", "q": "0.5"})
-    with pytest.raises(ParameterError, match="k-ary needs demand"):
+    with pytest.raises(ParameterError, match="neither a probability nor a privacy demand"):
         PROCEDURES["k-ary"].design({}, categories=THREE)
     with pytest.raises(ParameterError, match="k-ary needs the categories"):
         PROCEDURES["k-ary"].design({"gamma": 3})

@@ -104,6 +104,14 @@ def test_kary(k: int, gamma: Fraction) -> None:
 
 
 @given(st.integers(2, 9), gammas)
+def test_kary_from_the_probability_of_a_true_report(k: int, gamma: Fraction) -> None:
+    keep = gamma / (gamma + k - 1)
+    design = kary(Categories.numbered(k), keep=keep)
+    assert design.exact_matrix() == kary(Categories.numbered(k), gamma=gamma).exact_matrix()
+    assert design.provenance["parameters"] == {"keep": str(keep)}
+
+
+@given(st.integers(2, 9), gammas)
 def test_kary_is_a_jar(k: int, gamma: Fraction) -> None:
     p = (gamma - 1) / (gamma + k - 1)
     jar = liu_chow(Categories.numbered(k), p, [(1 - p) / k] * k)
@@ -134,6 +142,10 @@ def test_unary_designs_do_not_exceed_gamma(k: int, gamma: Fraction) -> None:
         lambda: bourke_dalenius(THREE, ["0.6", "0.3", "0.2"]),
         lambda: bourke_dalenius(Categories.numbered(1), [1]),
         lambda: kary(Categories.numbered(1), gamma=3),
+        lambda: kary(Categories.numbered(1), keep=1),
+        lambda: kary(FOUR, keep="0.25"),
+        lambda: kary(FOUR, keep="0.7", gamma=3),
+        lambda: kary(FOUR),
         lambda: subset(FOUR, size=0, gamma=3),
         lambda: subset(FOUR, size=4, gamma=3),
         lambda: subset(FOUR, size=1.5, gamma=3),  # type: ignore[arg-type]

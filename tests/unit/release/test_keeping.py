@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.support.inside.release import (
     assess_tables,
+    bound_is_kept,
     bounds_kept,
     check_bounds,
     check_kept,
@@ -18,8 +21,10 @@ from tests.support.inside.release import (
     tables_of,
 )
 from tests.support.inside.reports import dry_run_report, promises, refusal, release_report
+from tests.support.together import together
 
-from maskwell.core import CellTable
+import maskwell as mw
+from maskwell.core import CellTable, SeededRandom
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.release import Release, ReleasePlan, release_table
 from maskwell.reports import release_page
@@ -239,6 +244,11 @@ def test_bounds_are_for_records_whatever_they_weigh(bound: dict[str, str]) -> No
         assert release.variable_facts()["x"]["max_posterior"] == pytest.approx(one.value)
     assert one.kept and stage.invariance == "counts"
     weights = ReleasePlan.of([{**protect, "invariance": "weights"}], weights="w", accept=["w"])
+    if "guess" in bound:  # of the matrices for weights that are best, the one that is taken keeps it for records, too
+        (stage,) = release_table(WEIGHED, weights).release.stages
+        records = stage.design.matrix() * np.array([10, 90, 50])
+        assert records.max(axis=1).sum() / 150 <= 0.7
+        return
     with pytest.raises(InfeasibleError, match="is broken") as caught:
         release_table(WEIGHED, weights)
     assert 'invariance = "counts"' in caught.value.hint
@@ -281,3 +291,41 @@ def test_bounds_within_a_column_that_changes_later_say_what_they_are_for() -> No
 
     assert any("are for region as before a later [[protect]]" in one for one in said(first, later))
     assert not said(later, first)
+
+
+@together("n", [47, 48, 49, 50, 98, 99, 103, 107])
+def test_cells_as_large_as_the_limit_asks_need_no_simulation(n: int) -> None:
+    """49 times the float 1/49 is below one."""
+    frame = {"x": ["a"] * n + ["b"] * 3 * n, "y": ["u", "v"] * 2 * n}
+
+    def publish(match: object) -> None:
+        swap = {"variables": "x", "method": "swap", "base": "method1", "theta": "1/2"}
+        asked = {"keys": ["x"], "match": match, "intruder": "all-columns", "demonstration": True}
+        mw.publish(frame, ReleasePlan.of([swap], **asked), random=SeededRandom(1))
+
+    publish(f"1/{n}")
+    publish(1 / n)
+    with pytest.raises(InfeasibleError, match=r"cannot be simulated|keep a chance above"):
+        publish(f"1/{n + 1}")
+
+
+@together(("bound", "asked", "kept"), [("match", "1/49", True), ("match", "1/50", False), ("least_kept", "1/49", True)])
+def test_a_bound_that_is_met_exactly_is_kept_whatever_the_last_bits(bound: str, asked: str, kept: bool) -> None:
+    for steps in range(-4, 5):
+        value = 1 / 49 + steps * np.spacing(1 / 49)
+        assert bound_is_kept(bound, Fraction(asked), value) is kept
+        assert bound_is_kept(bound, float(Fraction(asked)), value) is kept
+
+
+def test_an_intruder_who_is_right_exactly_as_often_as_allowed_is_allowed() -> None:
+    """Shares of right picks are simulated: 0.3 is three of ten, or three tenths and a bit."""
+
+    def checked(share: float) -> None:
+        plain = SimpleNamespace(joined=SimpleNamespace(right_surest=share), risk=None, stages=(), others=())
+        plain.plan = SimpleNamespace(keys=())
+        kept_bounds._check_all_columns(plain, Fraction(3, 10))
+
+    checked(0.1 + 0.2)
+    checked(0.3)
+    with pytest.raises(InfeasibleError, match=r"right for 0\.3"):
+        checked(0.3 + 1e-6)

@@ -20,6 +20,7 @@ from tests.support.inside.release import (
     side_channels,
 )
 from tests.support.inside.verbs import release_file
+from tests.support.together import together
 
 from maskwell.errors import PlanError, PublishError
 from maskwell.release import Release, ReleasePlan, assess_file, release_table
@@ -451,3 +452,18 @@ def test_a_rare_value_that_follows_from_a_column_and_a_key_is_refused() -> None:
         "sex": np.where(man, "m", "f").tolist(),
     }
     assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data, keys=["sex"]).message
+
+
+@together("tenths", range(1, 10))
+def test_a_gain_of_exactly_one_half_is_named_whatever_the_last_bits(tenths: int) -> None:
+    """In floats (0.7 - 0.4) / (1 - 0.4) is below one half, and others are above."""
+    without = tenths / 10
+
+    def told(share: float) -> list[str]:
+        restored = (dependence.Restored("age", share, without),)
+        groups = np.zeros(dependence.SIZES)
+        facts = dependence.ColumnFacts("z", 400, 2.0, True, groups, restored, records=400)
+        return [one.kind for one in side_channels.side_channels(plan_of(["age"]), [facts])]
+
+    assert told((1 + without) / 2) == ["restores"]
+    assert told((1 + without) / 2 - 1e-6) == []

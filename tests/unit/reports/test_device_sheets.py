@@ -51,8 +51,40 @@ def test_nobody_is_told_to_be_safe_where_a_report_reveals(family: str, parameter
     assert "someone could learn your answer for sure" in text
 
 
-def test_the_survey_cannot_tell_who_where_parity_is_finite() -> None:
-    assert "We cannot work out who." in words(make_design("warner", p="0.7"))
+BY_STRENGTH = {
+    "4": ("We cannot work out who.", "keeps your answer uncertain", "nobody but you knows what chance said."),
+    "4.01": ("We cannot be sure who.", "keeps your answer uncertain", "It is a hint about your answer, not proof."),
+    "21": ("is a strong hint about your true answer",),
+    "101": ("can show what your true answer is", "Take part only if you would also answer openly."),
+}
+REASSURING = ("cannot work out who", "cannot be sure who", "nobody but you", "uncertain", "not proof")
+
+
+@pytest.mark.parametrize("gamma", BY_STRENGTH)
+@pytest.mark.parametrize("how", [{}, {"medium": "dice"}, {"medium": "spinner"}])
+def test_sheets_reassure_as_far_as_the_design_protects(gamma: str, how: dict[str, Any]) -> None:
+    text = words(make_design("k-ary", categories=THREE, gamma=gamma), most=2000, **how)
+    assert all(sentence in text for sentence in BY_STRENGTH[gamma])
+    if Fraction(gamma) > 20:
+        assert not any(sentence in text for sentence in REASSURING)
+
+
+def test_sheets_know_of_the_other_questions_of_a_survey() -> None:
+    device = make_device(make_design("warner", p="0.7"))
+    alone, together = (device_page(device, SheetOptions(all_reports=one)) for one in (Fraction(1), Fraction(101)))
+    assert "We cannot work out who." in alone
+    assert "We cannot work out who." not in together and "Take part only if" in together
+
+
+def test_sheets_are_set_in_the_direction_of_their_language() -> None:
+    device = make_device(make_design("warner", p="0.7"))
+    assert '<html lang="ar" dir="rtl">' in device_page(device, SheetOptions(texts={"en": "ar"}))
+    assert '<html lang="en" dir="ltr">' in device_page(device)
+
+
+def test_two_questions_at_once_reassure_by_their_strength() -> None:
+    assert "leaves your answer to the first uncertain" in words(make_design("crosswise", q="1/4"))
+    assert "is a strong hint" in words(make_design("crosswise", q="1/40"))
 
 
 @pytest.mark.parametrize("how", [{}, {"medium": "dice"}, {"medium": "spinner"}])

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from tests.support.regression import DIRECT, WARNER, logistic_data
+from tests.support.regression import DIRECT, THREE, WARNER, logistic_data
 
+import maskwell as mw
 from maskwell.errors import InputError
 from maskwell.estimation.regression import fit_logistic
 from maskwell.plots import plot_coefficients
@@ -36,6 +37,17 @@ def test_nothing_to_draw_is_said():
     alone = fit_logistic(np.empty((300, 0)), np.repeat([0, 1], [120, 180]), WARNER, codes=True)
     with pytest.raises(InputError, match="no coefficient to draw"):
         plot_coefficients(alone)
+
+
+def test_an_infinite_coefficient_is_drawn_with_its_one_end():
     x = np.linspace(-1, 1, 40)
-    with pytest.raises(InputError, match="no coefficient to draw"):
-        plot_coefficients(fit_logistic(x, (x < 0).astype(int), DIRECT, codes=True))
+    picture = plot_coefficients(fit_logistic(x, (x < 0).astype(int), DIRECT, codes=True))
+    assert picture.rows[0][1] == picture.rows[0][3] == "inf" and float(picture.rows[0][2]) > 0
+    assert picture.svg().startswith("<svg")
+
+
+def test_thresholds_are_not_drawn_and_the_interval_is_named():
+    table = {"y": np.repeat(["never", "once", "often"], [400, 300, 300]), "x": np.tile([0.0, 1.0], 500)}
+    ordinal = mw.regress(table, "y ~ x", {"y": THREE}, model="ordinal")
+    picture = plot_coefficients(ordinal, exponentiate=True)
+    assert [row[0] for row in picture.rows] == ["x"] and "Wald" in picture.svg()

@@ -140,8 +140,10 @@ def test_learned_draws_a_line_for_each_domain(narrow: bool) -> None:
     shares = [float(one.pi_hat[0]) for one in (estimate, *estimate.domains.values())]
     np.testing.assert_allclose(picture.data["estimate"], shares)
     drawn = words_in(picture, narrow=narrow)
-    assert {"all", "east", "west", "Share of evaded, %; 90 % intervals"} <= set(drawn)
-    assert "west 50.0 plus or minus" in picture.text
+    assert {"all", "east", "west"} <= set(drawn)
+    assert "Share of evaded, %; 90 % Wald and score intervals" in " ".join(drawn)
+    low, high = 100 * estimate.domains["west"].confidence_interval(0.9)[0]
+    assert f"west 50.0 ({low:.1f} to {high:.1f}) percent" in picture.text
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -158,8 +160,8 @@ def test_learned_groups_the_categories_of_domains(narrow: bool) -> None:
 
 def test_learned_names_the_level_and_what_the_bars_are() -> None:
     drawn = words_in(plot_learned(estimate_of([400, 350, 250]), level=0.99))
-    assert "Share of all people, %; 99 % intervals" in drawn
-    assert {"asked openly", "randomized", "Half width, ± points"} <= set(drawn)
+    assert "Share of all people, %; 99 % score intervals" in drawn
+    assert {"asked openly", "randomized", "Wald half width, ±"} <= set(drawn)
 
 
 def test_learned_draws_one_bar_where_the_parts_of_a_width_are_not_known() -> None:

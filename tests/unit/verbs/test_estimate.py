@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -111,7 +112,7 @@ def test_a_released_file_is_estimated_by_its_receipt() -> None:
 
 WRONG: dict[str, tuple[type[MaskwellError], dict[str, Any]]] = {
     "no column": (ParameterError, {"designs": None}),
-    "a design alone": (ParameterError, {"designs": WARNER}),
+    "a design alone": (WrongTypeError, {"designs": WARNER}),
     "designs as a list": (WrongTypeError, {"designs": [WARNER]}),
     "a receipt and a design": (ParameterError, {"designs": {"answer": WARNER}, "receipt": "receipt.json"}),
     "columns without a receipt": (ParameterError, {"designs": {"answer": WARNER}, "columns": "answer"}),
@@ -148,3 +149,17 @@ def test_a_word_that_means_nothing_is_not_passed_over(name: str, word: str) -> N
 def test_counts_have_no_rows(options: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="with counts, which have no rows"):
         mw.estimate({"yes": 3, "no": 2}, WARNER, **options)
+
+
+@pytest.mark.parametrize("given", [np.arange(3), pd.DataFrame({"a": [1, 2]}), pd.Series([1, 2]), pl.Series([1, 2])])
+@pytest.mark.parametrize("name", ["designs", "direct", "counts"])
+def test_arrays_and_tables_where_names_belong_are_refused_in_one_line(given: Any, name: str) -> None:
+    with pytest.raises(MaskwellError):
+        mw.estimate(ROWS, **{"designs": {"answer": WARNER}, name: given})
+
+
+@pytest.mark.parametrize("name", ["by", "strata", "clusters"])
+def test_zero_is_one_group_whatever_its_sign(name: str) -> None:
+    signed, plain = ({**ROWS, "g": [(zero, 0.0, 1.0)[i % 3] for i in range(90)]} for zero in (-0.0, 0.0))
+    answers = [mw.estimate(rows, {"answer": WARNER}, **{name: "g"}) for rows in (signed, plain)]
+    assert repr(answers[0]) == repr(answers[1])

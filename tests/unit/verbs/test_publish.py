@@ -65,3 +65,12 @@ def test_a_folder_in_no_folder_is_refused_before_anything_is_written(tmp_path: P
 def test_a_file_needs_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="need a folder"):
         mw.publish(tmp_path / "people.csv", PLAN)
+
+
+def test_the_folder_is_looked_at_before_any_row_is_read() -> None:
+    plan = {"protect": [{"variables": ["sex"], "method": "sequential"}]}
+    with pytest.raises(mw.MaskwellError, match="File name too long"):
+        mw.publish("absent.csv", plan, "x" * 300)
+    for data in ("absent.csv", {"sex": ["f", "m"]}):
+        with pytest.raises(mw.MaskwellError, match="folder must be a text or a path, not a dict"):
+            mw.publish(data, plan, {})  # type: ignore[arg-type]

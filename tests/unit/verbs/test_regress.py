@@ -85,7 +85,7 @@ def test_names_as_in_statsmodels(table):
 
 
 def test_tests_of_coefficients(table):
-    found = mw.regress(table, "y ~ x + region", {"y": WARNER})
+    found = mw.regress(table, "y ~ x + region", {"y": WARNER}, interval="wald")
     one = found.wald_test("x")
     assert one.statistic == pytest.approx(found.z[1] ** 2) and one.p_value == pytest.approx(found.p_values[1])
     both = found.wald_test(["region[T.south]", "region[T.west]"])
@@ -135,7 +135,7 @@ def test_a_randomized_predictor_by_name(table):
         (table.asked == "yes").astype(int), codes, WARNER, table.x, codes=True
     )
     assert dict(found.params.round(6)) == pytest.approx(
-        dict(zip(["Intercept", "r[T.yes]", "x"], arrays.estimates.round(6), strict=True)), abs=1e-5
+        dict(zip(["Intercept", "r[T.yes]", "x"], arrays.shown.round(6), strict=True)), abs=1e-5
     )
     assert found.latent.terms == ("r=yes: Intercept",)
     interaction = mw.regress(table, "asked ~ r*x", {"r": WARNER})
@@ -204,3 +204,16 @@ def test_predictions_without_predictors_have_as_many_rows_as_any_table(table, tm
         assert len(found.predict(new)) == 7
     with pytest.raises(InputError):
         found.predict({})
+
+
+def test_a_likelihood_that_stays_flat_to_infinity_gives_no_standard_error_in_print() -> None:
+    """Its maximum is inside, but hardly above the limit: standard errors of dozens were printed without a note."""
+    counts = {0: (24, 10), 1: (23, 10), 2: (21, 12)}
+    x = [level for level, (yes, no) in counts.items() for _ in range(yes + no)]
+    y = [answer for yes, no in counts.values() for answer in ["yes"] * yes + ["no"] * no]
+    found = mw.regress({"y": y, "x": x}, "y ~ x", {"y": mw.make_design("warner", p="0.3")})
+    assert np.isinf(found.confidence_interval(0.95)).any()
+    report = "\n".join(found.to_report())
+    assert "falls so little towards infinity" in report.replace("\n  ", " ")
+    rows = [line.split() for line in report.splitlines() if line.strip().startswith(("Intercept", "x "))]
+    assert [row[2] for row in rows] == ["—", "—"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2, norm
 from tests.support.inside.estimation import METHODS
+from tests.support.together import together
 
 from maskwell import Categories, Counts, Design, Estimate, make_design
 from maskwell.designs import Subset, Uniform
@@ -163,3 +165,19 @@ def test_logit_says_when_there_is_no_quantile() -> None:
     found = estimate_survey(reports, WARNER, plan, domains=place).domains["a"].intervals(method="logit")
     assert np.isnan(found.to_array()).all()
     assert found.flags
+
+
+@together("p", ["0.6", "0.65", "0.7", "0.75", "0.8", "0.85", "0.9", "0.95"])
+def test_logit_says_the_same_of_both_categories_at_exactly_0_and_1(p: str) -> None:
+    """With as many yes as chance alone makes, the estimates are 0 and 1 but for the last bits."""
+    yes = int(600 * (1 - Fraction(p)))
+    for counts in ([yes, 600 - yes], [600 - yes, yes]):
+        estimate = estimate_of(counts, make_design("warner", p=p))
+        assert sorted(abs(estimate.pi_hat.round(12))) == [0, 1]
+        found = estimate.intervals(0.95, "logit")
+        assert np.isnan(found.to_array()).all()
+        assert found.flags == ("no logit interval for 2 of 2 categories: it needs an estimate between 0 and 1",)
+        assert not any("outside" in flag for flag in estimate.flags)
+    assert not np.isnan(
+        estimate_of([yes + 1, 599 - yes], make_design("warner", p=p)).intervals(0.95, "logit").to_array()
+    ).any()

@@ -1,12 +1,13 @@
 """Odds ratios and the profile of their likelihood."""
 
 import math
+import time
 
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import chdtri
-from tests.support.inside.estimation import OddsProfile, two_by_two
+from tests.support.inside.estimation import OddsProfile, TableLikelihood, two_by_two
 
 import maskwell as mw
 from maskwell.errors import ParameterError
@@ -78,12 +79,12 @@ def _profile_by_em(P, x, k, cells, phi, steps=20000):
 def test_the_profile_is_that_of_em(phi):
     x = np.array([120, 90, 55, 235])
     design = mw.designs.Kronecker.of([WARNER, FORCED])
-    profile = OddsProfile.of(design, x, [0, 1, 2, 3], maximise([design], [x]), 0.0)
+    profile = OddsProfile(TableLikelihood(design, x), (0, 1, 2, 3), 0.0)
     got = profile.log_likelihood(phi)
     assert got == pytest.approx(_profile_by_em(design.matrix(), x, 4, [0, 1, 2, 3], phi, 3000), abs=1e-5)
     x = np.array([30, 14, 20, 17, 26, 10, 23, 20, 31])
     design = mw.designs.Kronecker.of([THREE, THREE])
-    profile = OddsProfile.of(design, x, [0, 2, 6, 8], maximise([design], [x]), 0.0)
+    profile = OddsProfile(TableLikelihood(design, x), (0, 2, 6, 8), 0.0)
     got = profile.log_likelihood(phi)
     assert got == pytest.approx(_profile_by_em(design.matrix(), x, 9, [0, 2, 6, 8], phi, 3000), abs=1e-5)
 
@@ -91,7 +92,7 @@ def test_the_profile_is_that_of_em(phi):
 def test_slope_and_curvature_of_the_profile():
     x = np.array([30, 14, 20, 17, 26, 10, 23, 20, 31])
     design = mw.designs.Kronecker.of([THREE, THREE])
-    profile = OddsProfile.of(design, x, [0, 2, 6, 8], maximise([design], [x]), 0.0)
+    profile = OddsProfile(TableLikelihood(design, x), (0, 2, 6, 8), 0.0)
     alpha = np.random.default_rng(1).normal(size=7)
     assert np.allclose(profile._slope(alpha, 0.7), approx_fprime(alpha, profile._value, 1e-7, 0.7), atol=1e-6)
     numeric = approx_fprime(alpha, profile._slope, 1e-7, 0.7)
@@ -103,7 +104,7 @@ def test_the_ends_of_a_profile_interval_lie_on_the_bound():
     design = mw.designs.Kronecker.of([FORCED, WARNER])
     best = maximise([design], [x])
     value = float(np.log(best.pi) @ [1, -1, -1, 1])
-    profile = OddsProfile.of(design, x, [0, 1, 2, 3], best, value)
+    profile = OddsProfile(TableLikelihood(design, x), (0, 1, 2, 3), value)
     assert profile.log_likelihood(value) == pytest.approx(best.log_likelihood, abs=1e-7)
     for end in profile.interval(0.95):
         assert 2 * (best.log_likelihood - profile.log_likelihood(end)) == pytest.approx(chdtri(1, 0.05), abs=1e-4)
@@ -135,3 +136,29 @@ def test_a_table_of_given_sums_and_odds(phi):
     assert (found > 0).all()
     assert np.allclose([found[:2].sum(), found[::2].sum(), found.sum()], [0.3, 0.4, 1.0])
     assert np.log(found) @ [1, -1, -1, 1] == pytest.approx(phi, abs=1e-8)
+
+
+@pytest.mark.parametrize(("shape", "n"), [((6, 15), 300), ((2, 60), 60), ((10, 10), 1000)])
+def test_all_odds_ratios_of_a_sparse_table_are_quick(shape, n):
+    """Searches for all intervals took 117 and 25 s of CPU time in the first two tables."""
+    first, second = (mw.designs.Uniform.from_gamma(9, mw.Categories.numbered(k)) for k in shape)
+    x = np.bincount(np.random.default_rng(1).integers(0, math.prod(shape), n), minlength=math.prod(shape))
+    table = mw.estimation.cross_tabulate_counts(x.reshape(shape), {"a": first, "b": second})
+    start = time.process_time()
+    every = [one.to_dict() for one in table.odds_ratios()]
+    assert time.process_time() - start < 1
+    assert "profile" not in {one["interval_method"] for one in every}
+    alone = table.odds_ratio((0, shape[0] - 1), (0, shape[1] - 1))
+    assert alone.interval_method == ("wald" if every[0]["interval_method"] == "wald" else "profile")
+
+
+def test_an_interval_without_end_needs_no_search(monkeypatch):
+    """Where nobody in one cell is nearly as likely as the best table, the odds ratio may be zero or infinite."""
+    design, x = mw.designs.Kronecker.of([WARNER, WARNER]), np.array([3, 2, 2, 4])
+    value = float(np.array([1, -1, -1, 1]) @ np.log(maximise([design], [x]).pi))
+    profile = OddsProfile(TableLikelihood(design, x), (0, 1, 2, 3), value)
+    searched = [profile.log_likelihood(phi) for phi in (-38.0, 38.0)]
+    limits = [max(map(profile.table.without, cells)) for cells in ((0, 3), (1, 2))]
+    assert limits == pytest.approx(searched, abs=1e-6)
+    monkeypatch.setattr(OddsProfile, "_climb", None)
+    assert profile.interval(0.95) == (-math.inf, math.inf)

@@ -97,6 +97,38 @@ def test_another_order_of_reports_or_more_of_them_hides_nothing() -> None:
     assert tells(wider)
 
 
+def trembling(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Least squares whose solutions are off by up to four units in the last place."""
+    solve, generator = np.linalg.lstsq, np.random.default_rng(seed)
+
+    def lstsq(*given: Any, **options: Any) -> Any:
+        x, *rest = solve(*given, **options)
+        return (x + generator.integers(-4, 5, x.shape) * np.spacing(np.abs(x).max()), *rest)
+
+    monkeypatch.setattr(np.linalg, "lstsq", lstsq)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_last_bits_of_a_solution_refuse_nothing_and_release_nothing(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    trembling(monkeypatch, seed)
+    assert not tells(stage_of([["1/10", 0], ["9/10", 1]], (1, 60)))  # one record, none implied for any file
+    assert tells(stage_of([["7/10", "3/10"], ["3/10", "7/10"]], (49, 51)))  # 50 each, off by exactly one
+    assert not tells(stage_of([["7/10", "3/10"], ["3/10", "7/10"]], (48, 52)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_last_bits_do_not_part_equal_matrices(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Shares of 1023 and 1 of 1024 lie half way between two numbers of nine decimals."""
+    leaving = Fraction(1, 2046)
+    one = [[1 - leaving, 1023 * leaving], [leaving, 1 - 1023 * leaving]]
+    every = blocks([one] * 12, [(1023 + i, 1 + i % 2) for i in range(12)])
+    assert not tells(every)
+    trembling(monkeypatch, seed)
+    assert not tells(every)
+
+
 def blocks(parts: Sequence[Any], counts: Sequence[Sequence[int]]) -> Stage:
     """One matrix for each of several cells."""
     size = sum(map(len, counts))

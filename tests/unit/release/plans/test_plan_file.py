@@ -206,7 +206,7 @@ BAD = {
     "entry": (SHORT + 'method = "fixed"\norientation = "rows"\nmatrix = [["x"]]', r"matrix\[0, 0\] = 'x'"),
     "first without orientation": (SHORT + 'method = "method2"\nfirst = "r.csv"', "needs orientation"),
     "orientation of nothing": (SHORT + 'method = "method2"\ndiagonal = 0.8\norientation = "rows"', "needs first"),
-    "no base": (SHORT + 'method = "swap"', "has no base"),
+    "no base": (SHORT + 'method = "swap"', 'has no base\nhint: add base = "mixing"; others: method1'),
     "base": (SHORT + 'method = "swap"\nbase = "uniform"', "a swap has no base 'uniform'"),
     "strength": (SHORT + 'method = "sequential"\nstrength = 0', "strength = 0 is out of range"),
     "strength and bound": (SHORT + 'method = "optimal"\nguess = 0.9\nstrength = 0.5', "would undo guess"),

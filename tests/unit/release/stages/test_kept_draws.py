@@ -288,8 +288,8 @@ def test_notes_say_what_kept_draws_tell() -> None:
     again = told({**job, "again": "1/2"})
     assert "proves" not in again
     assert "many releases together tell the kept report" in again
-    assert "--matrices" not in told(job)
-    assert "--matrices" in told({"variables": "job", "method": "sequential"})
+    assert "internal/receipt.json" not in told(job)
+    assert "internal/receipt.json" in told({"variables": "job", "method": "sequential"})
 
 
 @pytest.mark.parametrize("how", [{"draws": "fresh"}, {"again": "1/2"}])

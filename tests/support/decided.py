@@ -1,0 +1,85 @@
+"""What must not depend on the last bits of a computation: verdicts at a tie, choices among equals, designs of solvers.
+
+    python -m tests.support.decided
+
+prints them as JSON; ``tests/unit/test_trembling.py`` compares processes that compute differently.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from fractions import Fraction
+from typing import Any
+
+from tests.support.inside.release import assess_tables, tables_of
+
+from maskwell.core import CellTable
+from maskwell.designs import Dense
+from maskwell.errors import MaskwellError
+from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit
+from maskwell.planning import extremal_design, plan_sample
+from maskwell.release import ReleasePlan
+from maskwell.release.matrices import Bounds, optimal_matrix
+from maskwell.reports import release_page
+
+KEPT = [Fraction(p, 20) for p in range(11, 20)]
+
+
+def releases() -> list[str]:
+    """Whether a matrix reveals the counts of its file, where it does to within exactly one record."""
+    return [_is_released(n, kept) for n in (1, 2, 3) for kept in ("1/10", "1/3", "3/7")]
+
+
+def _is_released(n: int, kept: str) -> str:
+    table = CellTable.of(["job", "pay"], {("a", "low"): n, ("a", "high"): n, ("b", "low"): 60, ("b", "high"): 60})
+    high = [[kept, "0"], [str(1 - Fraction(kept)), "1"]]
+    given = {"variables": ["job"], "within": ["pay"], "method": "fixed", "orientation": "columns"}
+    matrix = {"categories": ["a", "b"], "matrix": {"low": [["1", "0"], ["0", "1"]], "high": high}}
+    plan = ReleasePlan.of([given | matrix], keys=["job"])
+    try:
+        release_page(assess_tables({one: table.project(one) for one in tables_of(plan)}, plan, "people.csv"))
+    except MaskwellError as error:
+        return type(error).__name__
+    return "released"
+
+
+def tests() -> list[str]:
+    """Which test applies where five reports of each kind are expected."""
+    designs = [Dense.of([[p, 1 - p], [(1 - p) / 2, p / 2], [(1 - p) / 2, p / 2]]) for p in KEPT]
+    return [str(goodness_of_fit(Sample.of([10, 5, 5], one).counts, one).reference) for one in designs]
+
+
+def intervals() -> list[Any]:
+    """Which shares have a logit interval where one is estimated at exactly zero."""
+    found = []
+    for p in KEPT:
+        design = Dense.of([[p, 1 - p], [1 - p, p]])
+        estimate = estimate_by_moments(Sample.of([int(20 * (1 - p)), int(20 * p)], design).counts, design)
+        found.append([str(round(one, 6)) for one in estimate.confidence_interval(0.95, "logit").ravel().tolist()])
+    return found
+
+
+def categories() -> list[Any]:
+    """For which of two equal categories a survey is planned."""
+    designs = [Dense.of([[p, 1 - p], [1 - p, p]]) for p in KEPT]
+    return [plan_sample(one, margin="0.05").category for one in designs]
+
+
+def matrices() -> list[str]:
+    """Matrices of linear programs, whose fingerprints go into kept draws."""
+    asked: list[dict[str, Any]] = [{"posterior": "0.6"}, {"guess": "0.7"}, {"parity": 10}, {"odds": "1.2"}]
+    counts = ([30, 20, 10, 25], [5, 5, 5, 5], [40, 12, 12, 7, 3])
+    return [optimal_matrix(v, Bounds.of(**one)).design.fingerprint for v in counts for one in asked]
+
+
+def designs() -> list[str]:
+    """The most useful designs for shares, with and without equal ones."""
+    shares = (["1/3"] * 3, ["1/5"] * 5, ["1/2", "1/4", "1/4"], ["0.4", "0.3", "0.2", "0.1"])
+    return [extremal_design(pi, gamma).design.fingerprint for pi in shares for gamma in (3, 9)]
+
+
+ALL = (releases, tests, intervals, categories, matrices, designs)
+
+if __name__ == "__main__":
+    json.dump({one.__name__: one() for one in ALL}, sys.stdout)

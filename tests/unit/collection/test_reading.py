@@ -1,0 +1,185 @@
+"""Databases that cannot be written: read where that is all that is asked for, and else refused in a line."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.support.collecting import BY_HAND, SURVEY, opened, submission
+from tests.support.command_line import run
+from tests.support.inside.collection import Store
+
+URL = ("--database", "sqlite:///surveys.db")
+READING = ("list", "results CODE", "check CODE", "export CODE -o {out}/folder", "backup -o {out}/copy.db", "keys")
+READING += ("embed CODE --question tax --for qualtrics -o {out}/tax.js", "offline CODE -o {out}/page.html")
+WRITING = ("close CODE", "open CODE", "delete CODE --yes", "invite CODE --count 3 -o {out}/links.txt", "add s.toml")
+WRITING += ("import CODE rows.csv", "owner CODE ada", "revoke 0123456789ab")
+
+
+@contextmanager
+def bound_by_permissions() -> Iterator[None]:
+    """Root may write everything: for a while this thread gives that up (Linux: CAP_DAC_OVERRIDE)."""
+    if os.geteuid() != 0:
+        yield
+        return
+    system = ctypes.CDLL(None, use_errno=True)
+    header, state = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert system.capget(header, state) == 0
+    before = state[0]
+    state[0] = before & ~0b110  # also CAP_DAC_READ_SEARCH
+    assert system.capset(header, state) == 0
+    try:
+        yield
+    finally:
+        state[0] = before
+        assert system.capset(header, state) == 0
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, str]]:
+    """A folder with a database that is not ours, a folder for outputs, and the code of the survey."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "data")
+    (tmp_path / "data" / "s.toml").write_text(SURVEY, encoding="utf-8")
+    (tmp_path / "data" / "rows.csv").write_text("region,cash,tax,sources\nsouth,,yes,1010\n", encoding="utf-8")
+    store = Store("sqlite:///surveys.db")
+    store.create()
+    stored = opened(store)
+    store.accept([submission(stored) for _ in range(30)])
+    store.close()
+    yield tmp_path / "out", stored.code
+    (tmp_path / "data").chmod(0o755)
+
+
+def words(line: str, code: str) -> list[str]:
+    return ["survey", *line.replace("CODE", code).replace("{out}", "../out").split(), *URL]
+
+
+@pytest.mark.parametrize("folder", [0o777, 0o555])
+def test_a_copy_that_cannot_be_written_is_read(place: tuple[Path, str], folder: int) -> None:
+    out, code = place
+    Path("surveys.db").chmod(0o444)
+    Path.cwd().chmod(folder)
+    before = Path("surveys.db").read_bytes()
+    with bound_by_permissions():
+        for line in READING:
+            run(*words(line, code))
+        assert run(*words("check CODE", code)).out.startswith("equal: 30 reports")
+        for line in WRITING:
+            refused = run(*words(line, code), status=2)
+            assert "can be read but not written" in refused.err, refused.err
+    assert Path("surveys.db").read_bytes() == before
+    assert (out / "folder" / "reports.csv").exists()
+
+
+def test_serving_a_copy_that_cannot_be_written_is_refused(place: tuple[Path, str]) -> None:
+    Path("surveys.db").chmod(0o444)
+    Path.cwd().chmod(0o555)
+    with bound_by_permissions():
+        refused = run("serve", *URL, status=2)
+    assert "can be read but not written" in refused.err
+
+
+def test_a_file_that_cannot_be_read_says_so(place: tuple[Path, str]) -> None:
+    Path("surveys.db").chmod(0o000)
+    with bound_by_permissions():
+        for words in (["survey", "list"], ["survey", "keys"], ["serve"]):
+            assert "permission denied" in run(*words, *URL, status=2).err
+
+
+def test_a_copy_of_an_earlier_version_says_what_to_do(place: tuple[Path, str]) -> None:
+    _, code = place
+    engine = sa.create_engine("sqlite:///surveys.db")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0002'")
+    engine.dispose()
+    Path("surveys.db").chmod(0o444)
+    Path.cwd().chmod(0o555)
+    with bound_by_permissions():
+        assert "earlier version" in run(*words("results CODE", code), status=2).err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of another kind")
+def test_files_with_secrets_are_for_their_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links of invitations; databases, also those that an earlier version made."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(SURVEY.replace("[survey]", '[survey]\naccess = "invitations"'), encoding="utf-8")
+    code = run("survey", "add", "s.toml", *URL, "--json").json()["code"]
+    run("survey", "open", code, *URL)
+    run("survey", "invite", code, "--count", 2, "-o", "links.txt", *URL)
+    engine = sa.create_engine("sqlite:///surveys.db")
+    with engine.begin() as connection:
+        for line in BY_HAND:
+            connection.exec_driver_sql(line)
+    engine.dispose()
+    Path("surveys.db").chmod(0o644)
+    run("survey", "list", *URL)
+    run("survey", "backup", "-o", "copy.db", *URL)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir() if path.name != "s.toml"}
+    assert set(modes.values()) == {0o600}, modes
+
+
+def test_a_database_that_was_named_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "no survey yet" in run("survey", "list").out
+    assert "there is no database" in run("survey", "list", *URL, status=2).err
+    monkeypatch.setenv("MASKWELL_DATABASE", "sqlite:///mistyped.db")
+    assert "mistyped.db" in run("survey", "list", status=2).err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "lines"),
+    [("reports", "'zz' || substr(lines, 3)"), ("reports", "replace(lines, ',', '')"), ("tallies", "'0 x' || char(10)")],
+)
+def test_damaged_lines_are_named_in_one_line(place: tuple[Path, str], table: str, lines: str) -> None:
+    _, code = place
+    engine = sa.create_engine("sqlite:///surveys.db")
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE {table} SET lines = {lines}")
+    engine.dispose()
+    assert "the database is damaged" in run(*words("check CODE", code), status=2).err
+
+
+def test_a_damaged_file_is_not_called_missing(place: tuple[Path, str]) -> None:
+    _, code = place
+    whole = Path("surveys.db").read_bytes()
+    for end in ("-wal", "-shm"):
+        Path(f"surveys.db{end}").unlink(missing_ok=True)
+    for content in (whole[:5000], whole[: len(whole) // 2], whole[:40] + b"\xff" * 8000 + whole[8040:]):
+        Path("surveys.db").write_bytes(content)
+        for line in ("list", "check CODE", "close CODE"):
+            refused = run(*words(line, code), status=2)
+            assert "is damaged" in refused.err, refused.err
+    Path("surveys.db").write_bytes(b"no database at all")
+    assert "the file is not a database" in run(*words("list", code), status=2).err
+
+
+def test_a_copy_is_read_whatever_its_folder_is_called(place: tuple[Path, str]) -> None:
+    out, _ = place
+    folder = out / "100% of? #1"
+    folder.mkdir()
+    run("survey", "backup", "-o", str(folder / "surveys.db"), *URL)
+    (folder / "surveys.db").chmod(0o444)
+    folder.chmod(0o555)
+    address = sa.engine.URL.create("sqlite", database=str(folder / "surveys.db")).render_as_string()
+    with bound_by_permissions():
+        listed = run("survey", "list", "--database", address).out
+        run("survey", "backup", "-o", str(out / "100%41?.db"), "--database", address)
+    folder.chmod(0o755)
+    assert "30 reports" in listed
+    assert (out / "100%41?.db").is_file()
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    refused = run("survey", "list", "--database", "postgresql+psycopg://user@127.0.0.1:1/name", status=2)
+    assert "needs psycopg, which is not installed" in refused.err

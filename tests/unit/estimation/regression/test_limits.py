@@ -1,0 +1,159 @@
+"""Maxima at infinity: recognised by the likelihood, without a standard error, with intervals by the profile."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import binom, chi2
+from tests.support.regression import DIRECT, THREE, WARNER
+
+import maskwell as mw
+from maskwell.estimation.regression import fit_logistic, fit_multinomial, fit_predictor, fit_with_anchor
+
+CUT = chi2.ppf(0.95, 1)
+TWO = np.repeat([0.0, 1.0], 40)[:, None]
+
+
+def reports(*counts):
+    """Yes and no of each group, as codes."""
+    return np.concatenate([np.repeat([0, 1], [yes, n - yes]) for yes, n in counts])
+
+
+def fall(yes, n, eta, p=0.8):
+    """Twice the fall of the log-likelihood of one group at a log odds."""
+    lam, best = (1 - p) + (2 * p - 1) / (1 + math.exp(-eta)), min(max(yes / n, 1 - p), p)
+    return 2 * (yes * math.log(best / lam) + (n - yes) * math.log((1 - best) / (1 - lam)))
+
+
+def test_exactly_as_many_reports_as_the_design_makes_give_no_standard_error():
+    found = fit_logistic(TWO, reports((8, 40), (20, 40)), WARNER, codes=True)
+    assert not found.converged and found.shown.tolist() == [-math.inf, math.inf]
+    assert np.isnan(found.standard_error).all() and "Intercept runs to minus infinity" in found.flags[0]
+    (low, high), (other, end) = found.confidence_interval()
+    assert low == -math.inf and high == pytest.approx(brentq(lambda e: fall(8, 40, e) - CUT, -9, 2), abs=1e-5)
+
+    def profile(slope):
+        return min(fall(8, 40, e) + fall(20, 40, e + slope) for e in np.linspace(-12, 2, 1401))
+
+    assert end == math.inf and profile(other) == pytest.approx(CUT, abs=2e-3)
+    assert found.p_values[1] == pytest.approx(chi2.sf(profile(0.0), 1), rel=1e-3)
+    assert found.rows()[0]["interval_method"] == "profile" and "nan" not in str(found)
+
+
+def test_one_report_more_has_a_standard_error():
+    found = fit_logistic(TWO, reports((9, 40), (20, 40)), WARNER, codes=True)
+    assert found.converged and found.flags == () and np.isfinite(found.standard_error).all()
+
+
+@pytest.mark.parametrize("p", ["0.8", "0.80000000000000016", "0.79999999999999984", "0.80001"])
+def test_the_verdict_does_not_hang_on_the_last_bit(p):
+    """With 0.80001 there is a maximum at -11; the limit is as high, up to 1e-9 of the log-likelihood."""
+    found = fit_logistic(TWO, reports((8, 40), (20, 40)), mw.make_design("warner", p=p), codes=True)
+    assert found.shown.tolist() == [-math.inf, math.inf]
+
+
+def test_no_survey_with_a_fitted_chance_of_zero_passes_as_finite():
+    """The counts say which of two groups has no finite log odds; 0.02 and 0.3 are the true shares."""
+    rng, x = np.random.default_rng(1), np.repeat([0.0, 1.0], 50)[:, None]
+    seen = set()
+    for counts in zip(rng.binomial(50, 0.212, 80), rng.binomial(50, 0.38, 80), strict=True):
+        if counts in seen:
+            continue
+        seen.add(counts)
+        found = fit_logistic(x, reports(*((k, 50) for k in counts)), WARNER, codes=True)
+        out = [not 10 < k < 40 for k in counts]
+        assert (found.infinite != 0).tolist() == [out[0], any(out)]
+        assert bool(found.flags) == any(out) and np.isnan(found.standard_error).tolist() == [out[0], any(out)]
+        if all(out):
+            assert math.isnan(found.shown[1])  # the ratio of two odds of zero
+
+
+def test_separation_gives_signs_only_where_the_data_do():
+    rng, x = np.random.default_rng(0), np.linspace(-1, 1, 60)
+    found = fit_logistic(np.column_stack([x, rng.normal(size=60)]), (x < 0).astype(int), DIRECT, codes=True)
+    assert np.isnan(found.shown[[0, 2]]).all() and found.shown[1] == math.inf
+    assert found.confidence_interval()[2].tolist() == [-math.inf, math.inf]
+    overlapping = (x < 0) ^ (np.arange(60) == 10)
+    assert fit_logistic(x, overlapping.astype(int), DIRECT, codes=True).converged
+
+
+def test_a_category_of_several_that_nobody_is_in():
+    z = np.concatenate([np.repeat([0, 1, 2], counts) for counts in ([200, 60, 40], [100, 150, 50])])
+    x = np.repeat([0.0, 1.0], 300)[:, None]
+    found = fit_multinomial(x, z, THREE, names=["x"], codes=True)
+    assert not found.converged and np.isnan(found.standard_error).all() and "nan" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("counts", "infinite"), [((40, 140, 120), "never|once"), ((120, 140, 40), "once|often"), ((150, 40, 110), "")]
+)
+def test_an_ordered_category_that_nobody_is_in(counts, infinite):
+    table = {"y": np.repeat(["never", "once", "often"], counts), "x": np.tile([0.0, 1.0, 2.0], 100)}
+    found = mw.regress(table, "y ~ x", {"y": THREE}, model="ordinal")
+    lost = [term for term, error in zip(found.terms, found.standard_error, strict=True) if np.isnan(error)]
+    assert lost == ([infinite] if infinite else []) and "nan" not in str(found)
+    assert np.isfinite(found.standard_error[0]) and found.standard_error[0] < 1
+
+
+def test_every_family_says_so():
+    z = reports((8, 40), (20, 40))
+    table = {"y": np.where(z == 0, "yes", "no"), "x": TWO[:, 0], "g": np.tile(np.arange(8), 10)}
+    mixed = mw.regress(table, "y ~ x + (1 | g)", {"y": WARNER})
+    predictor = fit_predictor(np.tile([0, 1], 40), reports((16, 80)), WARNER, codes=True)
+    anchor = fit_with_anchor(TWO, z, reports((16, 80)), WARNER, WARNER, codes=True, attention_predictors=False)
+    for found in (mixed, predictor, anchor):
+        parts = [found] if found.latent is None else [found, found.latent]
+        assert any("no finite estimate" in flag for flag in found.flags)
+        assert any(np.isnan(part.standard_error).any() for part in parts)
+        assert all(np.nan_to_num(part.standard_error).max() < 50 for part in parts) and "nan" not in str(found)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-3, 1e100])
+def test_weights_have_no_unit(factor):
+    rng = np.random.default_rng(4)
+    x, z, w = rng.normal(size=300), rng.integers(0, 2, 300), rng.uniform(1, 5, 300)
+    one, other = (fit_logistic(x, z, WARNER, codes=True, weights=weights) for weights in (w, w * factor))
+    np.testing.assert_allclose(other.estimates, one.estimates, rtol=1e-9)
+    np.testing.assert_allclose(other.standard_error, one.standard_error, rtol=1e-9)
+    assert other.log_likelihood == pytest.approx(one.log_likelihood)
+
+
+def test_the_profile_of_a_plain_sample_is_the_likelihood_ratio_and_scaled_under_weights():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=400)
+    table = {"y": np.where(rng.random(400) < 0.4, "yes", "no"), "x": x, "w": np.ones(400), "v": rng.uniform(1, 9, 400)}
+    full = mw.regress(table, "y ~ x", {"y": WARNER}, interval="profile")
+    assert full.p_values[1] == pytest.approx(full.compare(mw.regress(table, "y ~ 1", {"y": WARNER})).p_value, rel=1e-6)
+    ones = mw.regress(table, "y ~ x", {"y": WARNER}, weights="w", variance="observed", interval="profile")
+    np.testing.assert_allclose(ones.confidence_interval(), full.confidence_interval(), atol=1e-5)
+    weighted = mw.regress(table, "y ~ x", {"y": WARNER}, weights="v", interval="profile")
+    wald = mw.regress(table, "y ~ x", {"y": WARNER}, weights="v", interval="wald")
+    widths = [np.diff(one.confidence_interval())[1, 0] for one in (weighted, wald)]
+    assert widths[0] == pytest.approx(widths[1], rel=0.1)
+
+
+def test_under_a_sampling_plan_infinity_has_no_interval():
+    found = fit_logistic(TWO, reports((8, 40), (20, 40)), WARNER, codes=True, weights=np.ones(80))
+    assert found.rows()[0]["interval"] == [None, None] and "no interval" in found.flags[0]
+
+
+def test_the_default_interval_of_a_rare_answer_covers():
+    """An intercept of -3.5, 200 reports by crosswise questions: coverage summed over all counts."""
+    crosswise, eta = mw.make_design("crosswise", q="0.15"), -3.5
+    chance = 0.15 + 0.7 / (1 + math.exp(-eta))
+    first = 0 if crosswise.matrix()[0, 0] > 0.5 else 1
+    covered = {"wald": 0.0, None: 0.0}
+    for k in range(20, 56):
+        z = np.repeat([first, 1 - first], [k, 200 - k])
+        found = fit_logistic(np.empty((200, 0)), z, crosswise, codes=True)
+        for method in covered:
+            low, high = mw.estimation.regression.Regression.confidence_interval(_asked(found, method))[0]
+            covered[method] += float(binom.pmf(k, 200, chance)) * bool(low <= eta <= high)
+    assert covered[None] > 0.96 and covered["wald"] < 0.7
+
+
+def _asked(found, method):
+    from dataclasses import replace
+
+    return replace(found, asked=method)
