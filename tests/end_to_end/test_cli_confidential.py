@@ -173,9 +173,11 @@ def test_a_run_that_is_ended_leaves_nothing_or_is_named_by_the_next(name: str, f
         process.send_signal(getattr(signal, name))
         process.stdin.close()
         process.wait(60)
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
     left = set(folder.iterdir()) - before
     if name != "SIGKILL":
-        assert left == set()
+        assert left == set(), said
         return
     (partial,) = left
     assert mode(partial) == 0o600 and partial.name.endswith(".partial")

@@ -110,12 +110,12 @@ class DelimitedSource:
         """The rows, as Arrow record batches of some megabytes of the file; the next are read while one is used."""
         arrow, kept = require(), list(range(len(self.schema))) if only is None else sorted(only)
         names, places = [self.schema.names[i] for i in kept], [str(i) for i in kept]
-        first = self._next(partial(self._parsed_here, self._options(dict.fromkeys(places, arrow.string()))))
+        self._threads = [ThreadPoolExecutor(n, thread_name_prefix="maskwell-reader") for n in (1, PARSERS)]
+        first = self._next(partial(self._parsed_first, self._options(dict.fromkeys(places, arrow.string()))))
         if first is None:
             return
         columns: list[Any] | None = [self._as_read(*pair) for pair in zip(names, first, strict=True)]
         options = self._options({place: column.type for place, column in zip(places, columns or (), strict=True)})
-        self._threads = [ThreadPoolExecutor(n, thread_name_prefix="maskwell-reader") for n in (1, PARSERS)]
         self._read_ahead(options)
         while columns is not None:
             yield arrow.RecordBatch.from_arrays(self._with_points(names, columns), names)
@@ -206,10 +206,14 @@ class DelimitedSource:
             if len(table):
                 return [column.combine_chunks() for column in table.columns]
 
-    def _parsed_here(self, options: dict[str, Any]) -> Any:
-        """The next block, which nobody was told to read ahead."""
+    def _parsed_first(self, options: dict[str, Any]) -> Any:
+        """The first block. Only the first one is parsed before the types of the columns are known.
+
+        Arrow's CSV reader takes over SIGINT and SIGTERM in the main thread and loses one that arrives as it ends, so
+        that a command ran on after Ctrl-C. In a thread of ours it leaves signals alone.
+        """
         block, self._share = self._records.block(), self._records.done()
-        return _parsed(block, options) if block else None
+        return self._threads[1].submit(_parsed, block, options).result() if block else None
 
     def _parsed_ahead(self, options: dict[str, Any]) -> Any:
         """The next of the blocks that are on their way; another one follows them."""

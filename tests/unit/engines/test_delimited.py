@@ -229,6 +229,23 @@ def test_blocks_that_are_parsed_at_once_come_in_order_and_rows_keep_their_number
     assert next(blocks) > 60
 
 
+def test_no_block_is_parsed_in_the_main_thread_where_arrow_may_lose_a_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, parsed = list[threading.Thread](), delimited._parsed
+
+    def parsed_there(block: memoryview, options: dict[str, Any]) -> Any:
+        threads.append(threading.current_thread())
+        return parsed(block, options)
+
+    monkeypatch.setattr(delimited, "_parsed", parsed_there)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    (tmp_path / "a.csv").write_text("a,b\n" + "1,2\n" * 100, encoding="utf-8")
+    assert read(tmp_path / "a.csv") == [("1", "2")] * 100
+    assert len(threads) > 2
+    assert threading.main_thread() not in threads
+
+
 def test_closing_does_not_wait_for_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     import os
 
