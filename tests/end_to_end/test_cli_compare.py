@@ -111,6 +111,7 @@ def test_measures_that_do_not_fit(designs: tuple[str, str]) -> None:
         (["--sensitive", "yes"], "--measure ratio"),
         (["--measure", "hazard"], "needs a prior"),
         (["--measure", "hazard", "--prior", "1,2,3"], "not a distribution"),
+        (["--measure", "hazard", "--prior", ""], "the prior has no shares"),
         (["--measure", "hazard", "--prior", "0.2,0.3,0.5"], "3 shares for 2 categories"),
         (["--measure", "sensitive"], "needs the sensitive categories"),
         (["--measure", "sensitive", "--sensitive", "maybe"], "no category 'maybe'"),

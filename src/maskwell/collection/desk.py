@@ -261,6 +261,7 @@ def write_backup(store: Store, output: Path) -> dict[str, Any]:
     """Copy every table, as one transaction sees them; sessions are left out."""
     if output.exists():
         raise DataFileError(f"{output} exists", hint="give a file that does not exist yet")
+    sqlite_url(output)  # refuses a path that is not UTF-8 before anything is written
     partial = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))
     try:

@@ -61,7 +61,8 @@ from maskwell.collection.tables import (
     surveys,
     tallies,
 )
-from maskwell.errors import InputError
+from maskwell.core.phrases import visible
+from maskwell.errors import DataFileError, InputError
 
 T = TypeVar("T")
 State: TypeAlias = Literal["draft", "open", "closed"]
@@ -211,6 +212,13 @@ def token_hash(token: str) -> bytes:
 
 def sqlite_url(path: str | Path, **query: str) -> str:
     """The address of a file, whatever characters its name has; with words for SQLite, that of its URI."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise DataFileError(
+            f"the path {visible(str(path))} is not UTF-8, which this command needs",
+            hint="give a path whose names are UTF-8",
+        ) from None
     name = f"file:{quote(str(path))}" if query else str(path)
     more = {**query, "uri": "true"} if query else {}
     return sa.engine.URL.create("sqlite", database=name, query=more).render_as_string()

@@ -186,6 +186,8 @@ def _beliefs(prior: Iterable[Number] | None) -> tuple[Fraction, ...]:
         )
     shares = tuple(as_fraction(p, "prior") for p in prior)
     total = sum(shares, Fraction(0))
+    if not shares:
+        raise ParameterError("the prior has no shares", hint="give shares above 0 that sum to 1, one for each category")
     if min(shares) <= 0 or abs(total - 1) > SUM_TOLERANCE:
         raise ParameterError(
             f"the prior {', '.join(f'{float(p):g}' for p in shares)} is not a distribution of positive shares",

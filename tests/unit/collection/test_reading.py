@@ -163,6 +163,14 @@ def test_a_damaged_file_is_not_called_missing(place: tuple[Path, str]) -> None:
     assert "the file is not a database" in run(*words("list", code), status=2).err
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files that are not UTF-8")
+def test_a_backup_needs_a_path_in_utf_8(place: tuple[Path, str]) -> None:
+    out, _ = place
+    refused = run("survey", "backup", "-o", f"{out}/\udcff.db", *URL, status=2)
+    assert r"\udcff.db is not UTF-8" in refused.err
+    assert list(out.iterdir()) == []
+
+
 def test_a_copy_is_read_whatever_its_folder_is_called(place: tuple[Path, str]) -> None:
     out, _ = place
     folder = out / "100% of? #1"
