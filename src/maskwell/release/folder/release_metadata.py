@@ -419,7 +419,9 @@ _SUM = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
 
 
 def sha256_of(path: Path) -> str:
-    """The hash of a file, as ``sha256sum`` prints it."""
+    """The hash of a file, as ``sha256sum`` prints it; a device may have no end, and a pipe can be read only once."""
+    if path.exists() and not path.is_file():
+        raise DataFileError(f"{path} is a device, a pipe or a folder, not a file", hint="give a file on disk")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -108,6 +109,14 @@ def test_another_source_or_plan_is_told(out: Path, released: Path, tmp_path: Pat
     assert failed(out, source=other) == ["source"]
     assert failed(out, plan=mw.ReleasePlan.from_dict({"protect": protect})) == ["plan"]
     assert failed(out, source=released / "people.csv") == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes and devices that have names")
+def test_a_source_without_an_end_is_refused(out: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    for source in ("/dev/zero", tmp_path / "pipe.csv"):
+        with pytest.raises(DataFileError, match="is a device, a pipe or a folder, not a file"):
+            mw.verify(out, source=source)
 
 
 def test_nothing_public_holds_a_hash_of_anything_internal(released: Path) -> None:
