@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -59,7 +60,12 @@ class ParquetSource:
                 check_unpacked(about.row_group(i).total_byte_size, self._size, path)
             leaves = [about.schema.column(i).path for i in range(about.num_columns)]
             asked = {*coded} - {one.name for one in self.schema if require().types.is_dictionary(one.type)}
-            kept = [name for i, name in enumerate(leaves) if name in asked or (copied and self._is_coded(about, i))]
+            times = Counter(self.schema.names)
+            kept = [
+                name
+                for i, name in enumerate(leaves)
+                if name in asked or (copied and times[name] == 1 and self._is_coded(about, i))
+            ]
             # Texts of coded columns stay dictionaries; pages are read when they are needed, not whole row groups.
             self._file = parquet.ParquetFile(
                 stored,
@@ -75,14 +81,15 @@ class ParquetSource:
     def _is_coded(self, about: Any, place: int) -> bool:
         """Whether a column of texts is stored as places in dictionaries: as texts, each takes more than four bytes."""
         name = about.schema.column(place).path
-        if self.schema.names.count(name) != 1 or str(self.schema.field(name).type) not in ("string", "large_string"):
-            return False  # part of a nested column, or of a name that two columns have
+        if str(self.schema.field(name).type) not in ("string", "large_string"):
+            return False
         groups = [about.row_group(i).column(place) for i in range(about.num_row_groups)]
         return all(group.total_uncompressed_size < 3 * group.num_values for group in groups)
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches; the next one is read while one is used."""
-        names = None if only is None else [self.schema.names[i] for i in sorted(only)]
+        listed = self.schema.names  # a new list each time it is asked for
+        names = None if only is None else [listed[i] for i in sorted(only)]
         rows = min(BATCH_ROWS, rows_of_cells(len(self.schema if only is None else only)))
         batches = self._file.iter_batches(batch_size=rows, columns=names)
         coming = self._reader.submit(next, batches, None)
@@ -101,13 +108,15 @@ class ParquetSource:
         held = batch.schema.names
         if names is None or held == names:
             return batch
-        if any(held.count(name) != 1 for name in names):
+        times = Counter(held)
+        if any(times[name] != 1 for name in names):
             raise DataFileError(
                 f"{self._path}: a column cannot be told from another of the same name",
                 hint="give every column, and every part of a nested one, a name of its own without a dot",
                 path=self._path,
             )
-        return batch.select([held.index(name) for name in names])
+        places = {name: place for place, name in enumerate(held)}
+        return batch.select([places[name] for name in names])
 
     def done(self) -> float | None:
         """Share of the rows read so far."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,8 +70,9 @@ class Table(ABC):
 
     def check(self, names: Sequence[str]) -> None:
         """Raise for the first name that is no column."""
+        times = Counter(self.names)
         for name in names:
-            if self.names.count(name) != 1:
+            if times[name] != 1:
                 raise no_column(self.names, name, self.where)
 
     def _readable(self, name: str, column: Any, use: str, *, checked: bool) -> Any:
@@ -175,7 +177,8 @@ class TableInFile(Table):
         """Some columns that can be put to this use, each one Arrow array; a file is read once."""
         self.check(names)
         arrow = require()
-        positions = sorted(self.names.index(name) for name in names)
+        places = {name: place for place, name in enumerate(self.names)}
+        positions = sorted(places[name] for name in names)
         kept = [self.names[i] for i in positions]
         read = arrow.Table.from_batches([*self._held(RowPass(self._source, self.where, only=positions))])
         return {name: self._readable(name, read.column(place), use, checked=True) for place, name in enumerate(kept)}

@@ -109,7 +109,8 @@ class DelimitedSource:
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches of some megabytes of the file; the next are read while one is used."""
         arrow, kept = require(), list(range(len(self.schema))) if only is None else sorted(only)
-        names, places = [self.schema.names[i] for i in kept], [str(i) for i in kept]
+        listed = self.schema.names  # a new list each time it is asked for
+        names, places = [listed[i] for i in kept], [str(i) for i in kept]
         self._threads = [ThreadPoolExecutor(n, thread_name_prefix="maskwell-reader") for n in (1, PARSERS)]
         first = self._next(partial(self._parsed_first, self._options(dict.fromkeys(places, arrow.string()))))
         if first is None:

@@ -184,7 +184,8 @@ class PartRows:
 
     def _check_alike(self, place: int) -> None:
         part, first, schema = self._parts[place], self._parts[0].name, self._current.schema
-        names = [name for name, _ in part.keys if name not in schema.names]
+        stored = {*schema.names}
+        names = [name for name, _ in part.keys if name not in stored]
         if names != self._keys:
             fault = f"{part.path} lies in the partitions {_listed(names)}, and {first} in {_listed(self._keys)}"
             raise DataFileError(fault, hint="give one level of folders for each partition", path=part.path)
@@ -203,7 +204,8 @@ class PartRows:
         columns = [*batch.columns]
         if only is not None and not any(place < len(self._stored) for place in only):
             columns = []
-        names = [self.schema.names[place] for place in (range(len(self.schema)) if only is None else sorted(only))]
+        listed = self.schema.names  # a new list each time it is asked for
+        names = listed if only is None else [listed[place] for place in sorted(only)]
         for name in names[len(columns) :]:
             columns.append(self._key_column(name, values[name], len(batch)))
         return require().RecordBatch.from_arrays(columns, names)
@@ -318,11 +320,12 @@ def _listed(names: Sequence[str]) -> str:
 
 def _difference(schema: Any, expected: Any, first: str) -> tuple[str, str]:
     """What tells the columns of a file from those of the first one, and in which column; empty where nothing does."""
-    for name in expected.names:
-        if name not in schema.names:
+    names, others = dict.fromkeys(schema.names), dict.fromkeys(expected.names)
+    for name in others:
+        if name not in names:
             return f"has no column {shorten(name)!r}, and {first} has", name
-    for name in schema.names:
-        if name not in expected.names:
+    for name in names:
+        if name not in others:
             return f"has a column {shorten(name)!r}, and {first} has not", name
     for field, other in zip(schema, expected, strict=False):
         if field.name != other.name:

@@ -295,13 +295,13 @@ class WidenedSource:
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
         asked = [*range(len(self.schema))] if only is None else sorted(only)
-        names = self._source.schema.names
+        names, listed = self._source.schema.names, self.schema.names
         sources = {self._own + i: names.index(one.column) for i, (_, one) in enumerate(self._further)}
         read = sorted({sources.get(place, place) for place in asked})
         for batch in self._source.batches(None if only is None else read):
             columns = dict(zip(range(self._own) if only is None else read, batch.columns, strict=True))
             columns |= {p: self._made(p - self._own, columns[sources[p]]) for p in asked if p in sources}
-            yield require().RecordBatch.from_arrays([columns[p] for p in asked], [self.schema.names[p] for p in asked])
+            yield require().RecordBatch.from_arrays([columns[p] for p in asked], [listed[p] for p in asked])
 
     def _made(self, number: int, column: Any) -> Any:
         name, indicator = self._further[number]

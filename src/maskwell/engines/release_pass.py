@@ -486,9 +486,10 @@ class RowReleaser:
         self._places = {name: schema.get_field_index(name) for name in (*coders, *([identity] if identity else []))}
         self._labels = {name: _label_array(name, schema.field(name).type, coders[name].labels) for name in self._moved}
         self._kinds = {name: labels.type for name, labels in self._labels.items()}
-        self._kept = [i for i, name in enumerate(schema.names) if name not in set(dropped)]
+        names, left_out = schema.names, {*dropped}
+        self._kept = [i for i, name in enumerate(names) if name not in left_out]
         is_dictionary, moved = require().types.is_dictionary, {*self._moved}
-        open_ = [i for i in self._kept if is_dictionary(schema.field(i).type) and schema.names[i] not in moved]
+        open_ = [i for i in self._kept if is_dictionary(schema.field(i).type) and names[i] not in moved]
         self._dictionaries = {i: SortedDictionary() for i in open_}
         self.changed = dict.fromkeys(self._moved, 0)
         self.breaks = dict.fromkeys(self._moved, 0)
@@ -526,7 +527,8 @@ class RowReleaser:
 
     def _released_schema(self, schema: Any) -> Any:
         arrow = require()
-        dropped = [schema.names[i] for i in range(len(schema)) if i not in self._kept]
+        kept = {*self._kept}
+        dropped = [name for i, name in enumerate(schema.names) if i not in kept]
         clean = without_traces(schema, [*self._moved, *dropped], dropped, row_numbers=False)
         for name in self._moved:
             place = self._places[name]

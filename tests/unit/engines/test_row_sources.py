@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,50 @@ def test_a_pipe_is_no_missing_file(tmp_path: Path) -> None:
         pass
     with pytest.raises(DataFileError, match="does not exist"), open_source(str(tmp_path / "loop.csv")):
         pass
+
+
+class _Asked:
+    """A schema that counts how often its names are listed: Arrow makes a new list of all of them each time."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema, self.times = schema, 0
+
+    @property
+    def names(self) -> list[str]:
+        self.times += 1
+        return list(self._schema.names)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._schema, name)
+
+    def __len__(self) -> int:
+        return len(self._schema)
+
+    def __iter__(self) -> Any:
+        return iter(self._schema)
+
+
+def _lists_of_names(path: Path, columns: int) -> int:
+    table = pa.table({f"c{i}": ["a", "b", "a"] for i in range(columns)})
+    with atomic_file(str(path), force=True) as file, open_sink(file, str(path), table.schema, style=None) as sink:
+        sink.write(table.to_batches()[0])
+    asked = 0
+    for only in (None, range(0, columns, 2)):
+        with ExitStack() as stack:
+            source: Any
+            if path.parent.name == "g=1":
+                source = stack.enter_context(open_source(str(path.parent.parent / "*" / "*.csv")))
+            else:
+                source = engine_of(str(path)).open_source(str(path), path.suffix, coded={}, exact=False, copied=True)
+                stack.enter_context(closing(source))
+            source.schema = counted = _Asked(source.schema)
+            assert sum(len(batch) for batch in source.batches(only)) == 3
+        asked += counted.times
+    return asked
+
+
+@pytest.mark.parametrize("name", ["wide.csv", "wide.parquet", "wide.arrow", "g=1/wide.csv"])
+def test_names_are_listed_as_often_for_many_columns_as_for_few(tmp_path: Path, name: str) -> None:
+    """One list for each column made a pass over 10,000 columns of CSV take 7 seconds in place of 0.1."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    assert _lists_of_names(tmp_path / name, 60) == _lists_of_names(tmp_path / name, 6)

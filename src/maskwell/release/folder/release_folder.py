@@ -421,14 +421,15 @@ def _check_identifiers(source: Any, release: Release) -> None:
     """
     plan = release.plan
     known = {*release.variables, *plan.keys, *plan.accept}
-    places = [place for place, name in enumerate(source.schema.names) if name not in known]
+    names = source.schema.names
+    places = [place for place, name in enumerate(names) if name not in known]
     counters = {place: ValueCounter(max(FEWEST_CELLS, CELLS // len(places))) for place in places}
     for batch in source.batches(places) if places else ():
         one = {"": LabelCodes(np.zeros(len(batch), np.int64), 1)}
         for column, counter in zip(batch.columns, counters.values(), strict=True):
             counter.add(numbered_column(column), one)
     for place, counter in counters.items():
-        name = source.schema.names[place]
+        name = names[place]
         if identifies(plan, counter.facts(name)):
             raise PublishError(
                 f"column {shorten(name)!r} tells the records apart, which links them to the original file",

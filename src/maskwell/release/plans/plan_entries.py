@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
@@ -253,7 +254,7 @@ def _list(value: Any, name: str) -> list[Any]:
 
 
 def _distinct(items: tuple[T, ...], name: str) -> tuple[T, ...]:
-    twice = [one for i, one in enumerate(items) if one in items[:i]]
+    twice = [one for one, times in Counter(items).items() if times > 1]
     if twice:
         raise PlanError(f"{name} holds {shorten(repr(twice[0]))} twice", hint="leave out one of them", value=twice[0])
     return items

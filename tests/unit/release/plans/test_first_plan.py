@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 
 import pytest
-from tests.support.inside.release import check_kept, read_plan
+from tests.support.inside.release import assessment, check_kept, read_plan
 from tests.support.inside.verbs import publish as publish_module
 
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
-from maskwell.release import ReleasePlan, assess_file
+from maskwell.release import Protection, ReleasePlan, assess_file
 from maskwell.verbs import first_plan
 
 pa = pytest.importorskip("pyarrow")
@@ -125,3 +126,44 @@ def test_what_would_help_is_told_where_cells_have_too_few_records(tmp_path: Path
     with pytest.raises(InfeasibleError, match="1 of 1 cells") as raised:
         assess_file(written(people, tmp_path), alone)
     assert raised.value.hint.startswith("allow a larger match")
+
+
+class _Counted(str):
+    """A name that counts how often it is looked up or compared."""
+
+    looked_up = 0
+
+    def __hash__(self) -> int:
+        _Counted.looked_up += 1
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        _Counted.looked_up += 1
+        return super().__eq__(other)
+
+
+def _looked_up(sensitive: int) -> int:
+    before = _Counted.looked_up
+    plan = ReleasePlan.of(
+        [Protection.of(["region"], "mixing")],
+        keys=["region"],
+        match="0.3",
+        sensitive=[_Counted(f"income{i}") for i in range(sensitive)],
+    )
+    assert len(assessment.compared_tables(plan)) == 1 + sensitive + min(sensitive, assessment.MOST_PAIRS)
+    return _Counted.looked_up - before
+
+
+def test_columns_to_compare_are_looked_up_a_few_times_each() -> None:
+    """Pairs of all columns were made to keep those with a randomized one: 50 million of 10,000 columns."""
+    assert _looked_up(2_000) < 2.2 * _looked_up(1_000)
+
+
+def test_pairs_to_compare_come_in_the_order_of_their_combinations() -> None:
+    plan = ReleasePlan.of(
+        [Protection.of(["c", "e"], "mixing")], keys=["a", "c", "e"], sensitive=["b", "d"], match="0.3"
+    )
+    names = ["a", "c", "e", "b", "d"]
+    pairs = [table for table in assessment.compared_tables(plan) if len(table) > 1]
+    every = [pair for pair in combinations(names, 2) if {"c", "e"} & {*pair}]
+    assert pairs == [*dict.fromkeys(assessment.closure(plan, pair) for pair in every)]
