@@ -45,6 +45,7 @@ from maskwell.reports.text.crosstab_report import (
 from maskwell.reports.text.design_report import design_report, parity_of
 from maskwell.reports.text.order_report import compare_report
 from maskwell.reports.text.privacy_report import audit_report
+from maskwell.reports.text.regression_report import regression_table
 from maskwell.reports.text.release_report import dry_run_report, recode_table, refusal, release_report
 from maskwell.reports.text.release_words import (
     bound_value,
@@ -119,6 +120,7 @@ __all__ = [
     "promises",
     "recode_table",
     "refusal",
+    "regression_table",
     "release_report",
     "risk_rows",
     "riskiest",

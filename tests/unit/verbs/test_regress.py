@@ -1,5 +1,9 @@
+import math
+from typing import Any
+
 import numpy as np
 import pytest
+from tests.support.inside.reports import regression_table
 from tests.support.quiet import quiet
 from tests.support.regression import THREE, WARNER, logistic_data
 
@@ -206,14 +210,52 @@ def test_predictions_without_predictors_have_as_many_rows_as_any_table(table, tm
         found.predict({})
 
 
-def test_a_likelihood_that_stays_flat_to_infinity_gives_no_standard_error_in_print() -> None:
-    """Its maximum is inside, but hardly above the limit: standard errors of dozens were printed without a note."""
+def _nearly_flat(**options: Any) -> Any:
+    """A maximum inside, but hardly above the limit at infinity."""
     counts = {0: (24, 10), 1: (23, 10), 2: (21, 12)}
     x = [level for level, (yes, no) in counts.items() for _ in range(yes + no)]
     y = [answer for yes, no in counts.values() for answer in ["yes"] * yes + ["no"] * no]
-    found = mw.regress({"y": y, "x": x}, "y ~ x", {"y": mw.make_design("warner", p="0.3")})
+    return mw.regress({"y": y, "x": x}, "y ~ x", {"y": mw.make_design("warner", p="0.3")}, **options)
+
+
+def test_a_likelihood_that_stays_flat_to_infinity_gives_no_standard_error_in_print() -> None:
+    """Standard errors of dozens were printed without a note."""
+    found = _nearly_flat()
     assert np.isinf(found.confidence_interval(0.95)).any()
     report = "\n".join(found.to_report())
     assert "falls so little towards infinity" in report.replace("\n  ", " ")
+    assert "no finite estimate" not in report
     rows = [line.split() for line in report.splitlines() if line.strip().startswith(("Intercept", "x "))]
     assert [row[2] for row in rows] == ["—", "—"]
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_programs_read_the_same_of_a_flat_likelihood_as_people(level: float) -> None:
+    """Tables had no standard error, while JSON, data frames and the summary had the number."""
+    found = _nearly_flat()
+    content = found.to_dict(level)
+    assert [row["standard_error"] for row in content["coefficients"]] == [None, None]
+    assert all(math.isfinite(row["estimate"]) for row in content["coefficients"])
+    assert content["covariance"] == [[None, None], [None, None]]
+    assert sum("falls so little towards infinity" in flag for flag in content["flags"]) == 1
+    assert found.to_frame(level)["standard_error"].isna().all()
+    assert found.to_frame(level, exponentiate=True)["standard_error"].isna().all()
+    lines = str(found.summary(level)).splitlines()
+    assert [line.split()[2:4] for line in lines if line.startswith(("Intercept ", "x "))] == [["—", "—"]] * 2
+    assert "falls so little towards infinity" in " ".join(lines)
+    assert regression_table(found, level, exact=True).rows[0][2] == ""
+
+
+def test_what_rests_on_a_missing_standard_error_is_missing_too() -> None:
+    found = _nearly_flat()
+    assert found.bse.isna().all() and found.tvalues.isna().all() and found.cov_params().isna().all(axis=None)
+    assert found.pvalues.notna().all()  # by the likelihood ratio
+    with pytest.raises(InputError, match="has no standard error"):
+        found.wald_test("x")
+
+
+def test_wald_intervals_that_are_asked_for_keep_their_standard_errors() -> None:
+    found = _nearly_flat(interval="wald")
+    rows = found.to_dict()["coefficients"]
+    assert all(row["standard_error"] > 1 for row in rows)
+    assert not any("falls so little" in note for note in found.notes())

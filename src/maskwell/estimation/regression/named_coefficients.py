@@ -19,6 +19,12 @@ from maskwell.estimation.share_estimate import two_sided_p
 
 WIDTH = 98
 NAMES = 40
+LEVEL = 0.95
+
+FLAT = (
+    "the likelihood falls so little towards infinity that the interval of {terms} has no end there: a standard error"
+    " would be no measure of the uncertainty"
+)
 
 
 @dataclass(frozen=True)
@@ -107,13 +113,39 @@ class Coefficients(Result):
 
     @property
     def standard_error(self) -> Real:
-        """Square roots of the variances."""
-        return np.sqrt(np.diag(self.covariance))
+        """Square roots of the variances, NaN where the likelihood is ``flat``."""
+        return self.errors()
 
     @property
     def z(self) -> Real:
         """Estimates over their standard errors."""
         return self.estimates / self.standard_error
+
+    def flat(self, level: float = LEVEL) -> Array:
+        """Which finite estimates have no standard error, because their profile interval has no end, shape (p,).
+
+        The likelihood then falls too little on that side. Intervals at ``level`` and at 95 % decide, of which one
+        holds the other.
+        """
+        reach = self._reach((1 + max(check_level(level, highest=1), LEVEL)) / 2)
+        found = np.zeros(len(self.terms), dtype=bool)
+        for j in np.flatnonzero(self.by_profile & np.isfinite(np.diag(self.covariance))):
+            assert self.profiles is not None
+            found[j] = np.isinf(self.profiles.ends(int(j), reach)).any()
+        return found
+
+    def errors(self, level: float = LEVEL) -> Real:
+        """Standard errors beside intervals of this level: NaN where the likelihood is ``flat``."""
+        return np.where(self.flat(level), np.nan, np.sqrt(np.diag(self.covariance)))
+
+    def known_covariance(self, level: float = LEVEL) -> Real:
+        """The covariance, NaN for coefficients whose likelihood is ``flat``."""
+        flat = self.flat(level)
+        return np.where(flat[:, None] | flat, np.nan, self.covariance)
+
+    def flat_notes(self, level: float = LEVEL) -> tuple[str, ...]:
+        """Why some coefficients have no standard error, in words; nothing where all have one."""
+        return _flat_note(term for term, one in zip(self.terms, self.flat(level), strict=True) if one)
 
     @property
     def p_values(self) -> Real:
@@ -127,7 +159,7 @@ class Coefficients(Result):
     def confidence_interval(self, level: float = 0.95) -> Real:
         """Wald intervals, and those of the profile ``by_profile``, shape (p, 2); an end may be infinite."""
         reach = self._reach((1 + check_level(level, highest=1)) / 2)
-        half = reach * self.standard_error
+        half = reach * np.sqrt(np.diag(self.covariance))
         ends = np.column_stack([self.estimates - half, self.estimates + half])
         for j in np.flatnonzero(self.by_profile):
             assert self.profiles is not None
@@ -147,7 +179,7 @@ class Coefficients(Result):
 
         A threshold of an ordinal model is neither a ratio nor compared with zero: it stays as it is, without a p-value.
         """
-        values, errors, intervals = self.shown, self.standard_error, self.confidence_interval(level)
+        values, errors, intervals = self.shown, self.errors(level), self.confidence_interval(level)
         tested = ~self.is_threshold
         if exponentiate:
             errors = np.where(tested, _exp(values) * errors, errors)
@@ -174,7 +206,7 @@ class Coefficients(Result):
         return {
             "level": level,
             "coefficients": self.rows(level),
-            "covariance": plain_numbers(self.covariance),
+            "covariance": plain_numbers(self.known_covariance(level)),
             "degrees_of_freedom": self.degrees_of_freedom,
         }
 
@@ -199,7 +231,8 @@ class Coefficients(Result):
         """
         R = self._combinations(what)
         away = R @ self.estimates - np.broadcast_to(as_floats(value, "value", finite=False), len(R))
-        spread = R @ self.covariance @ R.T
+        tested = (R != 0).any(axis=0)
+        spread = R @ np.where(np.outer(tested, tested), self.known_covariance(), 0.0) @ R.T
         if not np.isfinite(spread).all():
             raise InputError(
                 "a tested coefficient has no standard error", hint="leave it out of the test; the flags say why"
@@ -233,6 +266,18 @@ class Coefficients(Result):
         return self.terms.index(term)
 
 
+def _flat_note(terms: Iterable[str]) -> tuple[str, ...]:
+    named = [*terms]
+    return (FLAT.format(terms=listed(named, len(named), 60)),) if named else ()
+
+
+def flat_notes(parts: Iterable[Coefficients | None], parameters: Iterable[Parameter], level: float) -> tuple[str, ...]:
+    """One note for all estimates without a standard error whose likelihood is flat."""
+    known = [part for part in parts if part is not None]
+    terms = [term for part in known for term, one in zip(part.terms, part.flat(level), strict=True) if one]
+    return _flat_note([*terms, *(one.name for one in parameters if one.is_flat(level))])
+
+
 def _exp(values: Real) -> Real:
     with np.errstate(over="ignore"):
         return np.exp(values)
@@ -251,8 +296,8 @@ def coefficient_lines(part: Coefficients, level: float, width: int) -> list[str]
     rows = zip(
         part.terms,
         part.shown,
-        part.standard_error,
-        part.z,
+        part.errors(level),
+        part.estimates / part.errors(level),
         part.p_values,
         part.confidence_interval(level),
         strict=True,
@@ -314,12 +359,18 @@ class Parameter:
         low, high = self.ends(check_level(level, highest=1))
         return float(low), float(high)
 
+    def is_flat(self, level: float = LEVEL) -> bool:
+        """Whether there is a standard error that means nothing: the interval has no end."""
+        ends = self.confidence_interval(max(check_level(level, highest=1), LEVEL))
+        return self.standard_error is not None and any(map(math.isinf, ends))
+
     def row(self, level: float = 0.95) -> dict[str, Any]:
         """Plain values, for JSON."""
+        error = None if self.is_flat(level) else self.standard_error
         return {
             "name": self.name,
             "estimate": number_or_none(self.estimate),
-            "standard_error": None if self.standard_error is None else number_or_none(self.standard_error),
+            "standard_error": None if error is None else number_or_none(error),
             "interval": [number_or_none(end) for end in self.confidence_interval(level)],
         }
 

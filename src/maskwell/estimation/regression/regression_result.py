@@ -25,6 +25,7 @@ from maskwell.estimation.regression.named_coefficients import (
     Coefficients,
     Parameter,
     coefficient_lines,
+    flat_notes,
     interval_words,
     name_width,
     parameter_line,
@@ -140,7 +141,7 @@ class Regression(Coefficients):
 
     @property
     def bse(self) -> Any:
-        """Standard errors."""
+        """Standard errors, NaN where there is none."""
         return self._named(self.standard_error)
 
     @property
@@ -160,9 +161,10 @@ class Regression(Coefficients):
 
     def cov_params(self) -> Any:
         """Covariance of the coefficients, shape (p, p)."""
+        covariance = self.known_covariance()
         if self.formula is None:
-            return self.covariance
-        return require_pandas().DataFrame(self.covariance, index=list(self.terms), columns=list(self.terms))
+            return covariance
+        return require_pandas().DataFrame(covariance, index=list(self.terms), columns=list(self.terms))
 
     @property
     def llf(self) -> float:
@@ -313,7 +315,9 @@ class Regression(Coefficients):
             "interval": interval_words(self),
             "exponentiated": exponentiate,
             "coefficients": self.rows(level, exponentiate=exponentiate),
-            "covariance": [[None if math.isnan(x) else x for x in row] for row in self.covariance.tolist()],
+            "covariance": [
+                [None if math.isnan(x) else x for x in row] for row in self.known_covariance(level).tolist()
+            ],
             "covariance_scale": "log" if exponentiate else "estimates",
             "variance": self.variance,
             "degrees_of_freedom": self.degrees_of_freedom,
@@ -322,7 +326,7 @@ class Regression(Coefficients):
             "bic": None if self.incomparable or math.isnan(self.log_likelihood) else self.bic,
             "iterations": self.iterations,
             "converged": self.converged,
-            "flags": list(self.flags),
+            "flags": list(self.notes(level)),
             "dropped": self.dropped,
             "designs": list(self.fingerprints),
         }
@@ -337,6 +341,10 @@ class Regression(Coefficients):
         if self.checks:
             facts["checks"] = [test.to_dict() for test in self.checks]
         return facts
+
+    def notes(self, level: float = 0.95) -> tuple[str, ...]:
+        """What a reader should know: the flags, and which estimates have no standard error beside these intervals."""
+        return (*self.flags, *flat_notes([self, self.latent], self.parameters, level))
 
     def summary(self, level: float = 0.95) -> Summary:
         """A table of the coefficients with what belongs to it: text, which a notebook shows as a table."""
@@ -370,7 +378,7 @@ def summary_lines(result: Regression, level: float) -> list[str]:
     lines.append("=" * WIDTH)
     lines += textwrap.wrap(f"intervals: {interval_words(result)}", WIDTH) if result.by_profile.any() else []
     lines += [line for test in result.checks for line in textwrap.wrap(f"test {test.sentence()}", WIDTH)]
-    return lines + [line for flag in result.flags for line in textwrap.wrap(f"note: {flag}", WIDTH)]
+    return lines + [line for flag in result.notes(level) for line in textwrap.wrap(f"note: {flag}", WIDTH)]
 
 
 def _facts(result: Regression) -> list[str]:

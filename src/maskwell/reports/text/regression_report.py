@@ -7,9 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from maskwell.core.phrases import Printed, listed, magnitude, p_text, shorten
+from maskwell.core.phrases import Printed, magnitude, p_text, shorten
 from maskwell.core.verdicts import at_least
 from maskwell.estimation.regression.named_coefficients import Coefficients, interval_words
 from maskwell.estimation.regression.nested_models import NestedTest
@@ -119,7 +117,12 @@ def coefficients_table(part: Coefficients, level: float) -> Table:
     if isinstance(part, Effects):
         head = ["term", "effect", *head[2:]]
     caption = "Average marginal effects" if isinstance(part, Effects) else "Estimates"
-    return Table(_with_level(head, level), rows, caption=caption, notes=[*rows_told, *getattr(part, "flags", ())])
+    return Table(
+        _with_level(head, level),
+        rows,
+        caption=caption,
+        notes=[*rows_told, *getattr(part, "flags", ()), *part.flat_notes(level)],
+    )
 
 
 def _parted(regression: Regression, rows: list[list[str]]) -> tuple[list[list[str]], list[list[str]]]:
@@ -154,20 +157,12 @@ def _tested(tests: Sequence[NestedTest]) -> list[tuple[str, str]]:
     return [("test", test.sentence()) for test in tests]
 
 
-FLAT = (
-    "the likelihood falls so little towards infinity that the interval of {terms} has no end there: a standard error"
-    " would be no measure of the uncertainty"
-)
-
-
 def _flags(regression: Regression, tests: Sequence[NestedTest], level: float) -> list[str]:
     """What a reader should know, with why a test is a Wald test where nothing else says so."""
     reasons = dict.fromkeys(test.reason for test in tests if test.reason and test.reason not in regression.flags)
     halves = any(test.halves for test in (*regression.checks, *tests))
-    flat = [str(regression.terms[j]) for j in _is_flat(regression, level)]
     return [
-        *regression.flags,
-        *([FLAT.format(terms=listed(flat, len(flat), 60))] if flat else []),
+        *regression.notes(level),
         *(f"no likelihood ratio test: {reason}" for reason in reasons),
         *([HALVES] if halves else []),
     ]
@@ -188,7 +183,8 @@ def _answer(regression: Regression, level: float, *, exponentiate: bool) -> str:
     if row["standard_error"] is None and row["interval"][0] is None:
         return f"{about}: no finite estimate from {counted(regression.n, 'row', 'rows')}; see the notes."
     value, low, high = (_number(x, _decimals(row)) for x in (row["estimate"], *row["interval"]))
-    value = "has no finite estimate" if row["standard_error"] is None else value
+    if row["standard_error"] is None and not regression.flat(level)[first]:
+        value = "has no finite estimate"
     return f"{about}: {what} {value} ({Printed(100 * level):g} % interval {low} to {high}; {regression.n:,} rows)."
 
 
@@ -211,14 +207,7 @@ def _cells(
     regression: Coefficients, level: float, *, exponentiate: bool, most: int | None
 ) -> tuple[list[str], list[list[str]]]:
     head = ["term", "odds ratio" if exponentiate else "estimate", "std. error", "from", "to", "p"]
-    rows, flat = regression.rows(level, exponentiate=exponentiate)[:most], _is_flat(regression, level)
-    return head, [_line(row | {"standard_error": None} if j in flat else row) for j, row in enumerate(rows)]
-
-
-def _is_flat(regression: Coefficients, level: float) -> list[int]:
-    """Coefficients with a finite estimate whose interval has no end: the likelihood falls too little on that side."""
-    endless = np.isinf(regression.confidence_interval(level)).any(axis=1)
-    return np.flatnonzero(endless & np.isfinite(regression.standard_error)).tolist()
+    return head, [_line(row) for row in regression.rows(level, exponentiate=exponentiate)[:most]]
 
 
 def _line(row: Mapping[str, Any]) -> list[str]:
