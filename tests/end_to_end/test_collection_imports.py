@@ -109,7 +109,7 @@ def test_an_import_that_is_killed_took_all_rows_or_none(
 def test_a_file_without_ids_is_refused_the_second_time(place: tuple[str, str], tmp_path: Path) -> None:
     url, code = place
     words = ("survey", "import", code, table(tmp_path / "rows.csv", 40), "--database", url)
-    assert "refused if it is imported again" in run(*words).out
+    assert "refused if they are imported again" in run(*words).out
     refused = run(*words, status=2)
     assert "imported before" in refused.err
     assert "--again" in refused.err

@@ -167,7 +167,7 @@ class Desk:
         if content["left_out"]:
             lines.append(f"{content['left_out']:,} rows left out: unfinished, rejected or a trial, says the platform")
         if not content["ids"]:
-            lines.append("note: the rows have no ids; this file is refused if it is imported again")
+            lines.append("note: the rows have no ids; they are refused if they are imported again")
         return lines
 
     def embed(self, code: str, question: str, platform: str, output: str | Path) -> dict[str, Any]:

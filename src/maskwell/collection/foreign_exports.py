@@ -37,10 +37,11 @@ Line = Mapping[str, Any]
 """One row of an export as it was read: values by the names of its columns."""
 
 
-Entry = tuple[int, bytes | None, Mapping[str, Any] | None]
-"""The number of a data row, from 1; the id of its submission, if it has one; the value of each question, if any.
+Entry = tuple[int, bytes | None, Mapping[str, Any] | None, Line]
+"""A data row: its number, from 1; the id of its submission, if it has one; the value of each question; other columns.
 
-There are no values for a row that the platform itself calls unfinished, rejected or a trial.
+There are no values for a row that the platform itself calls unfinished, rejected or a trial. Other columns are given
+where there is no id: by them a file is known again.
 """
 
 
@@ -279,7 +280,7 @@ def _tablet_entries(survey: Survey, path: str | Path, listed: Sequence[Any]) -> 
         if not isinstance(one, Mapping) or not isinstance(one.get("reports"), Mapping):
             raise DataFileError(f"{path}: entry {number} holds no reports", hint="export it again from the tablet")
         values = {name: _label(survey, name, code, number) for name, code in one["reports"].items()}
-        yield number, _once(_own_id(number, one.get("id")), number, "id", before), values
+        yield number, _once(_own_id(number, one.get("id")), number, "id", before), values, {}
 
 
 def _label(survey: Survey, name: str, code: Any, number: int) -> str:
@@ -316,14 +317,15 @@ def _export(
 def _entries(
     survey: Survey, kind: str, lines: Iterable[tuple[int, Line]], columns: Mapping[str, str], ids: str | None
 ) -> Iterator[Entry]:
-    known = {question.name: _known_texts(question, survey) for question in survey.questions}
+    known, asked = {question.name: _known_texts(question, survey) for question in survey.questions}, {*columns.values()}
     before: dict[bytes, int] = {}
     for number, line in lines:
         if FORMATS[kind].is_left_out(line):
-            yield number, None, None
+            yield number, None, None, {}
             continue
         key = None if ids is None else _once(_id_of(kind, ids, number, line), number, ids, before)
-        yield number, key, {name: _value(line.get(column), known[name]) for name, column in columns.items()}
+        values = {name: _value(line.get(column), known[name]) for name, column in columns.items()}
+        yield number, key, values, {name: line[name] for name in line if name not in asked} if ids is None else {}
 
 
 def _column(path: str | Path, survey: Survey, question: Question, kind: str, header: Sequence[str]) -> str:

@@ -1,9 +1,9 @@
 """Reports from elsewhere: a file is checked row by row, then taken by one transaction: all of its rows, or none.
 
-Rows with ids are counted once, however often they are imported. Rows without ids get random ones. So that such a file
-is not counted twice, a hash of its bytes is kept, slow to compute and salted by the survey: a thief of the database who
-guesses the file pays for each guess. Memory does not grow with the file: checked rows wait in a
-temporary file without a name.
+Rows with ids are counted once, however often they are imported. Rows without ids get random ones. So that their file
+is not counted twice, a hash of its rows is kept, slow to compute and salted by the survey: a thief of the database who
+guesses all rows, with all their columns and in their order, pays for each guess. Memory does not grow with the file:
+checked rows wait in a temporary file without a name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,11 +24,12 @@ from argon2.low_level import Type, hash_secret_raw
 from maskwell.collection.foreign_exports import Entry, Export, check_no_export, read_export
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import report_label
+from maskwell.collection.row_hash import RowHash, shown
 from maskwell.collection.store import AWAY, Store, StoredSurvey, Submission, Verdict
 from maskwell.collection.survey import Question
 from maskwell.collection.tables import ID_BYTES, imports
 from maskwell.core.labels import texts
-from maskwell.engines.row_sources import input_files, open_source
+from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, ReportError
 
 MOST_ROWS = 10_000_000
@@ -64,8 +65,8 @@ def import_reports(
     if export is None:
         export = Export("table", has_ids=False, entries=_plain_rows(stored, path, is_sure=source is not None))
     with tempfile.TemporaryFile("w+", encoding="ascii") as spool:
-        count, left_out = _write_checked(spool, stored, export.entries)
-        mark = None if export.has_ids else _mark(store, stored, path, spool)
+        count, left_out, hashed = _write_checked(spool, stored, export.entries)
+        mark = None if export.has_ids else _mark(store, stored, hashed)
         with store.writing(stored.id) as connection:
             taken = _take(store, connection, stored, spool, mark, again=again)
     with suppress(*AWAY):  # the rows are counted; the service, or the next import, tidies up
@@ -112,11 +113,16 @@ def _plain_rows(stored: StoredSurvey, path: str | Path, *, is_sure: bool) -> Ite
     with open_source(path if isinstance(path, str) else str(path)) as source:
         if not is_sure:
             check_no_export(path, source.schema.names)
-        at = [_place(path, source.schema.names, name) for name in names]
+        header = source.schema.names
+        at = [_place(path, header, name) for name in names]
+        rest = sorted({*range(len(header))} - {*at}, key=lambda place: (header[place], place))
+        others = [header[place] for place in rest]
         for batch in source.batches():
-            for values in zip(*(batch.column(place).to_pylist() for place in at), strict=True):
+            asked = zip(*(batch.column(place).to_pylist() for place in at), strict=True)
+            beside = zip(*(shown(batch.column(place)) for place in rest), strict=True) if rest else repeat(())
+            for values, more in zip(asked, beside, strict=False):
                 number += 1
-                yield number, None, dict(zip(names, values, strict=True))
+                yield number, None, dict(zip(names, values, strict=True)), dict(zip(others, more, strict=True))
 
 
 def _place(path: str | Path, header: list[str], name: str) -> int:
@@ -130,12 +136,13 @@ def _place(path: str | Path, header: list[str], name: str) -> int:
 # ---- checked rows on their way
 
 
-def _write_checked(spool: IO[str], stored: StoredSurvey, entries: Iterable[Entry]) -> tuple[int, int]:
-    """Keep rows until all are checked; how many there are, and how many the platform leaves out."""
+def _write_checked(spool: IO[str], stored: StoredSurvey, entries: Iterable[Entry]) -> tuple[int, int, bytes]:
+    """Keep rows until all are checked; how many there are, how many the platform leaves out, and their hash."""
     codes = {question.name: _codes(question) for question in stored.survey.questions}
     seen: dict[str, str] = {}
     count = left_out = 0
-    for number, key, row in entries:
+    hashed = RowHash()
+    for number, key, row, others in entries:
         if row is None:
             left_out += 1
             continue
@@ -145,8 +152,10 @@ def _write_checked(spool: IO[str], stored: StoredSurvey, entries: Iterable[Entry
         content = seen.get(given := repr(row)) or _content(stored, row, codes, number)
         if len(seen) < _REMEMBERED:
             seen[given] = content
+        if key is None:
+            hashed.add(content, others)
         spool.write(f"{number} {(key or secrets.token_bytes(ID_BYTES)).hex()} {content}\n")
-    return count, left_out
+    return count, left_out, hashed.digest()
 
 
 def _blocks(stored: StoredSurvey, spool: IO[str]) -> Iterator[tuple[list[int], list[Submission]]]:
@@ -191,19 +200,11 @@ def check_taking(stored: StoredSurvey) -> None:
 # ---- files without ids
 
 
-def _mark(store: Store, stored: StoredSurvey, path: str | Path, spool: IO[str]) -> bytes:
-    """What is kept of a file without ids: a slow hash of its bytes, or of the rows of a pipe, salted by the survey."""
-    hashed = hashlib.sha256()
-    for part in input_files(str(path)) if str(path) != "-" else []:
-        with Path(part).open("rb") as file:
-            hashed.update(hashlib.file_digest(file, "sha256").digest())
-    if str(path) == "-":
-        spool.seek(0)
-        for line in spool:
-            hashed.update(line.rpartition(" ")[2].encode())
+def _mark(store: Store, stored: StoredSurvey, hashed: bytes) -> bytes:
+    """What is kept of a file without ids: a slow hash of the hash of its rows, salted by the survey."""
     with store.reader.connect() as connection:
         salt = store.held(connection, stored).leaves.salt
-    return hash_secret_raw(hashed.digest(), hashlib.sha256(b"import" + salt).digest(), **_SLOW)
+    return hash_secret_raw(hashed, hashlib.sha256(b"import" + salt).digest(), **_SLOW)
 
 
 def _note(connection: sa.Connection, stored: StoredSurvey, mark: bytes, *, again: bool) -> None:
@@ -213,6 +214,6 @@ def _note(connection: sa.Connection, stored: StoredSurvey, mark: bytes, *, again
         connection.execute(sa.insert(imports).values(survey=stored.id, mark=mark))
     elif not again:
         raise ImportedBeforeError(
-            "this file was imported before: all its rows are counted",
+            "these rows were imported before, and all of them are counted",
             hint="where the same rows are reports of other people, add --again",
         )

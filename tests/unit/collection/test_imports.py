@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import hashlib
+import io
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
@@ -74,3 +79,101 @@ def test_an_export_with_ids_is_not_taken_without_them(store: Store, tmp_path: Pa
         desk.import_file(stored.code, other)
     assert store.size(stored) == 10
     assert desk.import_file(stored.code, other, "table")["imported"] == 10  # whoever says so means it
+
+
+BESIDE = "region,cash,tax,sources,age,score,at,tz,day,known,note"
+ASIDE = [
+    'south,,yes,1010,41,1.50,2026-05-01 10:30:00,2026-05-01T10:30:00Z,2026-05-02,True,"one, two"',
+    "south,,no,1010,007,2.0,2026-05-01 00:00:00,2026-05-01T00:00:00Z,2026-05-03,False,",
+    "south,,yes,1010,,,,,,,Ärger",
+]
+
+
+def _with_types(path: Path) -> pa.Table:
+    columns = {name: pa.string() for name in BESIDE.split(",")}
+    columns |= {"age": pa.int64(), "score": pa.float64(), "at": pa.timestamp("us"), "day": pa.date32()}
+    columns |= {"known": pa.bool_(), "tz": pa.timestamp("ms", "UTC")}
+    options = pa_csv.ConvertOptions(column_types=columns, strings_can_be_null=True)
+    return pa_csv.read_csv(path, convert_options=options)
+
+
+def _packed(path: Path, content: str, table: pa.Table, name: str) -> Path:
+    made = path.with_name(name)
+    if name.endswith(".parquet"):
+        pq.write_table(table.select(table.column_names[::-1]) if "turned" in name else table, made)
+    elif name.endswith(".arrow"):
+        with pa.ipc.new_file(made, table.schema) as file:
+            file.write_table(table)
+    elif name.endswith(".gz"):
+        made.write_bytes(gzip.compress(content.encode()))
+    else:
+        rows = [*csv.reader(io.StringIO(content))]
+        with made.open("w", encoding="utf-8-sig" if "mark" in name else "utf-8", newline="") as file:
+            comma = "\t" if name.endswith(".tsv") else ";" if "semicolons" in name else ","
+            ends = "\r\n" if "windows" in name else "\n"
+            quoting = csv.QUOTE_MINIMAL if "plain" in name else csv.QUOTE_NONNUMERIC
+            writer = csv.writer(file, delimiter=comma, lineterminator=ends, quoting=quoting)
+            writer.writerows([[cell or None for cell in row] for row in rows])
+    return made
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows.csv.gz",
+        "rows.parquet",
+        "turned.parquet",
+        "rows.arrow",
+        "tabs.tsv",
+        "plain.tsv",
+        "semicolons.csv",
+        "windows.csv",
+        "mark.csv",
+    ],
+)
+def test_rows_without_ids_are_known_again_in_another_container(store: Store, tmp_path: Path, name: str) -> None:
+    """A file was known by its bytes: packed, or with other line ends, its rows were counted a second time."""
+    stored, desk = opened(store), Desk(store)
+    path = written(tmp_path, "first.csv", BESIDE, *ASIDE)
+    other = _packed(path, path.read_text(encoding="utf-8"), _with_types(path), name)
+    assert desk.import_file(stored.code, path)["imported"] == 3
+    with pytest.raises(ReportError, match="these rows were imported before"):
+        desk.import_file(stored.code, other)
+    assert store.size(stored) == 3
+    assert desk.import_file(stored.code, other, again=True)["imported"] == 3
+    assert store.size(stored) == 6
+
+
+@pytest.mark.parametrize("change", [lambda rows: rows[::-1], lambda rows: [*rows[:2], rows[2].replace("Ä", "A")]])
+def test_rows_count_with_their_order_and_their_other_columns(
+    store: Store, tmp_path: Path, change: Callable[[list[str]], list[str]]
+) -> None:
+    """The reports are in the database: a hash of them alone would let its thief confirm guesses of their order."""
+    stored, desk = opened(store), Desk(store)
+    desk.import_file(stored.code, written(tmp_path, "first.csv", BESIDE, *ASIDE))
+    assert desk.import_file(stored.code, written(tmp_path, "second.csv", BESIDE, *change(ASIDE)))["imported"] == 3
+    assert len({mark for (mark,) in _marks(store)}) == 2
+
+
+def test_a_kept_mark_is_slow_to_guess_and_differs_between_surveys(store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, "rows.csv", HEADER, ROW)
+    for stored in (opened(store), opened(store)):
+        Desk(store).import_file(stored.code, path)
+    marks = [bytes(mark) for (mark,) in _marks(store)]
+    plain = hashlib.sha256(path.read_bytes()).digest()
+    assert len({*marks, plain}) == 3 and all(len(mark) == 32 for mark in marks)
+
+
+def _marks(store: Store) -> list[tuple[bytes]]:
+    with store.reader.connect() as connection:
+        return [(row[0],) for row in connection.exec_driver_sql("SELECT mark FROM imports")]
+
+
+def test_an_export_without_ids_is_known_again_as_well(store: Store, tmp_path: Path) -> None:
+    stored, desk = opened(store), Desk(store)
+    rows = [f"{ROW},2026-05-0{day}" for day in (1, 2)]
+    path = written(tmp_path, "export.csv", f"{HEADER},submitdate", *rows)
+    assert desk.import_file(stored.code, path, "limesurvey")["imported"] == 2
+    path.write_text(path.read_text(encoding="utf-8").replace(",", ";"), encoding="utf-8")
+    with pytest.raises(ReportError, match="imported before"):
+        desk.import_file(stored.code, path, "limesurvey")
