@@ -282,8 +282,7 @@ def _allowed(nu: Number) -> Fraction:
 
 def _small(amounts: Amounts, allowed: Fraction) -> Array:
     """The states whose records may be at risk: they occur, and less often than ``1 / nu`` times."""
-    counts = amounts.integers
-    return np.flatnonzero(amounts.support & np.asarray(counts * allowed.numerator < allowed.denominator, dtype=bool))
+    return np.flatnonzero(amounts.support & np.asarray(amounts.integers < math.ceil(1 / allowed), dtype=bool))
 
 
 def _block_counts(amounts: Amounts, blocks: Any) -> Array:

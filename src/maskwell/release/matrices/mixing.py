@@ -279,7 +279,7 @@ def rates_for_match(
             hint="give whole numbers, a row for each cell and a column for each variable",
         )
     numbers, group = amounts.integers.astype(np.int64), block_numbers(within, len(amounts))
-    small = np.flatnonzero(amounts.support & (numbers * bound.numerator < bound.denominator))
+    small = np.flatnonzero(amounts.support & (numbers < math.ceil(1 / bound)))
     blocks = np.arange(len(amounts))  # cells that stay are blocks of their own
     steps, risks = np.zeros((2, len(amounts)))
     if len(small):
@@ -397,9 +397,7 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
     for part, places in enumerate(np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)):
         block = _Block(small[places], steps[part, kind[places]], float(risks[part]))
         if above(block.risk, xi, scale=1):
-            larger = np.flatnonzero(
-                (group == group[block.cells[0]]) & (counts * xi.numerator >= xi.denominator) & ~taken
-            )
+            larger = np.flatnonzero((group == group[block.cells[0]]) & (counts >= math.ceil(1 / xi)) & ~taken)
             block = _with_larger(block, larger[np.argsort(counts[larger], kind="stable")], counts, xi)
             taken[block.cells] = True
         yield block

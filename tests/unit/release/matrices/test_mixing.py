@@ -14,7 +14,14 @@ from tests.support.inside.release import MIXING_GRID as GRID
 from tests.support.inside.release import SparseArrivals, _exchanged, _gathered, mixed_risk, realised_risks
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.release.matrices import BlockRates, is_invariant, mixing_matrix, mixing_rate, rates_for_match
+from maskwell.release.matrices import (
+    BlockRates,
+    is_invariant,
+    method1_for_match,
+    mixing_matrix,
+    mixing_rate,
+    rates_for_match,
+)
 from maskwell.release.risk import cell_risks
 
 XIS = ("0.5", "0.4", "0.3", "0.2", "0.1")
@@ -204,3 +211,14 @@ def test_cells_whose_records_can_be_exchanged_come_into_blocks_and_none_is_left_
 
     assert inside(after) <= inside(parts) + 1e-9
     np.testing.assert_array_equal(_exchanged(costs, parts, 0), parts)
+
+
+@pytest.mark.parametrize("limit", ["0.2000000000000000000055511151231257827", Fraction(2**62 + 1, 5 * 2**62)])
+def test_a_limit_of_many_digits_is_compared_exactly(limit: str | Fraction) -> None:
+    """A count times such a numerator does not fit a machine word; 5 records have a chance of 1/5, below it."""
+    exact = rates_for_match(np.arange(6)[:, None], [1, 2, 3, 4, 50, 70], "0.2")
+    near = rates_for_match(np.arange(6)[:, None], [1, 2, 3, 4, 5, 70], limit)
+    assert near.rates[4:].tolist() == [0, 0] and (near.rates[:4] > 0).all()
+    assert near.reached.all()
+    assert np.allclose(near.rates, exact.rates, atol=0.05)
+    assert method1_for_match([4, 5, 60, 70], limit).theta == method1_for_match([4, 5, 60, 70], "0.2").theta
