@@ -35,7 +35,9 @@ def _desk(database: str | None, *, new: bool = False, reads: bool = False) -> De
     """The desk of a database; a file of one is made only where something is to be kept in a ``new`` one."""
     from maskwell.collection.desk import Desk
 
-    return Desk.open(database, new=new, reads=reads)
+    desk = Desk.open(database, new=new, reads=reads)
+    click.get_current_context().call_on_close(desk.store.close)  # what is in the log of SQLite goes into the file
+    return desk
 
 
 def _answering(function: F) -> F:

@@ -191,3 +191,15 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     refused = run("survey", "list", "--database", "postgresql+psycopg://user@127.0.0.1:1/name", status=2)
     assert "needs psycopg, which is not installed" in refused.err
+
+
+def test_what_a_command_wrote_is_in_the_file_of_the_database_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(SURVEY, encoding="utf-8")
+    code = run("survey", "add", "s.toml", *URL).out.split()[1].rstrip(":")
+    run("survey", "open", code, *URL)
+    Path("copy.db").write_bytes(Path("surveys.db").read_bytes())
+    assert f"{code}  open" in run("survey", "list", "--database", "sqlite:///copy.db").out
+    assert not [*tmp_path.glob("*-wal")]
