@@ -125,8 +125,11 @@ class Intake:
     def check(self) -> None:
         """Raise where the last reports could not be written a moment ago: on a full disk there may be room for less."""
         failed = self._failed
-        if failed is not None and time.monotonic() < failed[0] + STILL_AWAY:
-            raise failed[1]
+        if failed is None:
+            return
+        until, error = failed
+        if time.monotonic() < until:
+            raise error
 
     async def submit(self, submission: Submission) -> Verdict:
         """What became of a submission, once it is on disk; BusyError where too many wait."""
@@ -159,7 +162,7 @@ class Intake:
             self._failed = None
         except Exception as error:  # noqa: BLE001 (the database is away: everybody who waits must hear of it)
             verdicts = [error] * len(batch)
-            self._failed = (time.monotonic(), error) if isinstance(error, AWAY) else self._failed
+            self._failed = (time.monotonic() + STILL_AWAY, error) if isinstance(error, AWAY) else self._failed
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Verdict], Any]]] = {}
         for (_, future, loop), verdict in zip(batch, verdicts, strict=True):
             by_loop.setdefault(loop, []).append((future, verdict))
