@@ -50,10 +50,10 @@ def _answering(function: F) -> F:
         except Exception as error:
             if "maskwell.collection.opening" not in sys.modules:
                 raise
-            from maskwell.collection.opening import is_damaged, trouble
+            from maskwell.collection.opening import is_damaged, is_refused, trouble
             from maskwell.collection.store import AWAY
 
-            if isinstance(error, AWAY) or is_damaged(error):
+            if isinstance(error, AWAY) or is_damaged(error) or is_refused(error):
                 raise trouble(error) from error
             raise
 
