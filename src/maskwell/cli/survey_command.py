@@ -35,7 +35,9 @@ def _desk(database: str | None, *, new: bool = False, reads: bool = False) -> De
     """The desk of a database; a file of one is made only where something is to be kept in a ``new`` one."""
     from maskwell.collection.desk import Desk
 
-    return Desk.open(database, new=new, reads=reads)
+    desk = Desk.open(database, new=new, reads=reads)
+    click.get_current_context().call_on_close(desk.store.close)  # what is in the log of SQLite goes into the file
+    return desk
 
 
 def _answering(function: F) -> F:
@@ -48,10 +50,10 @@ def _answering(function: F) -> F:
         except Exception as error:
             if "maskwell.collection.opening" not in sys.modules:
                 raise
-            from maskwell.collection.opening import is_damaged, trouble
+            from maskwell.collection.opening import is_damaged, is_refused, trouble
             from maskwell.collection.store import AWAY
 
-            if isinstance(error, AWAY) or is_damaged(error):
+            if isinstance(error, AWAY) or is_damaged(error) or is_refused(error):
                 raise trouble(error) from error
             raise
 

@@ -157,7 +157,8 @@ class Service:
         self._well_until = 0.0
 
     def check(self) -> None:
-        """Raise where the database does not answer or takes nothing."""
+        """Raise where the database does not answer, takes nothing, or took no report a moment ago."""
+        self.intake.check()
         if time.monotonic() >= self._well_until:
             self.store.check()
             self._well_until = time.monotonic() + WELL_SECONDS

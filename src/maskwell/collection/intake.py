@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Any
 
 from maskwell.collection.report_cells import content_of
-from maskwell.collection.store import Store, StoredSurvey, Submission, Verdict, token_hash
+from maskwell.collection.store import AWAY, Store, StoredSurvey, Submission, Verdict, token_hash
 from maskwell.collection.tables import ID_BYTES
 from maskwell.errors import ReportError
 
@@ -28,6 +28,9 @@ MOST_AT_ONCE = 500
 FIRST_REST = 0.25
 TIDY_SHARE = 20
 """How many times longer than it tidies the thread that tidies rests."""
+
+STILL_AWAY = 5.0
+"""Seconds for which the database counts as away after a report could not be written, unless one is written sooner."""
 
 _ID = re.compile(r"[0-9a-f]{32}")
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -101,6 +104,7 @@ class Intake:
         self._thread = threading.Thread(target=self._run, name="maskwell-intake", daemon=True)
         self._tidying = threading.Thread(target=self._keep_tidy, name="maskwell-tidying", daemon=True)
         self._wrote, self._ended = threading.Event(), threading.Event()
+        self._failed: tuple[float, BaseException] | None = None
         self.accepted = 0
         self.batches = 0
 
@@ -117,6 +121,15 @@ class Intake:
         self._ended.set()
         self._wrote.set()
         self._tidying.join()
+
+    def check(self) -> None:
+        """Raise where the last reports could not be written a moment ago: on a full disk there may be room for less."""
+        failed = self._failed
+        if failed is None:
+            return
+        until, error = failed
+        if time.monotonic() < until:
+            raise error
 
     async def submit(self, submission: Submission) -> Verdict:
         """What became of a submission, once it is on disk; BusyError where too many wait."""
@@ -146,8 +159,10 @@ class Intake:
             self.accepted += verdicts.count("accepted")
             self.batches += 1
             self._wrote.set()
+            self._failed = None
         except Exception as error:  # noqa: BLE001 (the database is away: everybody who waits must hear of it)
             verdicts = [error] * len(batch)
+            self._failed = (time.monotonic() + STILL_AWAY, error) if isinstance(error, AWAY) else self._failed
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Verdict], Any]]] = {}
         for (_, future, loop), verdict in zip(batch, verdicts, strict=True):
             by_loop.setdefault(loop, []).append((future, verdict))

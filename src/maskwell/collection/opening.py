@@ -28,8 +28,14 @@ _FAULTS = {
     "file format": _DAMAGED,
     "not a database": ("the file is not a database", "name another: --database URL"),
     "locked": ("another program is writing to the database", "run the command again later"),
+    "read-only transaction": ("the database can be read but not written", "name the one that takes writes, not a copy"),
+    "InsufficientPrivilege": (
+        "the role of the database may read but not write",
+        "name a role that owns the tables: --database URL",
+    ),
+    "No space left": ("nothing can be written: the disk is full", "free some space, and run the command again"),
 }
-"""What SQLite says, and what a user reads."""
+"""What SQLite and PostgreSQL say, and what a user reads."""
 
 
 class NoAnswerError(InputError):
@@ -62,7 +68,7 @@ def open_store(url: str, *, new: bool = False, reads: bool = False) -> Store:
     except (sa.exc.SQLAlchemyError, ImportError, OSError, ValueError) as error:
         if (lacking := lacking_extra(error, "this database")) is not None:
             raise lacking from error
-        if is_damaged(error):
+        if is_damaged(error) or is_refused(error):
             raise trouble(error) from error
         raise ParameterError(
             "the database cannot be opened: it is not there, or its address is wrong",
@@ -73,6 +79,11 @@ def open_store(url: str, *, new: bool = False, reads: bool = False) -> Store:
 def is_damaged(error: BaseException) -> bool:
     """Whether SQLite says that its file is damaged, or not its own."""
     return any(mark in _said(error) for mark in ("malformed", "decode to UTF-8", "not a database", "file format"))
+
+
+def is_refused(error: BaseException) -> bool:
+    """Whether PostgreSQL says that the role may not do this."""
+    return "InsufficientPrivilege" in _said(error)
 
 
 def _said(error: BaseException) -> str:

@@ -48,6 +48,18 @@ def option(name: str, value: str = "", code: str = "") -> str:
     return f"{name}={written}" if value else name
 
 
+def together(*options: str) -> str:
+    """Several options as their reader would write them: words of a command line, or arguments of a call.
+
+    >>> together(option("interval", "bootstrap"), option("seed", "1"))
+    'interval="bootstrap", seed=1'
+    >>> with as_typed():
+    ...     together(option("interval", "bootstrap"), option("seed", "1"))
+    '--interval bootstrap --seed 1'
+    """
+    return (" " if _TYPED.get() else ", ").join(options)
+
+
 def design_of(columns: str, file: str = "design.json") -> str:
     """How a column, or a group of rows of it, is given its design.
 

@@ -139,10 +139,9 @@ class DirectEstimate(Estimate):
         moved = float((ratio * b - a) @ np.asarray(self.covariance) @ b)
         return Ratio(ratio, error / size, moved / size**2)
 
-    def __repr__(self) -> str:
+    def _subject(self) -> str:
         whose = " of the original file" if self.target == "file" else ""
-        told = f"Shares{whose} from n = {self.n:,} released records"
-        return "\n".join([f"{told} (95 % {self.intervals().name} intervals)", *super().__repr__().split("\n")[1:]])
+        return f"Shares{whose} from n = {self.n:,} released records"
 
     def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

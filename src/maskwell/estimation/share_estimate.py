@@ -413,14 +413,22 @@ class Estimate(Result):
         return data_frame({**columns, **bound, "low": low, "high": high})
 
     def __repr__(self) -> str:
-        intervals = self.intervals()
+        return self.shown()
+
+    def shown(self, level: float = 0.95, interval: str | None = None) -> str:
+        """The estimates with intervals of a level and a method, a line for each of the first categories."""
+        intervals = self.intervals(level, interval)
         width = max(8, *(len(str(c)) for c in self.categories[:SHOWN]))
-        lines = [f"Estimate by {self.method} from n = {self.n:,} reports (95 % {intervals.name} intervals)"]
+        lines = [f"{self._subject()} ({Printed(100 * level):g} % {intervals.name} intervals)"]
         for c, p, a, b in list(zip(self.categories, self.pi_hat, intervals.low, intervals.high, strict=True))[:SHOWN]:
             lines.append(f"  {c!s:<{width}} {Printed(p):8.4f}  [{Printed(a):.4f}, {Printed(b):.4f}]")
         if len(self.categories) > SHOWN:
             lines.append(f"  ... and {len(self.categories) - SHOWN:,} more")
         return "\n".join([*lines, *(f"  note: {flag}" for flag in (*self.flags, *intervals.flags))])
+
+    def _subject(self) -> str:
+        """Of what they are, and from how many reports."""
+        return f"Estimate by {self.method} from n = {self.n:,} reports"
 
 
 def _numbers(categories: Sequence[Hashable]) -> list[float]:

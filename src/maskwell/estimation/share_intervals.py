@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_count, check_level
-from maskwell.core.phrases import option
+from maskwell.core.phrases import option, together
 from maskwell.core.verdicts import is_inside
 from maskwell.errors import ParameterError
 from maskwell.estimation.binomial_counts import BinomialCounts
@@ -336,7 +336,9 @@ def with_seed(method: str | None, seed: int | None) -> str | None:
     if method != DRAWING or seed is None:
         first, second = option("seed"), option("interval", DRAWING)
         wrong, lacks = (second, first) if seed is None else (first, second)
-        raise ParameterError(f"{wrong} needs {lacks}", hint=f"such as {second} {option('seed', '1')}", seed=seed)
+        raise ParameterError(
+            f"{wrong} needs {lacks}", hint=f"such as {together(second, option('seed', '1'))}", seed=seed
+        )
     seeded = SeededMethod(method)
     seeded.seed = as_count(seed, "seed")
     return seeded

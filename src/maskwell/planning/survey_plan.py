@@ -14,7 +14,7 @@ from typing import Any
 
 from maskwell.core.arguments import Real, as_list, check_path, list_of
 from maskwell.core.exact import Number, check_probability, to_decimal
-from maskwell.core.phrases import Printed, option
+from maskwell.core.phrases import Printed, option, together
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import read_shares
 from maskwell.designs.wire import read_design
@@ -137,7 +137,7 @@ def _for_test(design: Design, asked: Mapping[str, Any]) -> PowerPlan:
     if pi is None:
         raise ParameterError(
             "a test needs the shares under the hypothesis",
-            hint=f"give them: {option('pi', '0.1,0.9', '[0.1, 0.9]')} {option('against', '0.15')}",
+            hint=f"give them: {together(option('pi', '0.1,0.9', '[0.1, 0.9]'), option('against', '0.15'))}",
         )
     return plan_test(
         design,
@@ -262,7 +262,7 @@ def _margin_of_test(tests: Mapping[str, Any], null: float | None) -> str:
         return f"{said} give {margin_option}"
     margin = f"{Printed(abs(against - null) * alarm / (alarm + hit)):.3g}"
     level = f"{Printed(1 - alpha):g}"
-    return f"{said} {option('margin', margin)} {option('level', level)} gives about that power"
+    return f"{said} {together(option('margin', margin), option('level', level))} gives about that power"
 
 
 def _coefficients(design: Design, category: Hashable) -> list[float]:

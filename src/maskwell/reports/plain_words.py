@@ -203,7 +203,8 @@ def promise(parity: Parity) -> str:
     """
     if isinstance(parity, float):
         return (
-            "Some reports rule out some answers: with enough other knowledge, someone could learn your answer for sure."
+            "Some reports rule out some answers: from such a report, alone or with other knowledge, someone could "
+            "learn your answer for sure."
         )
     return (
         "Whatever anyone believes about you now, your report can change the odds of any statement about your answer "

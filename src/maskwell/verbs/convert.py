@@ -7,7 +7,7 @@ from typing import Any
 
 from maskwell.core.arguments import as_count
 from maskwell.core.exact import Number
-from maskwell.core.phrases import option
+from maskwell.core.phrases import option, together
 from maskwell.errors import ParameterError
 from maskwell.planning.set_sizes import matching_gamma, matching_l, minimax_sizes
 from maskwell.privacy.criteria import Demand
@@ -57,7 +57,7 @@ def _from_l(l: Number | None, k: Number | None) -> dict[str, Any]:  # noqa: E741
     if k is None:
         raise ParameterError(
             f"{option('l')} without {option('k')}",
-            hint=f"say how many categories there are: {option('l', '5')} {option('k', '10')}",
+            hint=f"say how many categories there are: {together(option('l', '5'), option('k', '10'))}",
         )
     count, size = as_count(k, "k"), as_count(l, "l")
     match = matching_gamma(count, size)

@@ -290,7 +290,8 @@ class EstimateResult(ShareValues):
         wide = max([LABEL, *(len(title) for title, _ in named)])
         lines = [f"  {title:<{wide}}  {_with_interval(one)}" for title, one in named]
         more = len(self.quantities) - len(named)
-        return "\n".join([repr(self.estimate), *lines, *([f"  ... and {more:,} more quantities"] if more else [])])
+        shares = self.estimate.shown(self.level, self.interval)
+        return "\n".join([shares, *lines, *([f"  ... and {more:,} more quantities"] if more else [])])
 
 
 def _title(one: Quantity) -> str:

@@ -1,6 +1,6 @@
 """Private names of the survey service that tests need; loading them needs the extra ``serve``."""
 
-from maskwell.collection import accounts, application, studio
+from maskwell.collection import accounts, application, intake, studio
 from maskwell.collection.accounts import TRIES, TRIES_FOR_NAME, TRIES_IN_ALL, AccessError, Accounts, Waits
 from maskwell.collection.application import LARGEST_BODY, address_of, create_app
 from maskwell.collection.check_page import check_words
@@ -87,6 +87,7 @@ __all__ = [
     "form_names",
     "form_of",
     "holdings",
+    "intake",
     "invitations",
     "leaf_text",
     "limesurvey_code",

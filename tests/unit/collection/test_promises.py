@@ -408,3 +408,17 @@ def test_the_studio_says_when_figures_change(client: TestClient) -> None:
     assert "No report is in the figures yet." in early
     assert "10 of 20 respondents" in late and "No report is in the figures yet." not in late
     assert "Protection: <b>moderate</b>" in live
+
+
+def test_texts_say_direct_and_not_open_of_a_question_whose_answer_is_sent() -> None:
+    """For surveys, an open question is one that is answered in the respondent's own words."""
+    words = {"en": "open question", "de": "offene Frage", "fr": "questions ouvertes", "es": "preguntas abiertas"}
+    for group in ("page", "check", "form", "offline"):
+        for language, word in words.items():
+            assert word.lower() not in json.dumps(package_texts(group)[language], ensure_ascii=False).lower(), group
+
+
+def test_french_signs_are_not_parted_from_their_words() -> None:
+    """A line that begins with a colon or a question mark is an error in French: the space before it does not break."""
+    for group in ("page", "check", "form", "offline"):
+        assert not re.findall(r" [:;?!»]|« ", json.dumps(package_texts(group)["fr"], ensure_ascii=False)), group

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.support.collecting import BY_HAND, SURVEY, opened, submission
+from tests.support.collecting import BY_HAND, SURVEY, database, opened, submission
 from tests.support.command_line import run
 from tests.support.inside.collection import Store
 
@@ -191,3 +191,51 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     refused = run("survey", "list", "--database", "postgresql+psycopg://user@127.0.0.1:1/name", status=2)
     assert "needs psycopg, which is not installed" in refused.err
+
+
+def test_what_a_command_wrote_is_in_the_file_of_the_database_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(SURVEY, encoding="utf-8")
+    code = run("survey", "add", "s.toml", *URL).out.split()[1].rstrip(":")
+    run("survey", "open", code, *URL)
+    Path("copy.db").write_bytes(Path("surveys.db").read_bytes())
+    assert f"{code}  open" in run("survey", "list", "--database", "sqlite:///copy.db").out
+    assert not [*tmp_path.glob("*-wal")]
+
+
+def test_a_database_of_a_server_that_only_reads_is_not_called_away(tmp_path: Path) -> None:
+    with database("postgresql", tmp_path) as url:
+        store = Store(url)
+        store.create()
+        stored = opened(store)
+        with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            name = connection.exec_driver_sql("SELECT current_database()").scalar_one()
+            connection.exec_driver_sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        store.close()
+        assert stored.code in run("survey", "list", "--database", url).out
+        refused = run("survey", "close", stored.code, "--database", url, status=2)
+        assert "the database can be read but not written" in refused.err
+
+
+def test_a_role_that_may_only_read_is_told_so(tmp_path: Path) -> None:
+    with database("postgresql", tmp_path) as url:
+        store = Store(url)
+        store.create()
+        stored = opened(store)
+        role = f"reader_{stored.code}"
+        with store.engine.begin() as connection:
+            connection.exec_driver_sql(f"CREATE ROLE {role} LOGIN")
+            connection.exec_driver_sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
+        reader = sa.engine.make_url(url).set(username=role).render_as_string(hide_password=False)
+        try:
+            assert stored.code in run("survey", "list", "--database", reader).out
+            run("survey", "check", stored.code, "--database", reader)
+            refused = run("survey", "close", stored.code, "--database", reader, status=2)
+            assert "the role of the database may read but not write" in refused.err
+        finally:
+            with store.engine.begin() as connection:
+                connection.exec_driver_sql(f"DROP OWNED BY {role}")
+                connection.exec_driver_sql(f"DROP ROLE {role}")
+            store.close()

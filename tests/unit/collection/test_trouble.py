@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 from tests.support.collecting import REPORTS, SURVEY, opened, submission
 from tests.support.command_line import run
-from tests.support.inside.collection import Desk, Intake, Settings, Store, StoredSurvey, Survey, create_app
+from tests.support.inside.collection import Desk, Intake, Settings, Store, StoredSurvey, Survey, create_app, intake
 
 from maskwell.errors import ParameterError
 
@@ -83,16 +83,37 @@ def test_a_database_that_is_away_is_told_everywhere(
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "5"
         assert "Zebra" not in answer.text
-    assert client.get("/health").status_code == 200
     assert send(client, stored, secrets.token_hex(16)).status_code == 200
+    assert client.get("/health").status_code == 200
+
+
+def test_health_is_bad_where_reports_fail_though_something_smaller_can_be_written(
+    service: tuple[TestClient, Store, StoredSurvey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log of SQLite may have room for one more page on a full disk, and a report needs several."""
+    client, store, stored = service
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise sa.exc.OperationalError("INSERT", {}, Exception("database or disk is full"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "accept", full)
+        assert send(client, stored, secrets.token_hex(16)).status_code == 503
+        assert client.get("/health").status_code == 503
+        patched.setattr(intake, "STILL_AWAY", 0)
+        assert send(client, stored, secrets.token_hex(16)).status_code == 503
+        # after a while without reports, what can be written decides
+        assert client.get("/health").status_code == 200
+    assert send(client, stored, secrets.token_hex(16)).status_code == 200
+    assert client.get("/health").status_code == 200
 
 
 def test_when_too_many_wait_respondents_are_told_to_come_back(
     service: tuple[TestClient, Store, StoredSurvey], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, _, stored = service
-    intake: Intake = client.app.state.service.intake  # type: ignore[attr-defined]
-    monkeypatch.setattr(intake, "_most_waiting", 0)
+    taking: Intake = client.app.state.service.intake  # type: ignore[attr-defined]
+    monkeypatch.setattr(taking, "_most_waiting", 0)
     answer = send(client, stored, secrets.token_hex(16))
     assert answer.status_code == 503
     assert answer.json()["error"]["code"] == "busy"

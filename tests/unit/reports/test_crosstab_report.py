@@ -1,5 +1,7 @@
 """Tables of several variables as text, JSON and for a paper."""
 
+import re
+
 import numpy as np
 import pytest
 from tests.support.inside.reports import (
@@ -103,3 +105,17 @@ def test_notes_name_no_function_of_python():
     table = _table([[3, 1, 2], [1, 4, 2], [2, 1, 5]], {"a": design, "b": design})
     text = " ".join(line.strip() for line in crosstab_report(table, 0.95))
     assert "expected counts are below" in text and "method=" not in text
+
+
+def test_odds_ratios_whose_interval_takes_a_search_are_counted_and_none_prints_nan():
+    draw = np.random.default_rng(3)
+    designs = {
+        name: mw.make_design("k-ary", categories=[f"{name}{i}" for i in range(k)], gamma=9)
+        for name, k in {"a": 6, "b": 15}.items()
+    }
+    joint = _table(draw.multinomial(300, np.full(90, 1 / 90)).reshape(6, 15), designs)
+    text = " ".join("\n".join(crosstab_report(joint, 0.95)).split())
+    shown, left_out = text.count("Odds ratio, a"), re.findall(r"(-?[\d,]+) odds ratios? left out", text)
+    assert shown + sum(map(int, left_out)) == 70 and all(int(one) > 0 for one in left_out)
+    assert "nan" not in text
+    assert odds_sentence(joint.odds_ratios()[0], 0.95).endswith("(no interval)")

@@ -186,3 +186,10 @@ def test_every_sentence_can_be_edited_in_one_file() -> None:
     shown = unescape(page[page.index("<body>") : page.index('<section class="page record')])
     left = [key for key in texts if len(key) > 12 and key in shown]
     assert not left
+
+
+def test_a_report_that_gives_the_answer_away_needs_no_other_knowledge():
+    """Whoever says no under Mangat's rule has the answer no: nothing else must be known for that."""
+    page = " ".join(unescape(device_page(make_device(make_design("mangat", p="7/10")))).split())
+    assert "Who says “no” has the true answer “no” for sure." in page
+    assert "with enough other knowledge" not in page and "alone or with other knowledge" in page

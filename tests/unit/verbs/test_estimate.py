@@ -163,3 +163,15 @@ def test_zero_is_one_group_whatever_its_sign(name: str) -> None:
     signed, plain = ({**ROWS, "g": [(zero, 0.0, 1.0)[i % 3] for i in range(90)]} for zero in (-0.0, 0.0))
     answers = [mw.estimate(rows, {"answer": WARNER}, **{name: "g"}) for rows in (signed, plain)]
     assert repr(answers[0]) == repr(answers[1])
+
+
+def test_a_result_shows_itself_with_the_interval_and_level_that_were_asked_for():
+    rows, designs = {"y": ["yes", "no"] * 30}, {"y": mw.make_design("warner", p="4/5")}
+    wald = mw.estimate(rows, designs, interval="wald", level=0.9)
+    low, high = wald.confidence_interval()[0]
+    assert "(90 % Wald intervals)" in repr(wald) and f"[{low:.4f}, {high:.4f}]" in repr(wald)
+    assert "(95 % bootstrap intervals)" in repr(mw.estimate(rows, designs, interval="bootstrap", seed=1))
+    weighted = mw.estimate({**rows, "w": [1.5] * 60}, designs, weights="w", interval="logit", level=0.8)
+    assert "(80 % logit intervals)" in repr(weighted)
+    with pytest.raises(mw.MaskwellError, match='such as interval="bootstrap", seed=1'):
+        mw.estimate(rows, designs, interval="bootstrap")

@@ -170,8 +170,9 @@ class SurveyEstimate(Estimate):
             "domains": [{"domain": plain_label(d), **e.to_dict(level, interval)} for d, e in self.domains.items()],
         }
 
-    def __repr__(self) -> str:
-        text = super().__repr__()
+    def shown(self, level: float = 0.95, interval: str | None = None) -> str:
+        """The estimates with intervals of a level and a method, then the sampling plan and shares of the domains."""
+        text = super().shown(level, interval)
         names = [f"  domain {label}: {_first_shares(one)}" for label, one in list(self.domains.items())[:20]]
         return "\n".join([text, f"  {self.plan_text}", *names])
 

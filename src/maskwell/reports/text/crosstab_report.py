@@ -71,7 +71,7 @@ def crosstab_report(joint: Table, level: float, given: str | None = None) -> Rep
     if _is_small(joint):
         telling, silent = telling_odds(joint, level)
         body += [Paragraph(f"{odds_sentence(one, level)}.") for one in telling[:SHOWN_PAIRS]]
-        remarks += [*(flag for one in telling for flag in one.flags), *silent]
+        remarks += [*(flag for one in telling[:SHOWN_PAIRS] for flag in one.flags), *silent]
     body += [Paragraph(f"{test.sentence()}.") for test in tests[:SHOWN_PAIRS]]
     left_out = len(tests) - SHOWN_PAIRS
     body += [line(f"... and {left_out} more pairs: {gives_all()}")] if left_out > 0 else []
@@ -162,13 +162,13 @@ def _conditional_cells(
 
 
 def telling_odds(joint: Table, level: float) -> tuple[list[OddsRatio], list[str]]:
-    """The odds ratios whose intervals say something, and how many are left out because theirs say nothing."""
+    """The odds ratios whose intervals say something, and how many are left out for which reason."""
     every: Sequence[OddsRatio] = joint.odds_ratios()
     telling = _telling(every, level)
     if not telling and max(joint.shape) > 2:  # the last category is too rare to compare with
         every = _against_largest(joint)
         telling = _telling(every, level)
-    on_request = sum(ON_REQUEST in one.flags for one in every)
+    on_request = sum(map(_is_on_request, every))
     left_out = {SILENT: len(every) - len(telling) - on_request, ON_REQUEST: on_request}
     return telling, [
         f"{counted(number, 'odds ratio', 'odds ratios')} left out: {why}" for why, number in left_out.items() if number
@@ -178,7 +178,13 @@ def telling_odds(joint: Table, level: float) -> tuple[list[OddsRatio], list[str]
 def _telling(every: Sequence[OddsRatio], level: float) -> list[OddsRatio]:
     ends = [one.confidence_interval(level) for one in every]
     silent = [below(low, 1 / MOST_ODDS) and above(high, MOST_ODDS) for low, high in ends]
-    return [one for one, nothing in zip(every, silent, strict=True) if one.method == "none" or not nothing]
+    says = [one for one, nothing in zip(every, silent, strict=True) if one.method == "none" or not nothing]
+    return [one for one in says if not _is_on_request(one)]
+
+
+def _is_on_request(one: OddsRatio) -> bool:
+    """Whether its interval takes a search that is made only where it is asked for."""
+    return ON_REQUEST in one.flags
 
 
 def _against_largest(joint: Table) -> list[OddsRatio]:
@@ -197,7 +203,6 @@ def odds_sentence(one: OddsRatio, level: float) -> str:
     what = " by ".join(f"{name} ({label(a)} to {label(b)})" for name, (a, b) in pairs)
     if one.method == "none":
         return f"Odds ratio, {what}: not available"
-    ends = " to ".join("infinity" if end == float("inf") else f"{Printed(end):.4g}" for end in (low, high))
     value = (
         "infinite"
         if one.value == float("inf")
@@ -205,6 +210,9 @@ def odds_sentence(one: OddsRatio, level: float) -> str:
         if one.value != one.value
         else f"{Printed(one.value):.4g}"
     )
+    if low != low or high != high:
+        return f"Odds ratio, {what}: {value} (no interval)"
+    ends = " to ".join("infinity" if end == float("inf") else f"{Printed(end):.4g}" for end in (low, high))
     kind = "profile interval" if one.interval_method == "profile" else "interval"
     return f"Odds ratio, {what}: {value} ({Printed(100 * level):g} % {kind} {ends})"
 
