@@ -55,6 +55,7 @@ def test_a_picture() -> None:
     shown = run("plan", "w.json", "--margin", "0.05", "--plot", "m.svg").out.splitlines()
     assert shown[-2] == "Picture: m.svg" and "2,401 respondents" in Path("m.svg").read_text(encoding="utf-8")
     assert run("plan", "w.json", "--n", "100", "--plot", "n.svg", "--json").json()["plot"] == "n.svg"
+    run("plan", "w.json", "--margin", "1e-9", "--plot", "many.svg")  # more respondents than a machine word holds
 
 
 # ---- tests

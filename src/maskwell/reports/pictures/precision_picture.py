@@ -359,7 +359,7 @@ def plot_margins(plan: SamplePlan) -> Picture:
 
 
 def _curve(plan: SamplePlan) -> _Curve:
-    n = np.geomspace(max(2.0, plan.n / REACH), max(8.0, plan.n * REACH), CURVE_POINTS)
+    n = np.geomspace(max(2.0, plan.n / REACH), max(8.0, float(plan.n) * REACH), CURVE_POINTS)
     z = margin_of(1, 1, plan.level)
     total, open_ = (z * np.sqrt(v / n) for v in (plan.variance.total, plan.variance.sampling))
     return _Curve(n, total, open_)
@@ -398,7 +398,7 @@ def _draw_margins(canvas: Canvas, plan: SamplePlan, curve: _Curve, notes: list[N
     axes.grid(color=colour("grid"), linewidth=1)
     axes.fill_between(curve.n, curve.direct, curve.margin, **_added())
     axes.fill_between(curve.n, 0, curve.direct, **_sampling_area())
-    axes.plot([plan.n], [plan.margin], **_dot(), clip_on=False)
+    axes.plot([float(plan.n)], [plan.margin], **_dot(), clip_on=False)
     axes.axhline(0, color=colour("muted"), linewidth=1)
     if not canvas.narrow:
         _name_areas(canvas, curve, right, top)
