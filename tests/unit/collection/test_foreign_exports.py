@@ -169,7 +169,7 @@ def test_the_tablets_json_and_csv_are_the_same_rows(desk: Desk, code: str, tmp_p
 
 def test_ids_of_different_platforms_do_not_meet(tmp_path: Path) -> None:
     exports = [read_export(SURVEY, written(tmp_path, name, text)) for name, text, _ in FILES.values()]
-    ids = [one for export in exports if export is not None for _, one, _ in export.entries if one is not None]
+    ids = [one for export in exports if export is not None for _, one, _, _ in export.entries if one is not None]
     assert len(set(ids)) == 2 * len(FILES) and {len(one) for one in ids} == {16}
 
 
@@ -186,8 +186,8 @@ def test_a_plain_table_is_taken_once(desk: Desk, code: str, tmp_path: Path) -> N
     path = written(tmp_path, "paper.csv", "hours,cash pay,tools\nfull time,once or twice,010\npart time,never,\n")
     content = desk.import_file(code, path)
     assert (content["source"], content["imported"], content["ids"]) == ("table", 2, False)
-    assert "refused if it is imported again" in desk.import_lines(content)[-1]
-    with pytest.raises(ReportError, match="was imported before"):
+    assert "refused if they are imported again" in desk.import_lines(content)[-1]
+    with pytest.raises(ReportError, match="were imported before"):
         desk.import_file(code, path, "table")
     desk.import_file(code, path, "table", again=True)
     assert kept(desk, code) == sorted(CONTENTS * 2)
@@ -282,7 +282,7 @@ answers = ["Geschenk", "gift"]
     path = written(tmp_path, "k.csv", "_uuid,q\n1,gift\n2,Geschenk\n3,poison\n")
     export = read_export(survey, path)
     assert export is not None
-    assert [row["q"] for _, _, row in export.entries if row is not None] == [
+    assert [row["q"] for _, _, row, _ in export.entries if row is not None] == [
         "gift",
         "gift",
         "poison",

@@ -45,7 +45,7 @@ def test_strata_are_read_from_a_file(tmp_path: Path) -> None:
     [
         ({}, "plan needs to know how large the survey is, or how exact", "give n, margin, or power and against"),
         ({"n": 100, "alpha": "0.1"}, "alpha has no meaning here", "it is for a test: give power or against"),
-        ({"power": "0.8", "against": "0.2"}, "a test needs the shares", "give them: pi=[0.1, 0.9] against=0.15"),
+        ({"power": "0.8", "against": "0.2"}, "a test needs the shares", "give them: pi=[0.1, 0.9], against=0.15"),
         ({"n": 100, "pi": ["0.1", "0.8"]}, "pi 0.1,0.8 sums to 0.9, not 1", "these shares must sum to 1"),
         ({"n": 100, "pi": ["0.1"]}, "pi has 1 share for 2 categories", "give one share for each category"),
     ],

@@ -41,9 +41,12 @@ def test_exactly_as_many_reports_as_the_design_makes_give_no_standard_error():
     assert found.rows()[0]["interval_method"] == "profile" and "nan" not in str(found)
 
 
-def test_one_report_more_has_a_standard_error():
+def test_one_report_more_has_a_finite_maximum_and_some_more_a_standard_error():
     found = fit_logistic(TWO, reports((9, 40), (20, 40)), WARNER, codes=True)
-    assert found.converged and found.flags == () and np.isfinite(found.standard_error).all()
+    assert found.converged and found.flags == () and np.isfinite(found.covariance).all()
+    assert found.flat().all() and np.isnan(found.standard_error).all()  # its interval still has no end
+    found = fit_logistic(TWO, reports((16, 40), (20, 40)), WARNER, codes=True)
+    assert found.notes() == () and np.isfinite(found.standard_error).all()
 
 
 @pytest.mark.parametrize("p", ["0.8", "0.80000000000000016", "0.79999999999999984", "0.80001"])
@@ -64,7 +67,9 @@ def test_no_survey_with_a_fitted_chance_of_zero_passes_as_finite():
         found = fit_logistic(x, reports(*((k, 50) for k in counts)), WARNER, codes=True)
         out = [not 10 < k < 40 for k in counts]
         assert (found.infinite != 0).tolist() == [out[0], any(out)]
-        assert bool(found.flags) == any(out) and np.isnan(found.standard_error).tolist() == [out[0], any(out)]
+        lacking = np.isnan(np.diag(found.covariance))
+        assert bool(found.flags) == any(out) and lacking.tolist() == [out[0], any(out)]
+        assert np.isnan(found.standard_error).tolist() == (lacking | found.flat()).tolist()
         if all(out):
             assert math.isnan(found.shown[1])  # the ratio of two odds of zero
 
