@@ -84,12 +84,13 @@ printed: setup
 checks-beside: setup
 	@{ status=0; $(MAKE) --no-print-directory checks || status=1; $(MAKE) --no-print-directory printed && exit $$status; } > $(LOG) 2>&1
 
+# Sphinx does not start in a language that is not installed.
 checks: setup
 	@echo "check: format"; $(BIN)/ruff format --quiet --check --output-format concise . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@echo "check: lint"; $(BIN)/ruff check --quiet .
 	@echo "check: types"; $(BIN)/mypy --no-error-summary
 	@echo "check: import contracts"; out=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$out"; exit 1; }
-	@echo "check: documentation"; $(BIN)/python -m sphinx -q -W --keep-going -b dummy -D smartquotes=0 docs docs/_build/check
+	@echo "check: documentation"; LC_ALL=C $(BIN)/python -m sphinx -q -W --keep-going -b dummy -D smartquotes=0 docs docs/_build/check
 
 # A failure says how to run its case alone. START=N repeats the rounds of an earlier run.
 MINUTES ?= 60
@@ -104,7 +105,7 @@ bench: setup  ## speed of this machine, against the bars in the documentation
 	@$(BIN)/python -m bench
 
 docs: setup  ## the documentation in docs/_build/html, warnings are errors
-	@echo "docs: docs/_build/html/index.html"; $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs: docs/_build/html/index.html"; LC_ALL=C $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 # Local wheel folders and extra indexes are left out, so that the hashes cover the wheels of every platform. To move to
 # newer versions: make lock LOCKFLAGS=--upgrade
