@@ -1,4 +1,4 @@
-"""Print the oldest allowed version of every dependency in pyproject.toml, and what only tests of these versions need."""
+"""Print the oldest allowed version of every dependency in pyproject.toml, and what only their tests need."""
 
 from __future__ import annotations
 
