@@ -125,11 +125,13 @@ tremble: setup  ## all tests with other last bits of what libraries compute, by 
 test-settings: setup  ## make test under nohup, in a random order in a path with spaces, and as another user
 	@$(BIN)/python -m tests.support.settings
 
+# The newest test tools are used: they are not dependencies of users. OLDEST=tests/unit/engines runs a part.
+OLDEST ?= tests
 test-oldest: python-is-new-enough  ## the tests with the oldest allowed versions of the dependencies
 	@echo "set up: .venv-oldest"; $(PYTHON) -m venv --clear .venv-oldest
 	@$(PYTHON) requirements/oldest.py > .venv-oldest/oldest.txt
-	@.venv-oldest/bin/python -m pip --quiet --disable-pip-version-check install -r .venv-oldest/oldest.txt -e .
-	@.venv-oldest/bin/python -m pytest -q tests -W default
+	@.venv-oldest/bin/python -m pip --quiet --disable-pip-version-check install -r .venv-oldest/oldest.txt -r requirements/dev.in -e .
+	@OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python -m tests.support.side_by_side $(PROCESSES) $(WORDS) -W default $(OLDEST)
 
 clean:  ## remove what the other commands made
 	@rm -rf $(VENV) .venv-lock .venv-oldest .venv-peers build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \

@@ -88,6 +88,8 @@ class ParquetSource:
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches; the next one is read while one is used."""
+        if not self._file.num_row_groups:  # Arrow 18 and 19 look for the last one
+            return
         listed = self.schema.names  # a new list each time it is asked for
         names = None if only is None else [listed[i] for i in sorted(only)]
         rows = min(BATCH_ROWS, rows_of_cells(len(self.schema if only is None else only)))

@@ -621,10 +621,14 @@ def _as_numbers(column: Any) -> Real | None:
         return None
 
 
+LISTED = (("pandas", "CategoricalDtype"), ("polars", "Enum"))
+"""Types that list their categories. Older versions of polars do not tell Arrow that those of an Enum are in order."""
+
+
 def _has_categories(table: Table, name: str) -> bool:
-    """Whether pandas lists the categories of a column: somebody may have put them in order."""
+    """Whether pandas or polars lists the categories of a column: somebody may have put them in order."""
     kind = getattr(table.column(name), "dtype", None) if isinstance(table, TableInMemory) else None
-    return type(kind).__name__ == "CategoricalDtype" and type(kind).__module__.partition(".")[0] == "pandas"
+    return (type(kind).__module__.partition(".")[0], type(kind).__name__) in LISTED
 
 
 def _as_categories(column: Any, *, in_order: bool) -> Any:

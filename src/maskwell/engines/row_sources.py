@@ -588,10 +588,12 @@ class MemoryRows:
         """Nothing is open."""
 
     def has_categories(self, name: str) -> bool:
-        """Whether pandas lists the categories of a column: somebody may have put them in order."""
-        if type(self._given).__module__.partition(".")[0] != "pandas":
-            return False
-        return type(self._given[name].dtype).__name__ == "CategoricalDtype"
+        """Whether pandas or polars lists the categories of a column: somebody may have put them in order.
+
+        Arrow is not told so by older versions of polars.
+        """
+        listed = {"pandas": "CategoricalDtype", "polars": "Enum"}.get(type(self._given).__module__.partition(".")[0])
+        return listed is not None and type(self._given[name].dtype).__name__ == listed
 
     def with_table(self, table: Any) -> MemoryRows:
         """The same with other rows, which still become a table of the kind that was given."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from maskwell.planning.order import sufficiency as sufficiency
     from maskwell.planning.power import PowerPlan as PowerPlan
     from maskwell.planning.power import plan_test as plan_test
+    from maskwell.planning.respondent_variance import unit_variance as unit_variance
+    from maskwell.planning.respondent_variance import worst_shares as worst_shares
     from maskwell.planning.sample_allocation import allocate_samples as allocate_samples
     from maskwell.planning.sample_size import SamplePlan as SamplePlan
     from maskwell.planning.sample_size import plan_sample as plan_sample
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
     from maskwell.planning.stratum_allocation import allocate_strata as allocate_strata
     from maskwell.planning.survey_plan import plan_survey as plan_survey
     from maskwell.planning.tuning import tuned as tuned
-    from maskwell.planning.unit_variance import unit_variance as unit_variance
-    from maskwell.planning.unit_variance import worst_shares as worst_shares
 else:
     import lazy_loader
 
@@ -52,6 +52,7 @@ else:
             "one_sided": ["best_one_sided", "improve_one_sided", "ratio_for"],
             "order": ["Order", "order_of", "sufficiency"],
             "power": ["PowerPlan", "plan_test"],
+            "respondent_variance": ["unit_variance", "worst_shares"],
             "sample_allocation": ["allocate_samples"],
             "sample_size": ["SamplePlan", "plan_sample"],
             "set_sizes": ["matching_gamma", "matching_l", "minimax_size", "variance_table"],
@@ -59,6 +60,5 @@ else:
             "stratum_allocation": ["Allocation", "Stratum", "allocate_strata"],
             "survey_plan": ["plan_survey"],
             "tuning": ["tuned"],
-            "unit_variance": ["unit_variance", "worst_shares"],
         },
     )

@@ -39,7 +39,7 @@ from maskwell.planning.order import Order, check_same_categories, order_of
 from maskwell.planning.tuning import Equalised, at_level
 from maskwell.privacy.criteria import alike
 from maskwell.privacy.measures import PARITY, Measure
-from maskwell.privacy.posterior import posterior
+from maskwell.privacy.posterior_probabilities import posterior
 
 ENTRIES = 100_000
 """Matrices with more entries than this are not looked at for many shares."""

@@ -38,6 +38,7 @@ from maskwell.planning.candidates import (
     unary_encodings,
 )
 from maskwell.planning.extremal import LIMIT, extremal_design
+from maskwell.planning.respondent_variance import SIMPLE, Sampling
 from maskwell.planning.sample_size import (
     check_margin,
     check_n,
@@ -47,7 +48,6 @@ from maskwell.planning.sample_size import (
     worst_share_variance,
 )
 from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size
-from maskwell.planning.unit_variance import SIMPLE, Sampling
 from maskwell.privacy.criteria import Demand
 from maskwell.procedures.design_builders import check_shares, one_for_each
 

@@ -39,7 +39,7 @@ from maskwell.designs.row_reduction import equivalent
 from maskwell.errors import ParameterError
 from maskwell.planning.replacement import Replacement
 from maskwell.privacy.curves import odds_ratio
-from maskwell.privacy.posterior import check_sensitive, find_sensitive, hazard_of
+from maskwell.privacy.posterior_probabilities import check_sensitive, find_sensitive, hazard_of
 
 Rows = list[list[Fraction]]
 

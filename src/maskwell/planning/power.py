@@ -27,8 +27,8 @@ from maskwell.core.phrases import Printed, option
 from maskwell.core.verdicts import above, ceil_of, is_outside, tied
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
+from maskwell.planning.respondent_variance import Line, Sampling, UnitVariance, line_through
 from maskwell.planning.sample_size import check_category, check_n, margin_of
-from maskwell.planning.unit_variance import Line, Sampling, UnitVariance, line_through
 from maskwell.privacy.measures import plain_truth
 
 _NORMAL = NormalDist()

@@ -28,7 +28,7 @@ from maskwell.core.phrases import Printed, listed
 from maskwell.core.verdicts import at_least, at_most, ceil_of, largest
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
-from maskwell.planning.unit_variance import SIMPLE, Line, Sampling, UnitVariance, unit_variances, worst_shares
+from maskwell.planning.respondent_variance import SIMPLE, Line, Sampling, UnitVariance, unit_variances, worst_shares
 from maskwell.privacy.measures import plain_truth
 
 LEAST_MARGIN = Fraction(1, 10**9)

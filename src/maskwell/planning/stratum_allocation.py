@@ -32,8 +32,8 @@ from maskwell.core.verdicts import above, below, ceil_of, floor_of, largest, ran
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
+from maskwell.planning.respondent_variance import Sampling, UnitVariance, unit_variance
 from maskwell.planning.sample_size import check_category, check_margin, check_n, margin_of
-from maskwell.planning.unit_variance import Sampling, UnitVariance, unit_variance
 
 FEWEST = 2
 """Respondents that each part gets: with fewer there is no standard error."""

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from maskwell.privacy.design_audit import AverageSecurity as AverageSecurity
     from maskwell.privacy.design_audit import audit as audit
     from maskwell.privacy.measures import Measure as Measure
-    from maskwell.privacy.posterior import from_jeopardy as from_jeopardy
-    from maskwell.privacy.posterior import hazard as hazard
-    from maskwell.privacy.posterior import jeopardy as jeopardy
-    from maskwell.privacy.posterior import posterior as posterior
-    from maskwell.privacy.posterior import posterior_of as posterior_of
+    from maskwell.privacy.posterior_probabilities import from_jeopardy as from_jeopardy
+    from maskwell.privacy.posterior_probabilities import hazard as hazard
+    from maskwell.privacy.posterior_probabilities import jeopardy as jeopardy
+    from maskwell.privacy.posterior_probabilities import posterior as posterior
+    from maskwell.privacy.posterior_probabilities import posterior_of as posterior_of
     from maskwell.privacy.smooth_curves import Smooth as Smooth
 else:
     import lazy_loader
@@ -34,7 +34,7 @@ else:
             "curves": ["Lines", "Steps"],
             "design_audit": ["Audit", "AverageSecurity", "audit"],
             "measures": ["Measure"],
-            "posterior": ["from_jeopardy", "hazard", "jeopardy", "posterior", "posterior_of"],
+            "posterior_probabilities": ["from_jeopardy", "hazard", "jeopardy", "posterior", "posterior_of"],
             "smooth_curves": ["Smooth"],
         },
     )

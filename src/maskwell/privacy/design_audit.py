@@ -36,7 +36,7 @@ from maskwell.privacy.criteria import (
     posterior_range,
     verdict,
 )
-from maskwell.privacy.posterior import find_sensitive, hazard_of, posterior
+from maskwell.privacy.posterior_probabilities import find_sensitive, hazard_of, posterior
 from maskwell.privacy.provable_claims import why_not
 
 CLOSE, ROUNDED = Fraction(1, 10**6), Fraction(1, 10**12)

@@ -35,7 +35,7 @@ from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
 from maskwell.privacy.curves import odds_ratio
-from maskwell.privacy.posterior import check_sensitive, hazard_of
+from maskwell.privacy.posterior_probabilities import check_sensitive, hazard_of
 
 MEASURES = ("parity", "ratio", "sensitive", "hazard")
 Row = Sequence[Fraction]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from maskwell.release.plans.release_plan import load_plan as load_plan
     from maskwell.release.publication import ReleasedTable as ReleasedTable
     from maskwell.release.publication import release_table as release_table
-    from maskwell.release.recode_effects import RecodeEffect as RecodeEffect
-    from maskwell.release.recode_effects import recode_effects as recode_effects
+    from maskwell.release.recode_comparison import RecodeEffect as RecodeEffect
+    from maskwell.release.recode_comparison import recode_effects as recode_effects
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
     from maskwell.release.risk_utility import risk_utility_map as risk_utility_map
 else:
@@ -38,7 +38,7 @@ else:
             "plans.protection": ["Protection"],
             "plans.release_plan": ["ReleasePlan", "load_plan"],
             "publication": ["ReleasedTable", "release_table"],
-            "recode_effects": ["RecodeEffect", "recode_effects"],
+            "recode_comparison": ["RecodeEffect", "recode_effects"],
             "risk_utility": ["RiskUtilityPoint", "risk_utility_map"],
         },
     )

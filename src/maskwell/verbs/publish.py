@@ -48,7 +48,7 @@ from maskwell.release.publication import (
     release_table,
     with_earlier,
 )
-from maskwell.release.recode_effects import RecodeEffect, recode_effects
+from maskwell.release.recode_comparison import RecodeEffect, recode_effects
 from maskwell.release.risk.risk_report import ALL_COLUMNS, ANY_LOOK
 from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
 from maskwell.release.side_channels import dependence_counter, following_columns, side_channels, unit_guess

@@ -39,7 +39,7 @@ from maskwell.release.risk.risk_report import (
     level_contributions,
     risks_of_cells,
 )
-from maskwell.release.risk.special_uniques import FRACTION, SpecialUniques, special_uniques
+from maskwell.release.risk.special_unique_scores import FRACTION, SpecialUniques, special_uniques
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.release.risk.unit_risk import with_units
 from maskwell.release.stages.stage import Stage, acting, needed_columns, unchanged_columns

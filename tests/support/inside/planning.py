@@ -7,11 +7,11 @@ from maskwell.planning.design_choice import SIMPLER, recommend
 from maskwell.planning.extremal import UTILITIES, utility_named
 from maskwell.planning.one_sided import OneSided, incriminating_order
 from maskwell.planning.replacement import best_added_variance
+from maskwell.planning.respondent_variance import Sampling, line_through
 from maskwell.planning.sample_allocation import _Samples
 from maskwell.planning.set_sizes import added_variance, minimax_sizes, switch_gamma, switch_k
 from maskwell.planning.stratum_allocation import whole_numbers
 from maskwell.planning.tuning import TUNABLE, at_level, at_parity, diluted, retuned
-from maskwell.planning.unit_variance import Sampling, line_through
 
 __all__ = [
     "OneSided",

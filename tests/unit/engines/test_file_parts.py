@@ -470,7 +470,7 @@ def test_a_folder_is_randomized_into_one_with_the_same_files(tmp_path: Path) -> 
     mw.randomize(data, WARNER, tmp_path / "one.parquet", random=mw.SeededRandom(1))
     files = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")}
     assert files == {f"year={year}/part.parquet" for year in YEARS}, "also one without rows"
-    parts = [pq.ParquetFile(tmp_path / "out" / f"year={year}" / "part.parquet").read() for year in YEARS]
+    parts = [pq.read_table(tmp_path / "out" / f"year={year}" / "part.parquet", partitioning=None) for year in YEARS]
     assert [part.num_rows for part in parts] == [80, 0, 30] and done.rows == 110
     assert {*parts[0].column_names} == {"id", "answer"}, "the year is in the name of the folder"
     whole = pq.read_table(tmp_path / "one.parquet")

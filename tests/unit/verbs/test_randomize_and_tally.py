@@ -71,7 +71,7 @@ def test_a_table_comes_back_as_it_was_with_the_reports_of_a_file(kind: str, file
     data = KINDS[kind](ROWS)
     table = randomize(data, DESIGNS, random=SeededRandom(7), missing="drop")
     done = randomize(file, DESIGNS, tmp_path / "out.csv", random=SeededRandom(7), missing="drop")
-    written = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
+    written = pl.read_csv(tmp_path / "out.csv", infer_schema_length=0)
     assert type(table) is type(data)
     assert done.to_dict()["rows"] == 199
     for name in ("drugs", "sex"):

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from maskwell.release.risk.risk_report import RiskReport as RiskReport
     from maskwell.release.risk.risk_report import level_contributions as level_contributions
     from maskwell.release.risk.risk_report import record_risks as record_risks
-    from maskwell.release.risk.special_uniques import SpecialUniques as SpecialUniques
-    from maskwell.release.risk.special_uniques import special_uniques as special_uniques
+    from maskwell.release.risk.special_unique_scores import SpecialUniques as SpecialUniques
+    from maskwell.release.risk.special_unique_scores import special_uniques as special_uniques
     from maskwell.release.risk.unit_risk import UnitRisk as UnitRisk
     from maskwell.release.risk.unit_risk import unit_risks as unit_risks
 else:
@@ -52,7 +52,7 @@ else:
             "match_chances": ["MatchRisk", "match_risk", "match_risk_row"],
             "repeated_releases": ["TwoReleases", "repeated_guess"],
             "risk_report": ["FileRisk", "RiskReport", "level_contributions", "record_risks"],
-            "special_uniques": ["SpecialUniques", "special_uniques"],
+            "special_unique_scores": ["SpecialUniques", "special_uniques"],
             "unit_risk": ["UnitRisk", "unit_risks"],
         },
     )

@@ -64,7 +64,7 @@ from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.release_variance import check_keeps, covariance_of_counts, variance_of_counts
-from maskwell.privacy.posterior import posterior
+from maskwell.privacy.posterior_probabilities import posterior
 
 NEARLY_ONE = 1e-8
 LARGE_CATEGORY = 0.9

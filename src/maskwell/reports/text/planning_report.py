@@ -12,10 +12,10 @@ from maskwell.core.verdicts import at_least, below, tied
 from maskwell.designs.design import Design
 from maskwell.planning.design_choice import Choice, Option
 from maskwell.planning.power import PowerPlan
+from maskwell.planning.respondent_variance import Sampling, UnitVariance
 from maskwell.planning.sample_size import SamplePlan
 from maskwell.planning.several_questions import QuestionsPlan
 from maskwell.planning.stratum_allocation import Allocation
-from maskwell.planning.unit_variance import Sampling, UnitVariance
 from maskwell.reports.plain_words import counted, factor_down, label, number
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report
 from maskwell.reports.text.design_report import made_as, promise_note, typed_categories

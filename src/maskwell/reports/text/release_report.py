@@ -19,11 +19,11 @@ from maskwell.privacy.certificate_check import Verified
 from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import check_kept, exempted
-from maskwell.release.recode_effects import RecodeEffect
+from maskwell.release.recode_comparison import RecodeEffect
 from maskwell.release.risk.attribute_disclosure import AttributeRisk, ReportedAttribute
 from maskwell.release.risk.file_risk import VariableContribution
 from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
-from maskwell.release.risk.special_uniques import SpecialUniques
+from maskwell.release.risk.special_unique_scores import SpecialUniques
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage, kept_columns
 from maskwell.reports.plain_words import SPACE, count, counted, label, percent
