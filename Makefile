@@ -115,7 +115,7 @@ lock: python-is-new-enough  ## recompile requirements/dev.txt after a change of 
 	@env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" \
 	  .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
 	  --no-emit-trusted-host --no-emit-find-links --no-emit-options --extra labelled --extra pandas \
-	  --extra polars --extra regress --extra report --extra serve $(LOCKFLAGS) --output-file $(LOCK) pyproject.toml requirements/dev.in
+	  --extra polars --extra report --extra serve $(LOCKFLAGS) --output-file $(LOCK) pyproject.toml requirements/dev.in
 	@rm -rf .venv-lock
 
 tremble: setup  ## all tests with other last bits of what libraries compute, by SEED=1

@@ -8,10 +8,10 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import Categories, Counts, Design, Estimate
+from maskwell import Categories, Counts, Design
 from maskwell.core.arguments import Array
 from maskwell.designs import Dense, Uniform
-from maskwell.estimation import estimate_by_moments, maximise, minimax_left_inverse
+from maskwell.estimation import Estimate, estimate_by_moments, maximise, minimax_left_inverse
 
 
 def _counts(design: Design, n: int) -> Array:

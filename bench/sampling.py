@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import SamplingPlan, make_design
+from maskwell import Sampling, make_design
 from maskwell.core import Cells
 from maskwell.estimation import estimate_cells, estimate_survey
 
@@ -59,7 +59,7 @@ def pairwise() -> Line:
     joint = np.full((n, n), n * (n - 1) / (10 * n * (10 * n - 1)))
     np.fill_diagonal(joint, 0.1)
     reports = np.array(design.outputs.labels)[np.random.default_rng(1).integers(0, 2, n)]
-    plan, z = SamplingPlan(joint_inclusion=joint), np.random.default_rng(2).normal(size=n)
+    plan, z = Sampling(joint_inclusion=joint), np.random.default_rng(2).normal(size=n)
 
     def plain() -> None:
         (np.square(z[:, None] - z) * (0.01 - joint) / joint).sum()

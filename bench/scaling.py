@@ -33,7 +33,8 @@ from bench.measure import on_all_cores
 from bench.speed import Line
 
 if TYPE_CHECKING:
-    from maskwell.reports.pictures.canvas import Canvas, Picture
+    from maskwell.reports.pictures.canvas import Picture
+    from maskwell.reports.pictures.sheet import Sheet
 
 ROWS, CATEGORIES, CORES, FILES = (10**5, 10**6, 10**7), (16, 10**3, 10**5, 10**6), (1, 2), (1, 4, 16, 64)
 PARTITIONS = (1, 2, 8, 64)
@@ -232,7 +233,7 @@ def stored_points(path: Path = STORED) -> list[Point]:
 
 # ---- the picture
 
-LEFT, TOP, HEIGHT, WHOLE, BETWEEN, DOWN = 48, 62, 130, 640, 42, 206
+HEIGHT = 130
 
 
 def picture_of(points: Sequence[Point]) -> Picture:
@@ -246,8 +247,7 @@ def picture_of(points: Sequence[Point]) -> Picture:
         data={curve: np.array([point[1:] for point in points if point.curve == curve]) for curve in _curves(points)},
         columns=("curve", "at", "seconds", "processor", "MB"),
         rows=[[point.curve, f"{point.at:,}", *(f"{value:.3g}" for value in point[2:])] for point in points],
-        heights=(TOP + 2 * DOWN - 40,) * 2,
-        draw=lambda canvas: _draw(canvas, points),
+        draw=lambda sheet: _draw(sheet, points),
     )
 
 
@@ -255,20 +255,18 @@ def _curves(points: Sequence[Point]) -> list[str]:
     return [curve for curve in CURVES if any(point.curve == curve for point in points)]
 
 
-def _draw(canvas: Canvas, points: Sequence[Point]) -> None:
-    across = WHOLE // len(_curves(points))
-    canvas.text(4, 14, "Seconds for a million rows", weight="bold")
-    canvas.text(4, TOP + DOWN - 24, "Memory of the whole process at its peak, in MB", weight="bold")
-    for row, value in enumerate((_seconds, lambda point: point.peak)):
-        high = max(map(value, points)) * 1.6
-        low = min(map(value, points)) / 1.6
-        for place, curve in enumerate(_curves(points)):
-            left = LEFT + across * place
-            axes = canvas.axes(left=left, top=TOP + DOWN * row, width=across - BETWEEN, height=HEIGHT)
-            _draw_curve(axes, [point for point in points if point.curve == curve], value, (low, high))
-            if row == 0:
-                heading = f"{curve} (clock)" if curve in BY_CLOCK else curve
-                canvas.text(left, TOP - 16, heading, tone="muted", fontsize=12)
+def _draw(sheet: Sheet, points: Sequence[Point]) -> None:
+    """A row for each curve: on the left its seconds, on the right its memory."""
+    from maskwell.reports.pictures.sheet import Note
+
+    curves = _curves(points)
+    frames = sheet.plots(*[HEIGHT] * len(curves), across=2)
+    for place, (value, unit) in enumerate(((_seconds, "seconds"), (lambda point: point.peak, "MB"))):
+        ends = min(map(value, points)) / 1.6, max(map(value, points)) * 1.6
+        for curve, axes in zip(curves, frames[place::2], strict=True):
+            _draw_curve(axes, [point for point in points if point.curve == curve], value, ends)
+            axes.set_title(f"{curve} (clock), {unit}" if curve in BY_CLOCK else f"{curve}, {unit}")
+    sheet.above.append(Note("Seconds for a million rows, and the memory of the whole process at its peak"))
 
 
 def _seconds(point: Point) -> float:
@@ -276,7 +274,8 @@ def _seconds(point: Point) -> float:
 
 
 def _draw_curve(axes: Any, points: Sequence[Point], value: Callable[[Point], float], y: tuple[float, float]) -> None:
-    from maskwell.reports.pictures.canvas import colour, log_scale, set_numbers
+    from maskwell.reports.pictures.palette import colour
+    from maskwell.reports.pictures.sheet import log_scale, set_numbers
 
     at = [point.at for point in points]
     log_scale(axes, x=(min(at) / 1.5, max(at) * 1.5), y=y)

@@ -69,7 +69,7 @@ class OneCount:
         """Intervals of the first share for each of these numbers, two ends each."""
         return np.array([self._estimate(x).confidence_interval(LEVEL, method)[0] for x in range(self.most + 1)])
 
-    def _estimate(self, x: int) -> mw.Estimate:
+    def _estimate(self, x: int) -> mw.estimation.Estimate:
         design = self.design
         rest = [x, self.n - x, *([0] * (design.k - 2))]  # other counts do not matter to the first share
         if design.reports_are_sets:
@@ -182,7 +182,7 @@ class Simulated:
             hits += [low <= self.share <= high for low, high in ends]
         return (hits / runs).tolist()
 
-    def _estimate(self, random: np.random.Generator) -> mw.Estimate:
+    def _estimate(self, random: np.random.Generator) -> mw.estimation.Estimate:
         stratum, cluster = np.repeat(np.arange(4), 40), np.tile(np.repeat(np.arange(4), 10), 4)
         size = 1 / self.alike - 1
         shares = np.repeat(random.beta(self.share * size, (1 - self.share) * size, 16), 10)

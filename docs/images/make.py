@@ -11,7 +11,6 @@ import json
 import re
 import sys
 import textwrap
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,7 +43,8 @@ from maskwell.procedures import forced, make_deck, make_device, make_spinner, wa
 from maskwell.release import Release, ReleasePlan, risk_utility_map
 from maskwell.reports.device.legend_sheets import spinner_svg
 from maskwell.reports.device.paper_cards import Face, faces_of, sheets_of
-from maskwell.reports.pictures.canvas import NARROW, TEXT_FONTS, WIDE, colour
+from maskwell.reports.pictures.palette import TEXT_FONTS, colour
+from maskwell.reports.pictures.sheet import WIDTH
 from maskwell.verbs import dry_run
 
 FOLDER = Path(__file__).parent
@@ -72,24 +72,27 @@ def pictures() -> tuple[Picture, Picture, Picture]:
     return plot_flows(design), plot_revealed(design.parity_exact()), learned
 
 
-def placed(picture: Picture, number: int, x: float, y: float, *, narrow: bool) -> str:
-    """A picture under its heading."""
-    width, height = NARROW if narrow else WIDE, picture.heights[narrow]
-    drawn = picture.svg(narrow=narrow)
+def placed(picture: Picture, number: int, x: float, y: float) -> tuple[str, float]:
+    """A picture under its heading, and where it ends."""
+    drawn = picture.svg()
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)
+    assert found is not None
+    width, height = map(float, found.groups())
     box = f'<svg x="{x}" y="{y + HEADING}" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     drawn = re.sub(r"<svg[^>]*?(?= role=)", box, drawn, count=1, flags=re.DOTALL)
     style = f'font-family="{TEXT_FONTS}" font-size="17" font-weight="600"'
     number_ = f'<tspan fill="{colour("muted")}" font-weight="400">{number}</tspan>'
     title = f'<text x="{x + 4}" y="{y + 20}" fill="{colour("ink")}" {style}>{number_}  {picture.title}</text>'
-    return title + drawn
+    return title + drawn, y + HEADING + height
 
 
 def story() -> str:
-    """The card: where an answer goes and what it reveals above, what is learned below."""
+    """The card: where an answer goes and what is learned on the left, what an answer reveals on the right."""
     flows, revealed, learned = pictures()
-    flows = replace(flows, heights=(flows.heights[0], revealed.heights[1] - 24))
-    below = MARGIN + HEADING + revealed.heights[1] + 12
-    width, height = WIDE + 2 * MARGIN, below + HEADING + learned.heights[0] + 12
+    first, end = placed(flows, 1, MARGIN, MARGIN)
+    second, beside = placed(revealed, 2, 2 * MARGIN + WIDTH, MARGIN)
+    third, below = placed(learned, 3, MARGIN, end + MARGIN)
+    width, height = 2 * WIDTH + 3 * MARGIN, max(beside, below) + MARGIN / 2
     text = f"{flows.text} {revealed.text} {learned.text}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="{width}" '
@@ -98,9 +101,9 @@ def story() -> str:
         f"<desc id='story-desc'>{html.escape(text)}</desc>",
         f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8" fill="{colour("paper")}" '
         f'stroke="{colour("rule")}"/>',
-        placed(flows, 1, MARGIN, MARGIN, narrow=True),
-        placed(revealed, 2, MARGIN + WIDE - NARROW, MARGIN, narrow=True),
-        placed(learned, 3, MARGIN, below, narrow=False),
+        first,
+        second,
+        third,
         "</svg>",
     ]
     return re.sub(r" style=\"\"", "", "\n".join(parts)) + "\n"

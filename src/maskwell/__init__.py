@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from maskwell import designs as designs
     from maskwell import estimation as estimation
     from maskwell import planning as planning
-    from maskwell import plots as plots
     from maskwell import privacy as privacy
     from maskwell import procedures as procedures
     from maskwell import release as release
@@ -35,22 +34,22 @@ if TYPE_CHECKING:
     from maskwell.designs.design import Design as Design
     from maskwell.designs.wire import load_design as load_design
     from maskwell.errors import MaskwellError as MaskwellError
-    from maskwell.estimation.sampling.sampling_plan import SamplingPlan as SamplingPlan
-    from maskwell.estimation.share_estimate import Estimate as Estimate
+    from maskwell.estimation.sampling.sampling_description import Sampling as Sampling
     from maskwell.privacy.certificate import Certificate as Certificate
     from maskwell.privacy.criteria import Demand as Demand
-    from maskwell.release.assessment import Release as Release
-    from maskwell.release.folder.receipt import Receipt as Receipt
     from maskwell.release.plans.release_plan import ReleasePlan as ReleasePlan
+    from maskwell.release.release_values import Release as Release
     from maskwell.verbs.audit import audit as audit
     from maskwell.verbs.certify import certify as certify
     from maskwell.verbs.certify import verify as verify
     from maskwell.verbs.choose import choose as choose
     from maskwell.verbs.compare import compare as compare
     from maskwell.verbs.convert import convert as convert
+    from maskwell.verbs.described_survey import Survey as Survey
     from maskwell.verbs.device import device as device
     from maskwell.verbs.estimate import estimate as estimate
     from maskwell.verbs.improve import improve as improve
+    from maskwell.verbs.inputs import When as When
     from maskwell.verbs.make_design import make_design as make_design
     from maskwell.verbs.mine import mine as mine
     from maskwell.verbs.plot import plot as plot
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from maskwell.verbs.randomize import randomize as randomize
     from maskwell.verbs.regress import regress as regress
     from maskwell.verbs.risk import risk as risk
+    from maskwell.verbs.share_results import Shares as Shares
     from maskwell.verbs.tabulate import tabulate as tabulate
     from maskwell.verbs.tally import tally as tally
 else:
@@ -88,13 +88,11 @@ else:
             "designs.design": ["Design"],
             "designs.wire": ["load_design"],
             "errors": ["MaskwellError"],
-            "estimation.sampling.sampling_plan": ["SamplingPlan"],
-            "estimation.share_estimate": ["Estimate"],
+            "estimation.sampling.sampling_description": ["Sampling"],
             "privacy.certificate": ["Certificate"],
             "privacy.criteria": ["Demand"],
-            "release.folder.receipt": ["Receipt"],
             "release.plans.release_plan": ["ReleasePlan"],
-            "release.assessment": ["Release"],
+            "release.release_values": ["Release"],
             "verbs.audit": ["audit"],
             "verbs.certify": ["certify", "verify"],
             "verbs.choose": ["choose"],
@@ -103,6 +101,7 @@ else:
             "verbs.device": ["device"],
             "verbs.estimate": ["estimate"],
             "verbs.improve": ["improve"],
+            "verbs.inputs": ["When"],
             "verbs.make_design": ["make_design"],
             "verbs.mine": ["mine"],
             "verbs.plot": ["plot"],
@@ -110,6 +109,8 @@ else:
             "verbs.randomize": ["randomize"],
             "verbs.regress": ["regress"],
             "verbs.risk": ["risk"],
+            "verbs.share_results": ["Shares"],
+            "verbs.described_survey": ["Survey"],
             "verbs.tabulate": ["tabulate"],
             "verbs.tally": ["tally"],
         },
@@ -124,11 +125,12 @@ __all__ = [
     "Design",
     "Demand",
     "Certificate",
-    "SamplingPlan",
-    "Estimate",
+    "Survey",
+    "Sampling",
+    "When",
+    "Shares",
     "ReleasePlan",
     "Release",
-    "Receipt",
     "SecureRandom",
     "SeededRandom",
     "KeyedRandom",
@@ -160,7 +162,6 @@ __all__ = [
     "planning",
     "estimation",
     "release",
-    "plots",
 ]
 
 

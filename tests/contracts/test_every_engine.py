@@ -28,6 +28,7 @@ import pyarrow.dataset as pa_dataset  # noqa: E402
 import pyarrow.feather as pa_feather  # noqa: E402
 import pyarrow.parquet as pa_parquet  # noqa: E402
 from tests.support.spark_cluster import spark_cluster  # noqa: E402
+from tests.support.surveys import estimate_with, tabulate_with  # noqa: E402
 
 import maskwell as mw  # noqa: E402
 from maskwell.errors import (  # noqa: E402
@@ -185,16 +186,19 @@ def test_every_verb_gives_the_same_everywhere(engine: Engine, tmp_path: Path) ->
 
     drugs, both = {"drugs": DESIGNS["drugs"]}, {name: DESIGNS[name] for name in LABELS}
     for plan in PLANS.values():
-        here, there = (mw.estimate(one, drugs, **plan) for one in (REPORTS, reports))
+        here, there = (estimate_with(one, drugs, **plan) for one in (REPORTS, reports))
         assert same(here.to_dict(), there.to_dict()), plan
     assert same(*(mw.tabulate(one, both).to_dict() for one in (REPORTS, reports)))
-    assert same(*(mw.tabulate(one, drugs, direct="region").to_dict() for one in (REPORTS, reports)))
+    assert same(*(tabulate_with(one, drugs, direct="region").to_dict() for one in (REPORTS, reports)))
     assert same(*(mw.mine(one, {"items": DESIGNS["items"]}).to_dict() for one in (REPORTS, reports)))
     risks = [mw.risk(one, ["region", "town"], weights="weight") for one in (TABLE, data)]
     assert same(*(one.to_dict() for one in risks))
     assert same(*({name: values.tolist() for name, values in one.record_risks().items()} for one in risks))
     cheats = {"cheats": DESIGNS["cheats"]}
-    models = [mw.regress(one, "cheats ~ region + weight", cheats, strata="region") for one in (REPORTS, reports)]
+    models = [
+        mw.regress(one, "cheats ~ region + weight", cheats, sampling=mw.Sampling(strata="region"))
+        for one in (REPORTS, reports)
+    ]
     assert same(*(one.to_dict() for one in models))
 
 

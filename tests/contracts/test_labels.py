@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.inside.core import as_typed
+from tests.support.surveys import estimate_with
 from tests.support.together import together
 
 import maskwell as mw
@@ -95,9 +96,9 @@ def test_categories_are_any_list(labels: Any) -> None:
 def hints(values: list[Any], design: mw.Design = YES_NO, **options: Any) -> tuple[str, str]:
     """What Python and the command are told."""
     with pytest.raises(mw.MaskwellError) as refused:
-        mw.estimate({"y": values}, {"y": design}, **options)
+        estimate_with({"y": values}, {"y": design}, **options)
     with as_typed(), pytest.raises(mw.MaskwellError) as typed:
-        mw.estimate({"y": values}, {"y": design}, **options)
+        estimate_with({"y": values}, {"y": design}, **options)
     return refused.value.hint, typed.value.hint
 
 

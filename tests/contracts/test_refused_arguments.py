@@ -85,7 +85,7 @@ def counted(tables: Any, **options: Any) -> Any:
         ),
         (lambda: mw.plots.plot_revealed(-1), "parity = -1 is below 1"),
         (lambda: mw.release.risk.match_risk([2, 3], WARNER, Decimal("sNaN")), "none of the 2 categories"),
-        (lambda: mw.SamplingPlan(population=range(10**12)), "too many elements"),
+        (lambda: mw.Sampling(population=range(10**12)), "too many elements"),
         (lambda: mw.ReleasePlan.of(protect=range(10**12)), "must be a list"),
         (lambda: YES_NO.with_missing([1]), "label 3 is a list"),
     ],

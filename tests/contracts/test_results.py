@@ -17,6 +17,7 @@ from functools import cache
 import numpy as np
 import pytest
 from tests.support.inside.core import Result, json_form
+from tests.support.surveys import estimate_with, tabulate_with
 
 import maskwell as mw
 from maskwell.errors import WrongTypeError
@@ -40,7 +41,7 @@ PARTS = {
 }  # fmt: skip
 """What a result is made of: shown by the result that holds it."""
 
-BASES = {"Coefficients", "Estimate", "Replacement", "Result", "ShareValues"}
+BASES = {"AnyRelease", "Assessment", "Coefficients", "Draw", "Estimate", "Replacement", "Result", "ShareValues"}
 """What the classes of results have in common."""
 
 NO_PICTURE = {
@@ -66,8 +67,8 @@ def examples() -> dict[str, Result]:
         "age": rng.normal(size=n).tolist(),
     }
     counts = mw.tally(data, {"y": warner})["y"]
-    shares = mw.estimate(data, {"y": warner}, by="region", combine={"any": [yes]})
-    joint = mw.tabulate(data, {"y": warner}, direct="region")
+    shares = estimate_with(data, {"y": warner}, by="region", combine={"any": [yes]})
+    joint = tabulate_with(data, {"y": warner}, direct="region")
     fitted = mw.regress(data, "y ~ age + region", {"y": warner})
     smaller = mw.regress(data, "y ~ age", {"y": warner})
     other = mw.make_design("forced", truth="3/4", yes="1/8", no="1/8", categories=[yes, "[no]"])
@@ -89,7 +90,7 @@ def examples() -> dict[str, Result]:
         shares.estimate,
         shares.estimate.intervals(),
         *shares.quantities[:1],
-        mw.estimate(data, direct="region").estimate,
+        estimate_with(data, direct="region").estimate,
         mw.estimation.estimate_unknown([60, 40], categories=["a", "b"]),
         joint,
         joint.conditional(given="region"),
@@ -109,7 +110,7 @@ def examples() -> dict[str, Result]:
         released.release,
         released.release.utility,
         mw.verbs.dry_run(people, plan),
-        mw.estimate(released.data, receipt=released.receipt(), columns="job"),
+        estimate_with(released.data, receipt=released.receipt(), columns="job"),
         mw.device(warner),
         mw.audit(warner, mw.Demand.from_epsilon(1)),
         certificate,
@@ -155,7 +156,7 @@ def test_a_notebook_shows_tables_and_no_label_is_markup() -> None:
         assert "<b>" not in page and "--" not in page and "Next:" not in page, name
         assert one.summary()._repr_html_() == page, name
         assert str(one.summary()) == repr(one.summary()) and "Next:" not in one.summary(), name
-    shares = examples()["EstimateResult"]._repr_html_()
+    shares = examples()["Shares"]._repr_html_()
     assert "By region" in shares and "no_rth" in shares and "any" in shares and "&lt;b&gt;" in shares
 
 
@@ -200,9 +201,9 @@ def test_results_are_tables_for_papers() -> None:
 
 
 def test_tables_of_estimates_name_the_design_and_the_plan() -> None:
-    for name in ("EstimateResult", "Regression"):
+    for name in ("Shares", "Regression"):
         assert "Randomized by y: warner, p = 4/5" in examples()[name].to_markdown(), name
-    assert "simple random sample" in examples()["EstimateResult"].to_markdown()
+    assert "simple random sample" in examples()["Shares"].to_markdown()
     assert "simple random sample" in examples()["Table"].to_markdown()
 
 
@@ -214,5 +215,5 @@ def test_results_have_a_picture_that_a_notebook_shows_or_say_that_they_have_none
             continue
         picture = one.plot(title="A title", size=4)
         assert isinstance(picture, Picture) and picture.axes and picture.style.title == "A title", name
-    png = mw.plot(examples()["EstimateResult"])._repr_png_()
+    png = mw.plot(examples()["Shares"])._repr_png_()
     assert png is not None and png.startswith(b"\x89PNG")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.surveys import estimate_with
 from tests.support.together import together
 
 pd = pytest.importorskip("pandas")
@@ -90,7 +91,7 @@ def test_domains_and_direct_answers_have_the_same_labels(held: Mapping[str, Any]
     rows, expected = held[container], typed(LABELS[column])
     result = mw.estimate(rows, {"y": WARNER}, by=column, missing="drop")
     assert typed(result.estimate.domains) == expected
-    assert typed(mw.estimate(rows, None, direct=column, missing="drop").categories) == expected
+    assert typed(estimate_with(rows, None, direct=column, missing="drop").categories) == expected
     assert "00:00:00" not in str(result)
 
 
@@ -98,7 +99,7 @@ def test_domains_and_direct_answers_have_the_same_labels(held: Mapping[str, Any]
 def test_shares_are_the_same(held: Mapping[str, Any], container: str) -> None:
     rows = held[container]
     asked: dict[str, Any] = {"by": "gaps", "missing": "drop", "weights": "half"}
-    mine, other = (mw.estimate(data, {"y": WARNER}, **asked).to_dict() for data in (rows, held["dict"]))
+    mine, other = (estimate_with(data, {"y": WARNER}, **asked).to_dict() for data in (rows, held["dict"]))
     assert mine == other
     assert mw.estimate(rows, {"lost": WARNER}, missing="drop").n == 16
     pairs = mw.estimate(rows, {"y": WARNER}, by=["day", "float"], missing="drop").estimate.domains
@@ -140,10 +141,10 @@ def test_nothing_takes_its_order_from_a_set(given: Any) -> None:
 def test_integers_that_no_table_holds_are_refused() -> None:
     rows = {"y": ["yes", "no"], "w": [2**64, 1], "x": [2**62, 2**62]}
     with pytest.raises(errors.WrongTypeError, match="more than 64 bits"):
-        mw.estimate(rows, {"y": WARNER}, weights="w")
+        mw.estimate(rows, {"y": WARNER}, sampling=mw.Sampling(weights="w"))
     del rows["w"]
     with pytest.raises(errors.ParameterError, match="too large to count people"):
-        mw.estimate(rows, {"y": WARNER}, weights="x")
+        mw.estimate(rows, {"y": WARNER}, sampling=mw.Sampling(weights="x"))
 
 
 HUGE = 10**5000
@@ -155,7 +156,7 @@ def test_numbers_of_thousands_of_digits_are_refused() -> None:
         lambda: mw.make_design("k-ary", k=3, gamma=HUGE),
         lambda: mw.make_design("k-ary", k=HUGE, gamma=3),
         lambda: mw.estimate({"yes": 1, "no": 2}, WARNER, level=HUGE),
-        lambda: mw.estimate({"yes": 1, "no": 2}, WARNER, interval="bootstrap", seed=HUGE),
+        lambda: estimate_with({"yes": 1, "no": 2}, WARNER, interval="bootstrap", seed=HUGE),
     ):
         with pytest.raises(errors.ParameterError, match=r"more than [\d,]+ digits"):
             call()

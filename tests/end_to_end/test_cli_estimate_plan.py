@@ -131,7 +131,7 @@ def test_replicates() -> None:
 @pytest.mark.parametrize(
     ("options", "saying"),
     [
-        (("--weights", "w", "--inclusion", "w"), "both weights and inclusion"),
+        (("--weights", "w", "--inclusion", "w"), "weights and inclusion say the same thing twice"),
         (("--inclusion", "w"), "percentages"),
         (("--poisson",), "--inclusion"),
         (("--fay", "0.3"), "--replicate-method fay"),

@@ -12,8 +12,6 @@ from tests.support.regression import draw
 
 import maskwell as mw
 
-pytest.importorskip("formulaic")
-
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):

@@ -194,7 +194,6 @@ def test_a_seed_is_for_demonstrations(csv: Path) -> None:
 
 
 def test_a_regression_is_compared_on_both_files(csv: Path) -> None:
-    pytest.importorskip("formulaic")
     Path("plan.toml").write_text(PLAN.replace("match", 'drop = ["pid"]\nformulas = ["income ~ sex + age"]\nmatch'))
     done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--json").json()
     (compared,) = done["utility"]["regressions"]
@@ -214,7 +213,6 @@ def test_a_regression_is_compared_on_both_files(csv: Path) -> None:
     ],
 )
 def test_formulas_of_a_plan_are_read_before_any_work(csv: Path, formula: str, saying: str) -> None:
-    pytest.importorskip("formulaic")
     Path("plan.toml").write_text(PLAN.replace("match", f'drop = ["pid"]\nformulas = ["{formula}"]\nmatch'))
     refused("release", csv, "--plan", "plan.toml", "-o", "out", saying=saying)
     assert not Path("out").exists()

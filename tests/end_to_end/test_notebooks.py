@@ -13,7 +13,6 @@ from tests.support.regression import gradient_of, hessian_of, mixed_log_likeliho
 
 pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
-pytest.importorskip("formulaic")
 
 
 def cells(root: Path, name: str) -> list[dict[str, Any]]:

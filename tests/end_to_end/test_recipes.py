@@ -30,7 +30,7 @@ def test_a_recipe_runs(title: str, root: Path, tmp_path: Path, monkeypatch) -> N
 
 def test_a_release_in_python(root: Path, tmp_path: Path, monkeypatch) -> None:
     """Every line of the page, and what its comments say."""
-    for library in ("pandas", "pyarrow", "jinja2", "matplotlib", "formulaic"):
+    for library in ("pandas", "pyarrow", "jinja2", "matplotlib"):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

@@ -14,6 +14,7 @@ pytest.importorskip("pyarrow")
 
 from tests.support.command_line import design_file, run
 from tests.support.regression import gradient_of, hessian_of, mixed_log_likelihood
+from tests.support.surveys import regress_with
 
 import maskwell as mw
 
@@ -197,11 +198,10 @@ def test_standard_error_of_partial_plagiarism(shared: Path, here: Path) -> None:
 
 def test_the_random_intercept_of_the_manual_by_a_plain_sum(shared: Path) -> None:
     """The example of RRglmer, of which the manual prints no figures: the top of a sum over many nodes."""
-    pytest.importorskip("formulaic")
     file, formula = shared / "data" / "glmmrr_plagiarism.csv", "response ~ Gender + RR + pp + (1 | age)"
     devices = {"DQ": "warner(p=1, reports=[1, 0])", "Crosswise": "crosswise(q=RRp1, reports=[1, 0])"}
-    designs = {"response": [({"RRmodel": name}, text) for name, text in devices.items()]}
-    model = mw.regress(str(file), formula, designs, missing="drop", missing_codes="NA")
+    designs = {"response": [mw.When({"RRmodel": name}, text) for name, text in devices.items()]}
+    model = regress_with(str(file), formula, designs, missing="drop", missing_codes="NA")
     assert (model.n, model.dropped, model.random.groups) == (802, 10, 20)
     with file.open(encoding="utf-8", newline="") as opened:
         rows = [row for row in csv.DictReader(opened) if all(row[name] for name in ("Gender", "pp", "age"))]

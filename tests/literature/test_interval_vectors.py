@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from tests.support.arrays import Array
 
-from maskwell import Estimate, make_design
+from maskwell import make_design
 from maskwell.designs import Dense
 from maskwell.estimation import (
+    Estimate,
     Sample,
     best_left_inverse,
     estimate_by_moments,

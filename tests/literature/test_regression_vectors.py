@@ -116,7 +116,7 @@ def test_plagiarism_direct_and_crosswise(read, tmp_path):
     table = read("glmmrr_plagiarism")
     partial = [i for i, chosen in enumerate(table["pp"]) if chosen == "1"]
     crosswise, direct = _ethbe("Crosswise", 0.25, 0).with_labels(YES_NO, YES_NO), DIRECT.with_labels(YES_NO, YES_NO)
-    designs = {"response": [({"RRmodel": "Crosswise"}, crosswise), ({"RRmodel": "DQ"}, direct)]}
+    designs = {"response": [mw.When({"RRmodel": "Crosswise"}, crosswise), mw.When({"RRmodel": "DQ"}, direct)]}
     both = write(tmp_path / "both.csv", table, partial)
     found = mw.regress(both, "response ~ RRmodel", designs)
     assert found.predict({"RRmodel": ["DQ", "Crosswise"]}).round(4).tolist() == [0.0729, 0.2226]

@@ -134,9 +134,9 @@ def test_weights_that_do_not_reach_the_population(shared: Path, here: Path) -> N
 # ---- devices with more reports than truths: the published estimates are means of scores
 
 
-def surveyed(shared: Path, name: str) -> tuple[dict[str, Real], mw.SamplingPlan]:
+def surveyed(shared: Path, name: str) -> tuple[dict[str, Real], mw.Sampling]:
     data = read_columns(shared / "data" / f"rrtcs_{name}.csv")
-    return data, mw.SamplingPlan(inclusion=data["Pi"], population=802)
+    return data, mw.Sampling(inclusion=data["Pi"], population=802)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_how_often_students_cheated(shared: Path, here: Path) -> None:
     values = sorted({0, 1, 3, 5, 8} | {int(z) for z in data["z"]})
     by_chance = ["1/10" if value in (0, 1, 3, 5, 8) else "0" for value in values]
     design = mw.make_design("liu-chow", categories=mw.Categories.of(values), p="1/2", q=by_chance)
-    plan = mw.SamplingPlan(inclusion=data["Pi"], strata=data["ST"])
+    plan = mw.Sampling(inclusion=data["Pi"], strata=data["ST"])
     found = mw.estimation.estimate_survey(data["z"].astype(int).tolist(), design, plan, denominator=53376)
     mean, error = found.mean()
     assert round(mean, 5) == 4.44307

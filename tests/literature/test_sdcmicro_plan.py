@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.support.inside.release import Stage, build_stages, check_match, count_file, read_plan
 
+from maskwell.engines import Rows
 from maskwell.release import ReleasePlan, assess_file, plan_from_sdcmicro
 from maskwell.verbs import first_plan
 
@@ -25,7 +26,7 @@ FILES = {
 
 
 def stages_of(path: Path, plan: ReleasePlan) -> tuple[Stage, ...]:
-    return build_stages(plan, count_file(str(path), plan))
+    return build_stages(plan, count_file(Rows.of(str(path)), plan))
 
 
 def test_every_stratum_has_a_matrix_that_keeps_its_counts(shared: Path) -> None:

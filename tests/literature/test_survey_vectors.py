@@ -9,7 +9,7 @@ import pytest
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
-from maskwell.estimation import SamplingPlan, SurveyEstimate, calibrate, estimate_survey
+from maskwell.estimation import Sampling, SurveyEstimate, calibrate, estimate_survey
 from maskwell.procedures import abul_ela, cheating, simmons
 
 
@@ -18,7 +18,7 @@ def close(got: Any, case: dict[str, Any], field: str) -> None:
     assert np.abs(np.array(got) - expected).max() <= case["tol"] * max(1.0, np.abs(expected).max()), field
 
 
-def estimated(given: dict[str, Any], plan: SamplingPlan, **more: Any) -> SurveyEstimate:
+def estimated(given: dict[str, Any], plan: Sampling, **more: Any) -> SurveyEstimate:
     return estimate_survey(given["z"], Dense.of(given["P"]), plan, **more)
 
 
@@ -32,17 +32,17 @@ def check_totals(found: SurveyEstimate, case: dict[str, Any]) -> None:
 
 def test_simple_random_sample_without_replacement(rr_vectors: dict[str, Any]) -> None:
     case = rr_vectors["D01"]
-    check_totals(estimated(case["input"], SamplingPlan(population=case["input"]["N"])), case)
+    check_totals(estimated(case["input"], Sampling(population=case["input"]["N"])), case)
 
 
 def test_poisson(rr_vectors: dict[str, Any]) -> None:
     case = rr_vectors["D02"]
-    check_totals(estimated(case["input"], SamplingPlan(inclusion=case["input"]["inclusion"], method="poisson")), case)
+    check_totals(estimated(case["input"], Sampling(inclusion=case["input"]["inclusion"], method="poisson")), case)
 
 
-def stratified(given: dict[str, Any]) -> SamplingPlan:
+def stratified(given: dict[str, Any]) -> Sampling:
     sizes = [given["N_h"][h] for h in given["stratum"]]
-    return SamplingPlan(strata=given["stratum"], population=sizes)
+    return Sampling(strata=given["stratum"], population=sizes)
 
 
 def test_stratified(rr_vectors: dict[str, Any]) -> None:
@@ -50,8 +50,8 @@ def test_stratified(rr_vectors: dict[str, Any]) -> None:
     check_totals(estimated(case["input"], stratified(case["input"])), case)
 
 
-def clustered(given: dict[str, Any]) -> SamplingPlan:
-    return SamplingPlan(weights=given["weights"], strata=given["stratum"], clusters=given["psu"])
+def clustered(given: dict[str, Any]) -> Sampling:
+    return Sampling(weights=given["weights"], strata=given["stratum"], clusters=given["psu"])
 
 
 def test_ultimate_clusters(rr_vectors: dict[str, Any]) -> None:
@@ -68,14 +68,14 @@ def test_domain(rr_vectors: dict[str, Any]) -> None:
 
 def test_draws_with_replacement(rr_vectors: dict[str, Any]) -> None:
     case = rr_vectors["D06"]
-    check_totals(estimated(case["input"], SamplingPlan(draw_probabilities=case["input"]["draw_prob"])), case)
+    check_totals(estimated(case["input"], Sampling(draw_probabilities=case["input"]["draw_prob"])), case)
 
 
 def test_a_design_for_each_row(rr_vectors: dict[str, Any]) -> None:
     case = rr_vectors["D07"]
     given = case["input"]
     designs = {i: Dense.of(P) for i, P in enumerate(given["P"])}
-    plan = SamplingPlan(inclusion=given["inclusion"], method="poisson")
+    plan = Sampling(inclusion=given["inclusion"], method="poisson")
     check_totals(estimate_survey(given["z"], designs, plan, samples=range(len(given["z"]))), case)
 
 
@@ -96,9 +96,7 @@ def test_warner_in_strata(rr_vectors: dict[str, Any]) -> None:
         reports += [0] * yes + [1] * (n - yes)
         strata += [h] * n
         weights += [share / n] * n
-    found = estimate_survey(
-        reports, designs, SamplingPlan(weights=weights, strata=strata), samples=strata, domains=strata
-    )
+    found = estimate_survey(reports, designs, Sampling(weights=weights, strata=strata), samples=strata, domains=strata)
     close(found.pi_hat[0], case, "pi")
     close(found.variance[0], case, "var")
     close([found.domains[h].pi_hat[0] for h in range(len(given["W"]))], case, "pi_h")
@@ -116,7 +114,7 @@ def together(given: dict[str, Any], designs: list[Any]) -> SurveyEstimate:
     """Two samples that tell the shares only together; each is a stratum, and every row has the weight one."""
     group = np.repeat([0, 1], given["n"])
     labels = [label for yes, n in zip(given["yes"], given["n"], strict=True) for label in _yes_no(yes, n)]
-    plan = SamplingPlan(weights=np.ones(len(labels)), strata=group)
+    plan = Sampling(weights=np.ones(len(labels)), strata=group)
     return estimate_survey(labels, dict(enumerate(designs)), plan, samples=group)
 
 

@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from maskwell import Estimate
 from maskwell.designs import Dense
-from maskwell.estimation import Sample, estimate_by_moments, minimax_left_inverse
+from maskwell.estimation import Estimate, Sample, estimate_by_moments, minimax_left_inverse
 
 CHANCES = st.integers(1, 19).map(lambda n: f"{n}/20")
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell import Categories, SamplingPlan
+from maskwell import Categories, Sampling
 from maskwell.core import Cells
 from maskwell.designs import Dense
 from maskwell.estimation import Scheme, SurveyEstimate, estimate_cells, estimate_survey
@@ -94,8 +94,8 @@ def test_the_order_of_the_rows_does_not_matter(rows: dict[str, Any], seed: int) 
 @given(surveys())
 def test_a_population_far_larger_than_the_sample_is_no_population(rows: dict[str, Any]) -> None:
     labels = np.array(DESIGN.outputs.labels)[rows["report"]]
-    finite = estimate_survey(labels, DESIGN, SamplingPlan(population=1e12))
-    plain = estimate_survey(labels, DESIGN, SamplingPlan())
+    finite = estimate_survey(labels, DESIGN, Sampling(population=1e12))
+    plain = estimate_survey(labels, DESIGN, Sampling())
     assert np.allclose(finite.covariance, plain.covariance, rtol=1e-8, atol=1e-12)  # type: ignore[arg-type]
 
 

@@ -13,9 +13,9 @@ import pytest
 from tests.support.arrays import Real
 from tests.support.coverage import Coverage, coverage_of, from_simple_samples
 
-from maskwell import Categories, Design, Estimate, make_design
+from maskwell import Categories, Design, make_design
 from maskwell.designs import Uniform
-from maskwell.estimation import Intervals
+from maskwell.estimation import Estimate, Intervals
 
 pytestmark = pytest.mark.statistical
 

@@ -13,7 +13,7 @@ from tests.support.together import together
 from maskwell import Counts, SeededRandom
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design, Kronecker, Subset, Unary, Uniform
-from maskwell.estimation import Estimate, SamplingPlan, estimate_by_likelihood, estimate_by_moments, estimate_survey
+from maskwell.estimation import Estimate, Sampling, estimate_by_likelihood, estimate_by_moments, estimate_survey
 from maskwell.procedures import make_design
 
 pytestmark = pytest.mark.statistical
@@ -88,7 +88,7 @@ def surveyed(maker: Design, design: Design, seed: int, domains: int) -> list[Est
     clusters = np.repeat(np.arange(20), 100)
     truth = (generator.random(20) < 0.2).astype(np.int64)[clusters]
     reports = maker.outputs.decode(maker.sample(truth, random=SeededRandom(seed)).data)
-    plan = SamplingPlan(weights=np.exp(generator.normal(0, 0.7, 2000)), clusters=clusters)
+    plan = Sampling(weights=np.exp(generator.normal(0, 0.7, 2000)), clusters=clusters)
     found = estimate_survey(list(reports), design, plan, domains=generator.integers(0, domains, 2000))
     return [found, *found.domains.values()]
 

@@ -6,7 +6,6 @@ import itertools
 import re
 import xml.etree.ElementTree as ET
 from functools import lru_cache
-from unittest import mock
 
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -18,19 +17,9 @@ from maskwell.plots import Picture
 SLACK = 1.0
 
 
-def drawn(picture: Picture, *, narrow: bool = False) -> tuple[Figure, str]:
-    """A picture inside a page, and the figure that it was drawn from: measured as it is shown, and made only once."""
-    figures: list[Figure] = []
-    make = Picture.figure
-
-    def remembered(self: Picture, *, narrow: bool = False, page: int = 0) -> Figure:
-        figures.append(make(self, narrow=narrow, page=page))
-        return figures[-1]
-
-    with mock.patch.object(Picture, "figure", remembered):
-        drawing = picture.inline_svg(narrow=narrow)
-    (figure,) = figures
-    return figure, drawing
+def drawn(picture: Picture) -> tuple[Figure, str]:
+    """The figure of a picture, which is made once, and the drawing inside a page."""
+    return picture.figure(), picture.inline_svg()
 
 
 def words_of(figure: Figure) -> list[Text]:
@@ -51,7 +40,22 @@ def _labels_beyond(axis: Axis) -> list[Text]:
 @lru_cache(maxsize=1)
 def _boxes(figure: Figure) -> list[tuple[str, Bbox]]:
     """Every piece of text with its place; both questions about a drawing are asked one after the other."""
+    figure.draw_without_rendering()  # a legend places its words when it is drawn
     return [(text.get_text(), text.get_window_extent()) for text in words_of(figure)]
+
+
+PHONE = 328
+"""Pixels that a page has for a picture on a phone of 360 pixels."""
+
+
+def smallest_letters(figure: Figure) -> float:
+    """Pixels of the smallest letters where a phone shows the drawing."""
+    return min(float(text.get_fontsize()) for text in words_of(figure)) * PHONE / figure.bbox.width
+
+
+def said(picture: Picture, *, page: int = 0) -> str:
+    """All words of a drawing, one after the other; wrapped ones in one line."""
+    return " ".join(" ".join(text.get_text().split()) for text in words_of(picture.figure(page=page)))
 
 
 def overlapping(figure: Figure) -> list[tuple[str, str]]:

@@ -1,8 +1,9 @@
-"""How many files of the package a command crosses: those with a function that is called on its way.
+"""How many files of the package a command crosses, and how often it goes from one package to another.
 
 Everything but the service is imported before, so that what runs at an import does not count. Run as
-``python -m tests.support.flows release people.csv --plan plan.toml -o released`` in the folder of the files: the names
-of the files it crosses, one a line. Several commands are divided by ``--and``, an empty line between their files.
+``python -m tests.support.flows release people.csv --plan plan.toml -o released`` in the folder of the files: how often
+calls in order lead from one package to another, but for the lowest, and the names of the files with calls, one a line.
+Several commands are divided by ``--and``, an empty line between them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from types import CodeType, FrameType
 import maskwell
 
 AND = "--and"
+LOWEST = ("core", "designs", "errors.py")
 
 
 def import_all() -> None:
@@ -31,15 +33,23 @@ def import_all() -> None:
             importlib.import_module(module.name)
 
 
-def crossed(arguments: Sequence[str]) -> set[str]:
-    """The Python files, seen from the package, with calls in one command; RuntimeError where it fails."""
+def crossed(arguments: Sequence[str]) -> tuple[int, set[str]]:
+    """Switches between packages, and the Python files with calls, in one command; RuntimeError where it fails."""
     from tests.support.inside.cli import main
 
     root = str(Path(maskwell.__file__).parent) + os.sep
     called: set[CodeType] = set()
+    here, switches, first = "", 0, threading.get_ident()
 
     def watch(frame: FrameType, *_: object) -> None:  # of calls in Python alone: it gives back no function for lines
+        nonlocal here, switches
         called.add(frame.f_code)
+        name = frame.f_code.co_filename
+        if name.startswith(root) and frame.f_code.co_name != "<module>" and threading.get_ident() == first:
+            package = name.removeprefix(root).partition(os.sep)[0]
+            if package not in LOWEST:
+                switches += here not in ("", package)
+                here = package
 
     sys.argv = ["maskwell", *arguments]
     code: object = 0
@@ -57,10 +67,11 @@ def crossed(arguments: Sequence[str]) -> set[str]:
         raise RuntimeError(f"maskwell {' '.join(arguments)} ends with {code}: {said.getvalue()}")
     files = {one.co_filename for one in called if one.co_name != "<module>"}
     own = (name.removeprefix(root) for name in files if name.startswith(root))
-    return {name.replace(os.sep, "/") for name in own if name.endswith(".py")}  # not the templates of pages
+    return switches, {name.replace(os.sep, "/") for name in own if name.endswith(".py")}  # not the templates of pages
 
 
 if __name__ == "__main__":
     import_all()
     commands = [[*words] for is_and, words in groupby(sys.argv[1:], lambda word: word == AND) if not is_and]
-    sys.stdout.write("\n\n".join("\n".join(sorted(crossed(command))) for command in commands))
+    found = [crossed(command) for command in commands]
+    sys.stdout.write("\n\n".join("\n".join([str(switches), *sorted(files)]) for switches, files in found))

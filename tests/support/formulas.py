@@ -72,7 +72,7 @@ def formula(number: int) -> str:
 
 
 def allowed_formula(number: int) -> str:
-    """A formula by its number that formulaic reads, too."""
+    """A formula by its number, of allowed parts only."""
     draw = random.Random(number)
     parts = [draw.choice(FACTORS[:9] + FACTORS[15:]) for _ in range(draw.randint(1, 4))]
     text = parts[0]
@@ -155,17 +155,17 @@ def table() -> Any:
 
 
 def predictors(frame: Any) -> Any:
-    """The columns of a DataFrame as a regression reads them."""
+    """The columns of a DataFrame as a regression reads them; texts are categories."""
     import numpy as np
     from tests.support.inside.engines import CategoryColumn, Predictors
 
-    columns = {
-        name: CategoryColumn(np.asarray(column.cat.codes, dtype=np.intp), [*column.cat.categories])
-        if hasattr(column, "cat")
-        else column.to_numpy()
-        for name, column in frame.items()
-    }
-    return Predictors(columns, len(frame))
+    def column(values: Any) -> Any:
+        values = values if values.dtype.kind in "biuf" else values.astype("category")
+        if not hasattr(values, "cat"):
+            return values.to_numpy()
+        return CategoryColumn(np.asarray(values.cat.codes, dtype=np.intp), [*values.cat.categories])
+
+    return Predictors({name: column(values) for name, values in frame.items()}, len(frame))
 
 
 # --- the process in which they are tried ------------------------------------------------------------------------------
@@ -224,11 +224,9 @@ def _checked(message: str, hint: str, text: str) -> str:
 
 
 def without_the_gate(text: str, rows: Any) -> str:
-    """What formulaic alone does."""
-    import formulaic
-
+    """What a library does that evaluates the right side as Python."""
     try:
-        formulaic.Formula(text).rhs.get_model_matrix(rows, context={})
+        eval(text.partition("~")[2], {name: rows[name] for name in rows})
     except Exception:  # noqa: BLE001 - whatever it is, the listener tells what was run before
         return "refused"
     return "worked out"
@@ -269,5 +267,5 @@ def tried(texts: dict[str, str], work: Callable[[str, Any], str]) -> dict[str, A
 if __name__ == "__main__":
     first, last, gate = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "gate"
     many = {str(number): formula(number) for number in range(first, last)}
-    few = {one: f"y ~ {one}" for one in ATTACKS[:13] if "[" not in one} | {"left": "Q(open('/dev/null')) ~ a"}
+    few = {one: f"y ~ {one}" for one in ATTACKS[:13] if "[" not in one}
     sys.stdout.write(json.dumps(tried(many, with_the_gate) if gate else tried(few, without_the_gate)))

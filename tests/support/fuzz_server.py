@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 LIBRARIES = (
-    "formulaic",
     "jinja2",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 from tests.support.arrays import Array
-from tests.support.inside.engines import MemoryRows, release_batches
-from tests.support.inside.release import Stage, row_plan
+from tests.support.inside.engines import MemoryRows
+from tests.support.inside.release import Stage, release_batches, row_plan
 from tests.support.inside.reports import release_report
 
 from maskwell.core import SeededRandom

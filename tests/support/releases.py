@@ -5,33 +5,34 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from tests.support.inside.designs import CodedDesign
 from tests.support.inside.release import (
+    AnyRelease,
+    Draw,
+    Origin,
     ReleasedColumn,
-    ReleasedRows,
     Stage,
+    TrueFile,
     check_public,
     release_folder,
     write_internal,
     write_public,
 )
 
-from maskwell.core import Categories, SeededRandom
+from maskwell.core import Categories, CellTable, SeededRandom
 from maskwell.designs import Sparse
-from maskwell.release import Release, ReleasePlan
+from maskwell.release import Assessment, Release, ReleasePlan
 from maskwell.release.matrices import method1
+from maskwell.release.utility import UtilityReport
 
 Row = tuple[Hashable, ...]
 COLUMNS = ("region", "roof", "sex")
-RELEASED = ("columns", "changed", "labels", "lost", "attempts", "files")
-"""What a release knows only of its released rows."""
-
 ROWS: list[Row] = (
     [("north", "tile", "f")] * 30
     + [("north", "straw", "m")] * 20
@@ -130,23 +131,38 @@ def _moved(row: Row, places: Sequence[int], labels: Row) -> Row:
     return tuple(new)
 
 
+AnyReleaseT = TypeVar("AnyReleaseT", bound=AnyRelease)
+
+
+def changed(release: AnyReleaseT, **changes: Any) -> AnyReleaseT:
+    """A release with other values, each where it stands: of the draw, the assessment, the true file or the origin."""
+
+    def taken(kind: type) -> dict[str, Any]:
+        return {one.name: changes.pop(one.name) for one in fields(kind) if one.name in changes}
+
+    own = taken(type(release))
+    before = release if isinstance(release, Assessment) else release.assessment
+    of_file, of_origin = taken(TrueFile), taken(Origin)
+    parts = {"file": replace(before.file, **of_file), "origin": replace(before.origin, **of_origin)}
+    parts |= taken(Assessment)
+    assert not changes
+    if isinstance(release, Assessment):
+        return replace(release, **{**parts, **own})
+    return replace(release, **{"assessment": replace(before, **parts), **own})  # type: ignore[type-var]
+
+
 def release_of(stages: Sequence[Stage], plan: ReleasePlan, rows: int = len(ROWS), **changes: Any) -> Release:
     """A release of the small file."""
     columns = tuple(
         ReleasedColumn(name, "text", tuple(dict.fromkeys(row[i] for row in ROWS))) for i, name in enumerate(COLUMNS)
     )
-    made = Release(
-        plan=plan,
-        stages=tuple(stages),
-        rows=rows,
-        tables={},
-        source_name="true.csv",
-        ending=".csv",
-        shuffled=True,
-        released=ReleasedRows(columns=columns),
+    counted = {("record",): CellTable.of(["record"], {("any",): rows})}
+    utility = UtilityReport({})
+    assessed = Assessment(
+        plan=plan, stages=tuple(stages), file=TrueFile(tables=counted, path="true.csv"), risk=None, utility=utility
     )
-    about_rows = {name: changes.pop(name) for name in RELEASED if name in changes}
-    return replace(made, **changes).with_released(**about_rows)
+    draw = Draw(assessment=assessed, released_tables={}, columns=columns, risk=None, utility=utility)
+    return changed(Release.of(draw), **changes)
 
 
 def plan_of(stages: Sequence[Stage], *, publish: Sequence[str | None] = (), **release: Any) -> ReleasePlan:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,7 +30,15 @@ from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 
+if TYPE_CHECKING:
+    from maskwell.engines.assignments import Assignment
+    from maskwell.estimation.sampling.sampling_description import Sampling
+    from maskwell.reports.report import Report
+    from maskwell.verbs.described_survey import Survey
+    from maskwell.verbs.share_results import Shares
+
 Command = Callable[..., Any]
+
 LEVEL = 0.95
 
 
@@ -159,8 +167,9 @@ def estimate(
     --receipt in place of --design estimates from a released file, as its receipt allows.
     """
     from maskwell.core.exact import check_probability
-    from maskwell.verbs.estimate import estimate as estimate_shares
-    from maskwell.verbs.share_results import EstimateResult
+    from maskwell.estimation.sampling.sampling_description import Sampling
+    from maskwell.verbs.estimate import Question, answer, quantities
+    from maskwell.verbs.inputs import columns_of, names_of
 
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
@@ -168,37 +177,71 @@ def estimate(
     if receipt is not None:
         _check_with_receipt(designs, plot, columns)
     assignments, paths = read_assignments(designs, file)
+    open_columns = names_of(direct, "direct")
+    _check_sources(receipt, columns, {"direct": direct, "counts": counts, "missing_codes": missing_codes})
+    typed = missing if _is_typed("missing") or receipt is None else None
+    survey = _survey(file, assignments, receipt, Sampling(**sampling), missing=typed, **_codes(missing_codes, counts))
+    named = [name for one in assignments for name in one.columns] + [*open_columns] if open_columns else []
     asked: dict[str, Any] = {"columns": columns, "by": by, "target": target, "interval": interval, "level": confidence}
-    asked["missing"] = missing if _is_typed("missing") or receipt is None else None
     with Progress() as progress:
-        result = estimate_shares(
-            file,
-            assignments or None,
-            direct=direct,
-            receipt=receipt,
+        question = Question.of(
+            columns_of(columns) if receipt is not None else [*dict.fromkeys(named)],
+            by=by,
             seed=seed,
+            level=level,
+            target=target,
+            interval=interval,
             method=method,
-            counts=counts,
-            combine=combine or None,
-            contrast=contrast or None,
-            ratio=ratio or None,
             where=where,
             given=given,
-            missing_codes=missing_codes or None,
             progress=progress,
-            **asked,
-            **sampling,
+            asked=quantities(combine=combine or None, contrast=contrast or None, ratio=ratio or None),
         )
+        result = answer(survey, question)
     drawn = write_plot(plot_content(plot, result.plot), force=force)
     if as_json:
         print_json({**result.to_dict(), **drawn})
     elif style != "text":
         print_lines(result.lines(style))
-    elif isinstance(result, EstimateResult):
+    elif receipt is None:
         print_lines(with_plot(result.to_report(paths), drawn))
     else:
-        options = _as_options(asked, sampling["weights"])
-        print_lines(with_plot(result.to_report(file, str(receipt), options), drawn))
+        options = _as_options({**asked, "missing": typed}, sampling["weights"])
+        print_lines(with_plot(_of_release(result, file, receipt, options), drawn))
+
+
+def _of_release(result: Shares, file: str, receipt: str, options: dict[str, str | None]) -> Report:
+    """What the shares of a released file say to people."""
+    from maskwell.verbs.release_estimate import ReleasedShares
+
+    return result.to_report(file, receipt, options) if isinstance(result, ReleasedShares) else result.to_report()
+
+
+def _survey(
+    file: str, assignments: Sequence[Assignment], receipt: str | None, sampling: Sampling, **reading: Any
+) -> Survey:
+    """What the options describe."""
+    from maskwell.verbs.described_survey import Survey
+
+    if receipt is None:
+        return Survey(file, assignments, sampling, **reading)
+    return Survey.from_release(file, receipt, sampling, missing=reading["missing"])
+
+
+def _codes(missing_codes: tuple[str, ...], counts: str | None) -> dict[str, Any]:
+    return {"missing_codes": missing_codes or None, "frequencies": counts}
+
+
+def _check_sources(receipt: str | None, columns: str | None, others: Mapping[str, Any]) -> None:
+    """Raise where what belongs to designs and to receipts is mixed."""
+    if receipt is None and columns is not None:
+        raise ParameterError("--columns without --receipt", hint="name the columns with --design, or give --receipt")
+    both = [name.replace("_", "-") for name, value in others.items() if value]
+    if receipt is not None and both:
+        raise ParameterError(
+            f"--receipt and --{both[0]}",
+            hint="a receipt says how every column was randomized: leave the other out",
+        )
 
 
 def _check_with_receipt(designs: tuple[str, ...], plot: str | None, columns: str | None) -> None:

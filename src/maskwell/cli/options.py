@@ -322,6 +322,7 @@ def read_assignments(texts: tuple[str, ...], file: str | None = None) -> tuple[l
 
     With the file of the rows a design may also be a procedure whose parameters stand in columns: ``y=warner(p=p1)``.
     """
+    from maskwell.engines.rows import Rows
     from maskwell.verbs.inputs import assigned, is_called
 
     typed = [_split_assignment(text) for text in texts]
@@ -330,7 +331,7 @@ def read_assignments(texts: tuple[str, ...], file: str | None = None) -> tuple[l
             "standard input cannot be both the rows and a design", hint="write the design to a file: -o design.json"
         )
     files = {_named(columns, when): path for columns, when, path in typed if not is_called(path)}
-    return assigned(typed, file), files
+    return assigned(typed, None if file is None else Rows.of(file)), files
 
 
 def _named(columns: str, when: Sequence[tuple[str, str]]) -> str:

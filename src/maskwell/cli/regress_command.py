@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,11 +30,10 @@ from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from maskwell.engines.assignments import Assignment
     from maskwell.estimation.regression.predicted_chances import Predictions
     from maskwell.estimation.regression.regression_result import Regression
+    from maskwell.verbs.described_survey import Survey
+    from maskwell.verbs.regress import Model
 
 SAMPLING = (
     "--weights",
@@ -158,18 +158,21 @@ def regress(
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs, file) if designs else (None, {})
     from maskwell.engines.formula_references import References
-    from maskwell.verbs.regress import regress as fit
+    from maskwell.estimation.sampling.sampling_description import Sampling
+    from maskwell.verbs.described_survey import Survey
+    from maskwell.verbs.regress import Model, fit
 
-    how: dict[str, Any] = {
-        "receipt": receipt,
-        "model": model,
-        "latent": latent,
-        "variance": variance,
-        "interval": interval,
-    }
-    how |= {"missing": missing, "missing_codes": missing_codes or None, "combine": combine or None, **sampling}
-    result = fit(file, formula, assignments, reference=References.typed(references), **how)
-    tests = [result.compare(_smaller(result, file, other, assignments, how)) for other in against]
+    if (assignments is None) == (receipt is None):
+        both = "neither --design nor --receipt" if receipt is None else "both --design and --receipt"
+        raise ParameterError(both, hint="give one of them: it says how columns were randomized")
+    read: dict[str, Any] = {"missing": missing, "missing_codes": missing_codes or None}
+    survey = Survey(file, assignments, Sampling(**sampling), **read)
+    if receipt is not None:
+        survey = Survey.from_release(file, receipt, Sampling(**sampling), missing=missing)
+    how: dict[str, Any] = {"model": model, "latent": latent, "variance": variance, "interval": interval}
+    asked = Model(reference=References.typed(references), combine=combine or None, **how)
+    result = fit(survey, formula, asked)
+    tests = [result.compare(_smaller(result, survey, other, asked)) for other in against]
     average = result.marginal_effects() if effects else None
     predicted = _predicted(result, settings, predict)
     if exponentiate and result.family == "linear":
@@ -209,20 +212,16 @@ def _predicted(result: Regression, settings: tuple[str, ...], file: str | None) 
     return result.predictions(at=at) if at else None
 
 
-def _smaller(
-    result: Regression, file: str, formula: str, assignments: Sequence[Assignment] | None, how: Mapping[str, Any]
-) -> Regression:
+def _smaller(result: Regression, survey: Survey, formula: str, asked: Model) -> Regression:
     """A smaller model of the same outcome, with the designs of the columns that it names."""
     from maskwell.engines.formula import read_formula
     from maskwell.engines.formula_references import References
-    from maskwell.verbs.regress import regress as fit
+    from maskwell.verbs.regress import fit
 
-    parsed = read_formula(formula, random=True)
-    named = {parsed.outcome, *parsed.columns}
-    used = None if assignments is None else [one for one in assignments if {*one.columns} & named]
-    chosen = result.categories and how["model"] is None and parsed.outcome == result.outcome
-    same = {parsed.outcome: result.categories[-1]} if chosen else {}
-    return fit(file, formula, used, reference=References(same), **how)
+    outcome = read_formula(formula, random=True).outcome
+    chosen = result.categories and asked.model is None and outcome == result.outcome
+    same = {outcome: result.categories[-1]} if chosen else {}
+    return fit(survey, formula, replace(asked, reference=References(same)), every=False)
 
 
 def _picture(result: Regression, level: float, *, exponentiate: bool) -> Any:

@@ -24,8 +24,8 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.keyed import KeyedRandom
-    from maskwell.release.assessment import Release
     from maskwell.release.plans.release_plan import ReleasePlan
+    from maskwell.release.release_values import AnyRelease
 
 
 KEPT = (
@@ -285,7 +285,7 @@ def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
     return KeyedRandom.from_file(path, plan.dataset)
 
 
-def _answer(release: Release) -> None:
+def _answer(release: AnyRelease) -> None:
     """Exit with 1 where a plan does not keep what it asks for."""
     from maskwell.errors import InfeasibleError
     from maskwell.release.kept_bounds import check_kept

@@ -23,7 +23,7 @@ from maskwell.cli.options import (
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.errors import ParameterError
-from maskwell.release.risk.risk_report import INTRUDERS
+from maskwell.release.risk.intruders import INTRUDERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option("--match", metavar="NU", help="A bound on the chance of a correct match; exit 1 if a record is above it.")
 @click.option(
     "--intruder",
-    type=click.Choice(INTRUDERS),
+    type=click.Choice([*INTRUDERS]),
     help="Intruder model (default: that of the receipt, or any-look). all-columns is measured as any-look: its linkage "
     "attack is simulated by release --dry-run.",
 )

@@ -33,8 +33,8 @@ from maskwell.errors import InputError, UnknownCategoryError
 from maskwell.estimation.outside_estimates import DOUBTFUL
 from maskwell.estimation.share_estimate import Flag
 from maskwell.planning.sample_size import margin_of, needed_n
-from maskwell.verbs.estimate import estimate
-from maskwell.verbs.share_results import EstimateResult
+from maskwell.verbs.described_survey import Survey as DescribedSurvey
+from maskwell.verbs.share_results import Shares
 
 LEVEL = 0.95
 MARGIN = 0.05
@@ -55,7 +55,7 @@ class QuestionResult:
 
     question: Question
     n: int
-    shares: EstimateResult | None
+    shares: Shares | None
 
     def to_dict(self) -> dict[str, Any]:
         """In JSON: as ``maskwell estimate --json`` has it, with what the page adds."""
@@ -91,17 +91,17 @@ def question_result(store: Store, stored: StoredSurvey, name: str) -> QuestionRe
         counted = store.tally(stored, f"{at}:bits")
         n = counted.get("n", 0)
         counts = Counts(np.array([counted.get(str(j), 0) for j in range(design.k)]), n, design.fingerprint)
-        return QuestionResult(question, n, _estimate(counts, design) if n > 1 else None)
+        return QuestionResult(question, n, DescribedSurvey.from_counts(counts, design).shares() if n > 1 else None)
     cells = _cells(store, stored, (at,))
     n = sum(cells.values())
     if n < 2:
         return QuestionResult(question, n, None)
     reports = {_label(question, report): count for (report,), count in cells.items()}
     table = {name: list(reports), "count": list(reports.values())}
-    return QuestionResult(question, n, _estimate(table, {name: design}, counts="count"))
+    return QuestionResult(question, n, DescribedSurvey(table, {name: design}, frequencies="count").shares())
 
 
-def table_result(store: Store, stored: StoredSurvey, first: str, second: str) -> EstimateResult | None:
+def table_result(store: Store, stored: StoredSurvey, first: str, second: str) -> Shares | None:
     """The joint shares of two questions among those who were asked both; None before the first reports."""
     (one, i), (two, j) = _question(stored, first), _question(stored, second)
     if i == j:
@@ -114,7 +114,7 @@ def table_result(store: Store, stored: StoredSurvey, first: str, second: str) ->
         second: [_label(two, b) for _, b in cells],
         "count": list(cells.values()),
     }
-    return _estimate(table, {first: design_of(one), second: design_of(two)}, counts="count")
+    return DescribedSurvey(table, {first: design_of(one), second: design_of(two)}, frequencies="count").shares()
 
 
 def design_of(question: Question) -> Design:
@@ -123,12 +123,6 @@ def design_of(question: Question) -> Design:
         return question.design
     k = len(question.labels)
     return Dense.of(np.eye(k, dtype=int).tolist(), Categories.of(question.labels))
-
-
-def _estimate(data: Any, designs: Any, **words: Any) -> EstimateResult:
-    result = estimate(data, designs, **words)
-    assert isinstance(result, EstimateResult)
-    return result
 
 
 def _question(stored: StoredSurvey, name: str) -> tuple[Question, int]:

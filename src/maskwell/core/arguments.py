@@ -84,7 +84,7 @@ MADE_BY: Mapping[str, str] = {
     "ReleasePlan": "read one: mw.release.load_plan(path)",
     "Reports": "draw them: design.sample(codes)",
     "Sample": "make one: mw.estimation.Sample(design.tally(reports), design)",
-    "SamplingPlan": "make one, for instance mw.SamplingPlan(weights=weights)",
+    "Sampling": "make one, for instance mw.Sampling(weights=weights)",
     "Sparse": "make one of a design: mw.designs.Sparse.of_matrix(design.exact_matrix())",
     "bool": "write True or False",
     "str": "write it in quotation marks",

@@ -12,7 +12,6 @@ EXTRAS = {
     "alembic": "serve",
     "anyio": "serve",
     "argon2": "serve",
-    "formulaic": "regress",
     "httptools": "serve",
     "jinja2": "report",
     "markupsafe": "serve",

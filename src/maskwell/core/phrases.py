@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -497,3 +497,12 @@ def expected_number(number: float) -> str:
     if number > 0 and below(number, LEAST_EXPECTED):
         return f"under {LEAST_EXPECTED}"
     return f"{Printed(number):,.1f}" if at_least(number, 1) else f"{Printed(number):.2g}"
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Names as a sentence has them.
+
+    >>> in_words(["sex"]), in_words(["sex", "age"]), in_words(["sex", "age", "roof"])
+    ('sex', 'sex and age', 'sex, age and roof')
+    """
+    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)

@@ -29,7 +29,8 @@ from maskwell.designs.uniform import Uniform
 from maskwell.engines.arrow_arrays import column_errors, require, without_nan
 from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.row_sources import MemoryRows, MemoryTable, Source, find_column, in_parts, open_source
+from maskwell.engines.row_sources import Source, find_column
+from maskwell.engines.rows import MemoryRows, Rows
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
 SAMPLES_LIMIT = 10_000
@@ -377,15 +378,15 @@ MOST_DIRECT_VALUES = 1000
 """Different values of a column that was asked directly."""
 
 
-def direct_design(path: str | MemoryTable, name: str) -> Uniform:
+def direct_design(table: Rows, name: str) -> Uniform:
     """The design of a column that holds true answers, over the values that occur in it, sorted."""
-    if path == "-":
+    if table.read_once:
         raise ParameterError(
             "a directly asked column needs two passes over the rows", hint="give a file in place of standard input"
         )
     values: dict[Any, None] = {}
     given: Sequence[Any] = ()
-    for part in in_parts(path, _Values(name, str(path)), coded={name: None}):
+    for part in table.in_parts(_Values(name, str(table)), coded={name: None}):
         values.update(part.values)
         given = given or part.given
         _check_few(values, name)
@@ -396,13 +397,13 @@ def direct_design(path: str | MemoryTable, name: str) -> Uniform:
     return Uniform.of(Fraction(1), Categories.of(in_one_type(sorted_levels(values, given))))
 
 
-def different_rows(path: str | MemoryTable, names: Sequence[str], most: int) -> list[tuple[str | None, ...]]:
+def different_rows(table: Rows, names: Sequence[str], most: int) -> list[tuple[str | None, ...]]:
     """The different rows of some columns, as texts, in the order in which they first come; None for a missing value.
 
     More than ``most`` of them are refused.
     """
     rows: dict[Any, None] = {}
-    for part in in_parts(path, _Rows(tuple(names), str(path), most), coded=dict.fromkeys(names)):
+    for part in table.in_parts(_Rows(tuple(names), str(table), most), coded=dict.fromkeys(names)):
         rows.update(part.values)
         _check_most(rows, most)
     return [*rows]
@@ -496,14 +497,12 @@ def _check_few(values: dict[Any, None], name: str) -> None:
         )
 
 
-def label_orders(path: str | MemoryTable, names: Sequence[str]) -> list[list[Any]]:
+def label_orders(table: Rows, names: Sequence[str]) -> list[list[Any]]:
     """For each column its labels in an order that somebody gave them; none for rows that cannot be looked at twice."""
-    if path == "-" or (isinstance(path, MemoryTable) and not path.at_hand):
+    if table.read_once or not table.at_hand:
         return [[] for _ in names]
-    if isinstance(path, MemoryTable):
-        return [_order(path.rows, name, str(path)) for name in names]
-    with open_source(path, coded=dict.fromkeys(names)) as source:
-        return [_order(source, name, path) for name in names]
+    with table.open(coded=dict.fromkeys(names)) as source:
+        return [_order(source, name, str(table)) for name in names]
 
 
 def _order(source: Source, name: str, where: str) -> list[Any]:

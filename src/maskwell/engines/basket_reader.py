@@ -38,16 +38,8 @@ from maskwell.engines.column_codes import (
     raise_first,
 )
 from maskwell.engines.report_counts import check_made_by
-from maskwell.engines.row_sources import (
-    PIECE_BYTES,
-    MemoryTable,
-    Progress,
-    RowPass,
-    Source,
-    find_column,
-    in_parts,
-    schema_of,
-)
+from maskwell.engines.row_sources import PIECE_BYTES, Progress, RowPass, Source, find_column
+from maskwell.engines.rows import Rows
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 
 UNKNOWN = -1
@@ -237,17 +229,17 @@ class BasketRows:
     dropped: int
 
 
-def basket_columns(path: str | MemoryTable, bits: ItemBits) -> tuple[str, ...]:
+def basket_columns(rows: Rows, bits: ItemBits) -> tuple[str, ...]:
     """Where the baskets are when nobody says it: the columns of the items, or the one that holds reports of the design.
 
     A column named "items" will do as well.
     """
-    if path == "-":
+    if rows.read_once:
         raise ParameterError(
             "standard input can be read once only, and the columns of the baskets are not named",
             hint=f"name the column with the baskets, or one for each item: {design_of('COLUMN', 'DESIGN')}",
         )
-    schema = schema_of(path)
+    schema = rows.schema
     names, fields = list(schema.names), list(schema)
     if bits.names and {*bits.names} <= {*names}:
         return bits.names
@@ -255,25 +247,25 @@ def basket_columns(path: str | MemoryTable, bits: ItemBits) -> tuple[str, ...]:
     if len(made) == 1 or "items" in names:
         return (made[0] if len(made) == 1 else "items",)
     raise ParameterError(
-        f"{path} has no column 'items', and none for each of the {len(bits):,} items of the design",
+        f"{rows} has no column 'items', and none for each of the {len(bits):,} items of the design",
         hint=f"name the column with the baskets, or one for each item: {design_of('COLUMN', 'DESIGN')}",
     )
 
 
 def read_baskets(
-    path: str | MemoryTable, assignment: Assignment, *, missing: str = "error", progress: Progress | None = None
+    rows: Rows, assignment: Assignment, *, missing: str = "error", progress: Progress | None = None
 ) -> BasketRows:
     """The reported baskets of a table as bits, all of them in memory: M / 8 bytes for each."""
     coded = expected_categories([assignment], reports=True)
-    work = _ReadingBaskets(assignment, _reader(assignment, missing), str(path))
-    parts = in_parts(path, work, coded=coded, progress=progress)
-    problems, rows = parts[0].problems, parts[0].rows
+    work = _ReadingBaskets(assignment, _reader(assignment, missing), str(rows))
+    parts = rows.in_parts(work, coded=coded, progress=progress)
+    problems, read = parts[0].problems, parts[0].rows
     for part in parts[1:]:
-        include_problems(problems, part.problems, rows)
-        rows += part.rows
-    raise_first(problems, rows)
+        include_problems(problems, part.problems, read)
+        read += part.rows
+    raise_first(problems, read)
     bits = np.concatenate([one for part in parts for one in part.bits])
-    return BasketRows(bits, rows, rows - len(bits))
+    return BasketRows(bits, read, read - len(bits))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Flag, Real, as_list, check_kind, check_path, list_of
+from maskwell.core.arguments import Array, Flag, Real, as_list, check_kind, list_of
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import LARGEST_KEY, KeyFinder, joint_keys, possible_cells, separate_codes
@@ -24,27 +23,20 @@ from maskwell.core.phrases import shorten
 from maskwell.designs.coded import tally_codes
 from maskwell.engines.arrow_arrays import ANY, has_values, require
 from maskwell.engines.column_codes import MISSING, LevelCoder, numbers_of
-from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.row_sources import (
-    MemoryTable,
     Progress,
     RowPass,
     Source,
-    ending_of,
-    engine_of,
     find_column,
     open_sink,
-    open_source,
 )
+from maskwell.engines.rows import Rows
 from maskwell.errors import CountsError, DataFileError, InputError, TooLargeError
 
 DENSE_CELLS, DENSE_SHARE = 1 << 21, 8
 """Tables with at most so many possible cells are counted in an array; others by the cells that occur. Where all labels
 are known, an array also does with so many possible cells for each that occurs: adding up lists takes more memory."""
-
-WRITTEN_AS = {".sas7bdat": ".xpt"}
-"""Kinds of file that can only be read, and the kind that takes their place."""
 
 MERGED_CELLS = 1 << 17
 ALL_MERGED_CELLS = 1 << 23
@@ -59,12 +51,26 @@ MOST_OPTIONAL = 1 << 20
 """Cells of a table up to which it is counted where smaller ones can take its place."""
 
 
+@runtime_checkable
+class Follower(Protocol):
+    """What follows further columns through the rows that are counted."""
+
+    @property
+    def names(self) -> list[str]:
+        """Columns that it needs."""
+        ...
+
+    def add(self, columns: Mapping[str, Any], codes: Mapping[str, Array]) -> None:
+        """The next rows: the columns that it named, and the codes of those that are counted, -1 where missing."""
+        ...
+
+
 def count_tables(
-    path: str | MemoryTable,
+    data: Any,
     tables: Sequence[Sequence[str]],
     *,
     weights: str | None = None,
-    beside: DependenceCounter | None = None,
+    beside: Follower | None = None,
     declared: bool = True,
     instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] | None = None,
     progress: Progress | None = None,
@@ -73,8 +79,8 @@ def count_tables(
 
     Parameters
     ----------
-    path
-        A file of any known kind, or a table in memory.
+    data
+        A file of any known kind, a table in memory or of Spark, or :class:`Rows`.
     tables
         For each table its columns. A missing value is a label of its own, ``None``, last.
     weights
@@ -89,21 +95,18 @@ def count_tables(
         Told how far it is.
     """
     check_kind(Flag, declared=declared)
-    check_kind(DependenceCounter | None, beside=beside)
+    check_kind(Follower | None, beside=beside)
     check_kind(Callable | None, progress=progress)
-    if not isinstance(path, MemoryTable):
-        check_path(path=path)
     check_kind(str | None, weights=weights)
     tables = [list_of(str, columns, "tables") for columns in as_list(tables, "tables")]
     if not tables or not all(tables):
         what = "a table has no columns" if tables else "no tables"
         raise InputError(what, hint='give the columns of each table, for instance [["sex", "region"]]')
     options: dict[str, Any] = {"weights": weights, "beside": beside, "declared": declared, "instead": instead}
-    if isinstance(path, MemoryTable):
-        parts = path.in_parts(_CountingCells(tables, str(path), options), progress)
-        return [CellTable.total(one) for one in zip(*(part.tables for part in parts), strict=True)]
-    with open_rows(path, _names_in(tables)) as source:
-        return count_rows(source, path, tables, **options, progress=progress)
+    rows = Rows.of(data)
+    work = _CountingCells(tables, str(rows), options)
+    parts = rows.in_parts(work, stored=_names_in(tables), progress=progress)
+    return [CellTable.total(one) for one in zip(*(part.tables for part in parts), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def count_rows(
     tables: Sequence[Sequence[str]],
     *,
     weights: str | None = None,
-    beside: DependenceCounter | None = None,
+    beside: Follower | None = None,
     declared: bool = True,
     instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] | None = None,
     most: int | None = None,
@@ -163,17 +166,17 @@ def count_rows(
     return counter.tables()
 
 
-def count_columns(path: str | MemoryTable, *, progress: Progress | None = None) -> list[CellTable]:
+def count_columns(rows: Rows, *, progress: Progress | None = None) -> list[CellTable]:
     """Count every column of a file or a table alone; of one with very many labels only the first ones are told apart.
 
     Columns that hold neither texts nor numbers nor dates, such as lists, are passed over.
     """
-    with open_rows(path, []) as source:
+    with rows.open_stored([]) as source:
         names = [field.name for field in source.schema if has_values(field.type)]
         twice = [name for name, times in Counter(source.schema.names).items() if times > 1]
         if twice:
-            raise DataFileError(f"{path} has two columns named {twice[0]!r}", hint="rename one of them", path=str(path))
-        return count_rows(source, str(path), [(name,) for name in names], most=MOST_LISTED, progress=progress)
+            raise DataFileError(f"{rows} has two columns named {twice[0]!r}", hint="rename one of them", path=str(rows))
+        return count_rows(source, str(rows), [(name,) for name in names], most=MOST_LISTED, progress=progress)
 
 
 def _names_in(tables: Sequence[Sequence[str]]) -> list[str]:
@@ -218,16 +221,6 @@ def part_of(table: Sequence[str], counted: Sequence[CellTable]) -> CellTable:
     return smallest if smallest.columns == tuple(table) else smallest.project(table)
 
 
-@contextmanager
-def open_rows(path: str | MemoryTable, names: Sequence[str]) -> Iterator[Source]:
-    """Open a file whose columns hold categories; those of SPSS, Stata and SAS come as the codes that are stored."""
-    stored, exact = False, True
-    if not isinstance(path, MemoryTable):
-        stored, exact = engine_of(path).holds_codes, ending_of(path) not in WRITTEN_AS
-    with open_source(path, coded=() if stored else names, exact=exact) as source:
-        yield source
-
-
 def coders_of(source: Source, names: Sequence[str], *, declared: bool = True) -> dict[str, LevelCoder]:
     """A coder for each column, which knows what the file says about it."""
     about = source.style.columns if isinstance(source.style, Labels) else {}
@@ -260,7 +253,7 @@ class _TableCounter:
         tables: Sequence[Sequence[str]],
         coders: Mapping[str, LevelCoder],
         weights: str | None,
-        beside: DependenceCounter | None,
+        beside: Follower | None,
         instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]],
     ) -> None:
         followed = () if beside is None else beside.names
@@ -488,7 +481,7 @@ def write_cell_values(
         Whether a file of that name may be replaced.
     """
     arrow = require()
-    with open_rows(path, table.columns) as source:
+    with Rows.of(path).open_stored(table.columns) as source:
         finder = RowCells(source, path, table, declared=declared)
         named = arrow.field("record", arrow.int64()) if identity is None else source.schema.field(identity)
         schema = arrow.schema([named, *(arrow.field(name, arrow.float64()) for name in values)])
@@ -505,16 +498,13 @@ def write_cell_values(
                 rows += len(batch)
 
 
-def cells_of_records(path: str | MemoryTable, table: CellTable) -> Array:
+def cells_of_records(rows: Rows, table: CellTable) -> Array:
     """The cell of a table that each record lies in, in the order of the records, -1 where the table has none.
 
     Of a table of Spark every partition finds those of its records, and sends their numbers.
     """
-    work = _CellLookup(table, str(path))
-    if isinstance(path, MemoryTable):
-        return np.concatenate([part.cells for part in path.in_parts(work, None)])
-    with open_rows(path, table.columns) as source:
-        return work(source, None, None).cells
+    parts = rows.in_parts(_CellLookup(table, str(rows)), stored=table.columns)
+    return np.concatenate([part.cells for part in parts])
 
 
 @dataclass(frozen=True)

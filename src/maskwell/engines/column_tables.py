@@ -5,12 +5,10 @@ Columns are read as Arrow arrays; a table in memory also gives them as they are,
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import Array
@@ -27,17 +25,8 @@ from maskwell.engines.arrow_arrays import (
     without_traces,
 )
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
-from maskwell.engines.row_sources import (
-    Coded,
-    MemoryTable,
-    RowPass,
-    Source,
-    engine_of,
-    is_spark,
-    no_column,
-    not_on_spark,
-    open_source,
-)
+from maskwell.engines.row_sources import Coded, RowPass, Source, engine_of, no_column
+from maskwell.engines.rows import Rows, is_spark, not_on_spark
 from maskwell.errors import MaskwellError, TooLargeError, WrongTypeError
 
 MOST_FROM_SPARK = 1 << 31
@@ -197,17 +186,15 @@ class TableInFile(Table):
 
 
 @contextmanager
-def open_table(data: Any, coded: Coded | None = None) -> Iterator[Table]:
-    """A table of any kind, or the path of a file; the columns ``coded`` hold these categories, maybe as labels."""
-    if isinstance(data, str | Path):
-        path = os.fspath(data)
-        with open_source(path, coded=coded or {}) as source:
-            yield TableInFile(path, source, texts_only=engine_of(path).texts_only)
-        return
-    if isinstance(data, MemoryTable) and not data.at_hand:
-        yield TableInFile(str(data), data.gathered, most_bytes=MOST_FROM_SPARK)
-        return
-    yield TableInMemory(data.data if isinstance(data, MemoryTable) else data)
+def open_table(rows: Rows, coded: Coded | None = None) -> Iterator[Table]:
+    """The columns of a table wherever it is; the columns ``coded`` hold these categories, maybe as labels."""
+    if rows.path is not None:
+        with rows.open(coded=coded or {}) as source:
+            yield TableInFile(str(rows), source, texts_only=engine_of(rows.path).texts_only)
+    elif rows.at_hand:
+        yield TableInMemory(rows.data)
+    else:
+        yield TableInFile(str(rows), rows.gathered, most_bytes=MOST_FROM_SPARK)
 
 
 def _rows_of(column: Any, kept: Array | None) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 from maskwell.core.arguments import check_kind, kind_of
 from maskwell.core.phrases import VALUES, in_language, listed, shorten
-from maskwell.engines.formula_text import Term
-from maskwell.engines.formula_values import Call, columns_of
+from maskwell.engines.formula_coding import Term
+from maskwell.engines.formula_functions import Call, columns_of
 from maskwell.errors import InputError, ParameterError, WrongTypeError
 
 _GIVE = "give a category, or a dictionary of columns and categories: {'region': 'north'}"

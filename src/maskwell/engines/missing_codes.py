@@ -14,8 +14,8 @@ from maskwell.core.categories import Categories
 from maskwell.core.phrases import option, shorten
 from maskwell.engines.arrow_arrays import require
 from maskwell.engines.column_tables import TableInMemory
-from maskwell.engines.input_file import InputFile
-from maskwell.engines.row_sources import MemoryTable, Source, find_column
+from maskwell.engines.row_sources import Source, find_column
+from maskwell.engines.rows import MemoryTable, Rows
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 
@@ -98,10 +98,10 @@ def _codes(some: Any) -> list[str]:
     return [code for one in some for code in _codes(one)]
 
 
-def without_codes(rows: str | MemoryTable, codes: MissingCodes) -> str | MemoryTable:
+def without_codes(rows: Rows, codes: MissingCodes) -> Rows:
     """The rows of a file or of a table in memory, with no value where a code stands."""
-    if isinstance(rows, str):
-        return InputFile.of(rows, view=codes)
+    if rows.path is not None:
+        return rows.with_view(codes)
     if not rows.at_hand:
         raise ParameterError(
             f"{option('missing_codes')} with a table of Spark",

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind, kind_of, pairs_of
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import HINT, listed, option, shorten
@@ -17,12 +17,14 @@ from maskwell.engines.arrow_arrays import column_errors, flags_in_memory, missin
 from maskwell.engines.assignments import Assignment, Samples, Variable, variables_of
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.column_tables import Table, TableInMemory, open_table
-from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side, uses_of
+from maskwell.engines.formula import Formula, check_columns, read_formula, read_right_side, uses_of
+from maskwell.engines.formula_coding import Coding
 from maskwell.engines.formula_references import References
 from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.predictor_columns import CategoryColumn, Predictors
+from maskwell.engines.rows import Rows
 from maskwell.engines.survey_columns import PlanColumns, PlanReader, SampleReader
-from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
+from maskwell.errors import InputError, MissingValueError, ParameterError
 
 STEP = 1e-5
 """Of differences that stand for a slope, in standard deviations of a column."""
@@ -245,34 +247,6 @@ def _levels_of(column: Any) -> list[Any]:
     return np.unique(column).tolist() if isinstance(column, np.ndarray) else list(column.categories)
 
 
-def assignments_of(designs: Mapping[str, Design | Sequence[tuple[Mapping[str, Any], Design]]]) -> list[Assignment]:
-    """Columns with their designs, from one design each or, by groups of rows, pairs of a condition and a design.
-
-    >>> from maskwell.designs import Uniform
-    >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
-    >>> [(one.columns, one.when) for one in assignments_of({"x": coin, "y": [({"wave": 1}, coin)]})]
-    [(('x',), ()), (('y',), (('wave', '1'),))]
-    """
-    assigned = []
-    for name, choice in designs.items():
-        for when, design in [({}, choice)] if isinstance(choice, Design) else _conditional(choice):
-            check_kind(Mapping, **{"the condition of a design": when})
-            check_kind(Design, **{"each of designs": design})
-            conditions = [(str(column), str(value)) for column, value in when.items()]
-            assigned.append(Assignment.of(name, design, conditions))
-    return assigned
-
-
-def _conditional(choice: Any) -> list[tuple[Any, Any]]:
-    """Designs for parts of the rows, each with the condition that the rows fulfil."""
-    if isinstance(choice, list | tuple):
-        return pairs_of(choice, "the designs of a column")
-    raise WrongTypeError(
-        f"each of designs must be a Design or a list of pairs, not {kind_of(choice)}",
-        hint="write designs={'y': design} or designs={'y': [({'sex': 'f'}, design), ...]}",
-    )
-
-
 def read_model_frame(
     data: Any,
     formula: str,
@@ -306,7 +280,7 @@ def read_model_frame(
         )
     uses = uses_of([*parsed.right, *(right or ())])
     coded = {**dict.fromkeys(name for name in plan.labelled if name not in covariates), **_looked_for(variables)}
-    with open_table(data, coded) as table:
+    with open_table(Rows.of(data), coded) as table:
         told = [] if parsed.group is None else [parsed.group]
         check_columns([parsed.outcome, *covariates, *told], table.names)
         groups = [name for v in variables.values() for name in v.group_columns]
@@ -436,7 +410,7 @@ def _matrix_of(coding: Coding, parsed: Formula, hidden: Sequence[_Hidden]) -> Ca
     randomized = {one.name: one.categories for one in hidden}
 
     def matrix_of(data: Any) -> Real:
-        with open_table(data, randomized) as table:
+        with open_table(Rows.of(data), randomized) as table:
             check_columns(parsed.columns, table.names)
             columns = table.columns(parsed.columns or table.names[:1])  # any one tells how many rows there are
             rows = len(next(iter(columns.values()), ()))

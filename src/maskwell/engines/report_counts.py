@@ -38,7 +38,8 @@ from maskwell.engines.assignments import (
     variables_of,
 )
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
-from maskwell.engines.row_sources import PIECE_BYTES, MemoryTable, Progress, RowPass, Source, find_column, in_parts
+from maskwell.engines.row_sources import PIECE_BYTES, Progress, RowPass, Source, find_column
+from maskwell.engines.rows import Rows
 from maskwell.engines.survey_columns import PlanColumns, PlanReader, SampleReader, whole_numbers
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
@@ -97,7 +98,7 @@ class SurveyTally:
 
 
 def tally_file(
-    path: str | MemoryTable,
+    table: Rows,
     assignments: Sequence[Assignment],
     *,
     missing: str = "error",
@@ -111,12 +112,12 @@ def tally_file(
     """
     check_assignments(assignments)
     counter = _counter_of(assignments, missing)
-    rows, (counter,) = _count(path, [counter], counts, progress)
+    rows, (counter,) = _count(table, [counter], counts, progress)
     return Tally(counter.totals[0], counter.designs[0], rows, counter.dropped)
 
 
 def tally_columns(
-    path: str | MemoryTable,
+    table: Rows,
     assignments: Sequence[Assignment],
     *,
     missing: str = "error",
@@ -126,12 +127,12 @@ def tally_columns(
     """Count the reports of each assignment by itself, all in one pass, by the names of their columns."""
     check_assignments(assignments)
     counters = [_counter_of([one], missing) for one in assignments]
-    _, seen = _count(path, counters, counts, progress)
+    _, seen = _count(table, counters, counts, progress)
     return {",".join(one.columns): counter.totals[0] for one, counter in zip(assignments, seen, strict=True)}
 
 
 def tally_groups(
-    path: str | MemoryTable,
+    table: Rows,
     assignments: Sequence[Assignment],
     *,
     missing: str = "error",
@@ -141,13 +142,13 @@ def tally_groups(
     """Count the reports of each group of rows with the design it used."""
     samples = Samples(tuple(variables_of(assignments)))
     counter = _SampleCounter(samples, missing)
-    rows, (counter,) = _count(path, [counter], counts, progress)
+    rows, (counter,) = _count(table, [counter], counts, progress)
     samples.check_used([place for place, total in enumerate(counter.totals) if total.values.any()])
     return GroupTally(tuple(map(SampleTally, counter.totals, samples.designs, samples.labels)), rows, counter.dropped)
 
 
 def tally_survey(
-    path: str | MemoryTable,
+    table: Rows,
     assignments: Sequence[Assignment],
     plan: PlanColumns,
     *,
@@ -158,14 +159,14 @@ def tally_survey(
     """Sum the weights of the reports by everything that the plan tells apart."""
     samples = Samples(tuple(variables_of(assignments)))
     coded = {**dict.fromkeys(plan.labelled), **samples.looked_for()}
-    parts = in_parts(path, _Surveying(samples, plan, missing, counts, str(path)), coded=coded, progress=progress)
+    parts = table.in_parts(_Surveying(samples, plan, missing, counts, str(table)), coded=coded, progress=progress)
     rows = parts[0]
     for part in parts[1:]:
         rows.include(part)
     raise_first(rows.problems, rows.rows)
     cells = _together(None, [part.cells for part in parts if part.cells is not None])
     if cells is None or cells.rows == 0:
-        raise MissingValueError(f"{path} has no row with a report", hint="check the column and its missing values")
+        raise MissingValueError(f"{table} has no row with a report", hint="check the column and its missing values")
     seen = cells.n > 0
     samples.check_used(cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
     _check_strata(cells.stratum.take(np.flatnonzero(seen)), rows.strata_left_out, plan)
@@ -226,11 +227,11 @@ class _Counting:
 
 
 def _count(
-    path: str | MemoryTable, counters: Sequence[Any], counts: str | None, progress: Progress | None
+    table: Rows, counters: Sequence[Any], counts: str | None, progress: Progress | None
 ) -> tuple[int, list[Any]]:
     """Let counters see all rows, in one pass; how many there were, and the counters with what they saw."""
     expected = {name: held for counter in counters for name, held in counter.expected().items()}
-    parts = in_parts(path, _Counting(counters, counts, str(path)), coded=expected, progress=progress)
+    parts = table.in_parts(_Counting(counters, counts, str(table)), coded=expected, progress=progress)
     rows, seen = parts[0].rows, [*parts[0].counters]
     for part in parts[1:]:
         for counter, later in zip(seen, part.counters, strict=True):
@@ -280,7 +281,7 @@ class _SampleCounter:
         """The columns that must be read, with the categories that they hold."""
         return self._samples.looked_for()
 
-    def positions(self, schema: Any, path: str | MemoryTable) -> dict[str, int]:
+    def positions(self, schema: Any, path: object) -> dict[str, int]:
         """Where these columns are, after a look whether they say that another design made them."""
         positions = _sample_positions(self._samples, schema, path)
         self._private = all(is_private(schema.field(positions[name])) for name in self._samples.columns)
@@ -321,7 +322,7 @@ def _zeros(design: Design) -> Array:
     return np.array(design.tally(nothing).values)
 
 
-def _sample_positions(samples: Samples, schema: Any, path: str | MemoryTable) -> dict[str, int]:
+def _sample_positions(samples: Samples, schema: Any, path: object) -> dict[str, int]:
     """Where the columns with reports are, and those that tell which design a row used."""
     positions = {name: find_column(schema, name, path, REPORTS) for name in samples.columns}
     for name in samples.group_columns:
@@ -359,7 +360,7 @@ class _SetCounter:
     def expected(self) -> dict[str, Categories | None]:
         return expected_categories([self._assignment], reports=True)
 
-    def positions(self, schema: Any, path: str | MemoryTable) -> dict[str, int]:
+    def positions(self, schema: Any, path: object) -> dict[str, int]:
         position = find_column(schema, self._name, path, REPORTS)
         check_made_by(self.designs[0], schema.field(position), self._name)
         self.totals = [replace(self.totals[0], private=is_private(schema.field(position)))]

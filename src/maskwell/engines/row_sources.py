@@ -14,24 +14,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import HINT, fault_of, listed
+from maskwell.core.phrases import HINT, listed
 from maskwell.engines.arrow_arrays import (
     VALUES,
-    arrow_values,
     check_column_type,
-    reason_of,
-    require,
-    table_without_views,
-    validated_values,
 )
 from maskwell.engines.file_parts import PartRows, parts_of
 from maskwell.engines.input_file import InputFile
-from maskwell.errors import DataFileError, MaskwellError, ParameterError, WrongTypeError
+from maskwell.errors import DataFileError
 
 Coded: TypeAlias = Mapping[str, Categories | None]
 """Columns that hold categories, with the categories that are looked for in them."""
@@ -215,12 +210,9 @@ def engine_of(path: str) -> Engine:
 
 @contextmanager
 def open_source(
-    path: str | MemoryTable, *, coded: Sequence[str] | Coded = (), exact: bool = False, copied: bool = False
+    path: str, *, coded: Sequence[str] | Coded = (), exact: bool = False, copied: bool = False
 ) -> Iterator[Source]:
-    """Open a file of any known kind, or a table in memory; the other arguments are those of :class:`OpensSource`."""
-    if isinstance(path, MemoryTable):
-        yield path.rows
-        return
+    """Open a file of any known kind; the other arguments are those of :class:`OpensSource`."""
     asked = InputFile.of(path)
     ending, engine, expected = ending_of(path), _ipc() if _is_arrow_stream(path) else engine_of(path), coded
     if not isinstance(expected, Mapping):
@@ -367,7 +359,7 @@ class RowPass:
     def __init__(
         self,
         source: Source,
-        path: str | MemoryTable,
+        path: object,
         *,
         only: Sequence[int] | None = None,
         rows_at_once: int | None = None,
@@ -399,54 +391,6 @@ def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:
     for batch in batches:
         for start in range(0, len(batch), rows):
             yield batch.slice(start, rows)
-
-
-class Part(Protocol):
-    """What some work made of one part of the rows of a table."""
-
-    @property
-    def rows(self) -> int:
-        """How many rows the part has."""
-
-
-PartT_co = TypeVar("PartT_co", bound=Part, covariant=True)
-PartT = TypeVar("PartT", bound=Part)
-
-
-class Work(Protocol[PartT_co]):
-    """Work on the rows of a table that can be done on parts of it, each by itself, and put together afterwards."""
-
-    def columns(self, schema: Any) -> list[str]:
-        """The columns that it needs, after a look whether they can be used."""
-
-    def __call__(self, source: Source, first_row: int | None, progress: Callable[..., None] | None) -> PartT_co:
-        """What the rows of a part give; ``first_row`` of the table came before.
-
-        None says that there is one part only: then values that cannot be used are an error here, while the file is
-        open; of several parts they are put together first.
-        """
-
-
-def in_parts(
-    path: str | MemoryTable,
-    work: Work[PartT],
-    *,
-    coded: Coded | None = None,
-    progress: Callable[..., None] | None = None,
-) -> list[PartT]:
-    """Do some work on the rows of a table wherever they are: one part for a file or a table in memory."""
-    if isinstance(path, MemoryTable):
-        return path.in_parts(work, progress)
-    with open_source(path, coded=coded or {}) as source:
-        return [work(source, None, progress)]
-
-
-def schema_of(path: str | MemoryTable) -> Any:
-    """The columns of a table, wherever it is."""
-    if isinstance(path, MemoryTable):
-        return path.schema
-    with open_source(path) as source:
-        return source.schema
 
 
 def _no_file(path: str) -> DataFileError:
@@ -507,137 +451,3 @@ def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
     if len(names) == 1 and ";" in names[0]:
         hint = "the columns seem to be separated by ';': save the file with commas"
     return DataFileError(f"{where} has no column {name!r}", hint=hint, column=name, columns=list(names))
-
-
-# ---- tables in memory
-
-
-def is_spark(data: Any) -> bool:
-    """Whether something is a table of Spark; nothing is imported for that.
-
-    >>> is_spark({"answer": ["yes"]})
-    False
-    """
-    return type(data).__module__.startswith("pyspark.") and hasattr(data, "mapInArrow")
-
-
-def not_on_spark() -> ParameterError:
-    """The error for what is not done where the rows of Spark are."""
-    return ParameterError(
-        "this is not done with a table of Spark",
-        hint="give frame.toArrow() if it fits into memory, or write it to Parquet and give that",
-    )
-
-
-class MemoryTable:
-    """A table in memory where the path of a file could stand; messages call it "the table"."""
-
-    at_hand = True
-    """Whether the rows are on this machine."""
-
-    def __init__(self, data: Any) -> None:
-        self.data = data
-
-    def __str__(self) -> str:
-        return "the table"
-
-    __repr__ = __str__
-
-    @cached_property
-    def rows(self) -> MemoryRows:
-        """Its rows, which can be read again and again."""
-        return MemoryRows(self.data)
-
-    @property
-    def gathered(self) -> Source:
-        """Its rows on this machine, for a verb that needs them in one place."""
-        return self.rows
-
-    @property
-    def schema(self) -> Any:
-        """Names and types of its columns."""
-        return self.rows.schema
-
-    def in_parts(self, work: Work[PartT], progress: Callable[..., None] | None) -> list[PartT]:
-        """Do some work on its rows."""
-        return [work(self.rows, None, progress)]
-
-
-class MemoryRows:
-    """The rows of a table of pandas, polars or Arrow, or of a mapping from names to columns."""
-
-    style = None
-
-    def __init__(self, data: Any, table: Any = None) -> None:
-        self._given = data
-        self._table = validated_values(_arrow(data)) if table is None else table
-        self.schema = self._table.schema
-        if not len(self._table):
-            raise DataFileError("the table has no rows", hint="give a table with at least one row")
-
-    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
-        table = self._table if only is None else self._table.select(sorted(only))
-        yield from table.to_batches(max_chunksize=BATCH_ROWS)
-
-    def done(self) -> float | None:
-        """Everything is at hand."""
-        return 1.0
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def has_categories(self, name: str) -> bool:
-        """Whether pandas or polars lists the categories of a column: somebody may have put them in order.
-
-        Arrow is not told so by older versions of polars.
-        """
-        listed = {"pandas": "CategoricalDtype", "polars": "Enum"}.get(type(self._given).__module__.partition(".")[0])
-        return listed is not None and type(self._given[name].dtype).__name__ == listed
-
-    def with_table(self, table: Any) -> MemoryRows:
-        """The same with other rows, which still become a table of the kind that was given."""
-        return MemoryRows(self._given, table)
-
-    def like_given(self, batches: Sequence[Any], schema: Any) -> Any:
-        """Rows as a table of the kind that was given; an index of pandas starts anew."""
-        table = require().Table.from_batches(batches, schema)
-        kind = type(self._given).__module__.partition(".")[0]
-        if kind == "pandas":
-            return table.to_pandas()
-        if kind == "polars":
-            import polars as pl
-
-            return pl.from_arrow(table)
-        return table.to_pydict() if isinstance(self._given, Mapping) else table
-
-
-def _arrow(data: Any) -> Any:
-    if is_spark(data):
-        raise not_on_spark()
-    arrow = require()
-    try:
-        if isinstance(data, arrow.Table):
-            return table_without_views(data)
-        if isinstance(data, Mapping):
-            return arrow.table({name: arrow_values(column) for name, column in data.items()})
-        if hasattr(data, "to_arrow"):
-            return data.to_arrow()
-        if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
-            return arrow.Table.from_pandas(data, preserve_index=False)
-    except MaskwellError:
-        raise
-    except OverflowError as error:
-        raise DataFileError(
-            "a column of the table holds whole numbers beyond 64 bits", hint="give them as floats or as texts"
-        ) from error
-    except (arrow.ArrowException, TypeError, ValueError) as error:
-        raise WrongTypeError(
-            f"the table cannot be read: {reason_of(error)}",
-            hint="give columns of one kind of value each",
-            values=fault_of(error, 200),
-        ) from None
-    raise WrongTypeError(
-        f"a table is needed, not a {type(data).__name__}",
-        hint="give a DataFrame of pandas or polars, an Arrow table, or a dictionary of columns",
-    )

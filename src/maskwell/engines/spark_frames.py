@@ -20,7 +20,7 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,26 +40,16 @@ from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.column_randomizer import BatchRandomizer, ProductSampler, check_columns
 from maskwell.engines.file_parts import SAME_COLUMNS
-from maskwell.engines.row_sources import (
-    MemoryRows,
-    MemoryTable,
-    PartT,
-    RowPass,
-    Source,
-    Work,
-    check_unchanged,
-    file_state,
-    find_column,
-    not_on_spark,
-)
+from maskwell.engines.row_sources import Progress, RowPass, Source, check_unchanged, file_state, find_column
+from maskwell.engines.rows import PartT, Rows, Work, not_on_spark
 from maskwell.errors import DataFileError, LeftoverWarning, MaskwellError, MissingExtraError, ParameterError
 
 _PARTS = "number int, content binary"
 """What each partition sends: its number, and what it counted as Spark sends Python's values."""
 
 
-class SparkTable(MemoryTable):
-    """A table of Spark where the path of a file could stand."""
+class SparkTable(Rows):
+    """The rows of a table of Spark, which stay on the cluster."""
 
     at_hand = False
 
@@ -71,8 +61,14 @@ class SparkTable(MemoryTable):
         """Not at hand: the rows are spread over a cluster."""
         raise not_on_spark()
 
-    @property
-    def rows(self) -> MemoryRows:
+    def __str__(self) -> str:
+        return "the table"
+
+    def open(self, *, coded: Any = (), exact: bool = False, copied: bool = False) -> AbstractContextManager[Source]:
+        """Not at hand: the rows are spread over a cluster."""
+        raise not_on_spark()
+
+    def with_view(self, view: Any) -> Rows:
         """Not at hand: the rows are spread over a cluster."""
         raise not_on_spark()
 
@@ -86,7 +82,14 @@ class SparkTable(MemoryTable):
         """Names and types of its columns, and what they say about reports in them."""
         return require().schema([_arrow_field(field) for field in self.frame.schema.fields])
 
-    def in_parts(self, work: Work[PartT], progress: Callable[..., None] | None) -> list[PartT]:
+    def in_parts(
+        self,
+        work: Work[PartT],
+        *,
+        coded: Any = None,
+        stored: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> list[PartT]:
         """Do some work on every partition, where it is; the parts in the order of the partitions."""
         needed = {*work.columns(self.schema)}
         fields = [field for field in self.schema if field.name in needed]
@@ -526,7 +529,7 @@ class _Randomizing:
 
 def _check_values(table: SparkTable, work: _Randomizing) -> None:
     """Raise for values that cannot be randomized, all of them in one error, with the row of the first in the table."""
-    first, *others = table.in_parts(work, None)
+    first, *others = table.in_parts(work)
     rows = first.rows
     for part in others:
         include_problems(first.problems, part.problems, rows)

@@ -36,7 +36,7 @@ from maskwell.engines.column_codes import (
     places_of,
     separate_codes,
 )
-from maskwell.engines.row_sources import MemoryTable, find_column
+from maskwell.engines.row_sources import find_column
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
 
@@ -58,6 +58,8 @@ class PlanColumns:
         Columns whose values are the domains.
     chances
         Whether a weight is one over a chance, and so 1 or more.
+    auxiliary
+        Of calibrated weights: the values that they were calibrated with, and their factors.
     """
 
     weights: str | None = None
@@ -68,6 +70,7 @@ class PlanColumns:
     replicates: str | None = None
     by: tuple[str, ...] = ()
     chances: bool = False
+    auxiliary: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.weights is not None and self.inclusion is not None:
@@ -92,9 +95,10 @@ class PlanColumns:
     @property
     def numeric(self) -> list[str]:
         """Columns whose values are numbers, without the replicates."""
-        return [name for name in (self.weights, self.inclusion, *self.population) if isinstance(name, str)]
+        names = (self.weights, self.inclusion, *self.population, *self.auxiliary)
+        return [name for name in names if isinstance(name, str)]
 
-    def replicate_names(self, schema: Any, path: str | MemoryTable) -> list[str]:
+    def replicate_names(self, schema: Any, path: object) -> list[str]:
         """The columns of the replicate weights, in the order of the file."""
         if self.replicates is None:
             return []
@@ -109,7 +113,7 @@ class PlanColumns:
             )
         return replicates
 
-    def names(self, schema: Any, path: str | MemoryTable) -> list[str]:
+    def names(self, schema: Any, path: object) -> list[str]:
         """All columns that must be read, each of which is there."""
         names = [*dict.fromkeys([*self.numeric, *self.labelled, *self.replicate_names(schema, path)])]
         for name in names:
@@ -120,7 +124,7 @@ class PlanColumns:
 class PlanReader:
     """Reads the columns of a plan, batch after batch, in the words that :class:`Cells` takes them."""
 
-    def __init__(self, plan: PlanColumns, schema: Any, path: str | MemoryTable) -> None:
+    def __init__(self, plan: PlanColumns, schema: Any, path: object) -> None:
         self._plan = plan
         self._replicates = plan.replicate_names(schema, path)
 
@@ -155,6 +159,8 @@ class PlanReader:
             "clusters": [labels_of(columns[name], name, row) for name in plan.clusters],
             "population": [self._size(size, columns, row) for size in plan.population],
         }
+        if plan.auxiliary:
+            known["auxiliary"] = np.column_stack([numbers_of(columns[name], name, row) for name in plan.auxiliary])
         if self._replicates:
             known["replicates"] = np.column_stack([numbers_of(columns[n], n, row) for n in self._replicates])
         return {name: value for name, value in known.items() if value is not None}

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.sampling.enumerated_plan import ListedSamples as ListedSamples
     from maskwell.estimation.sampling.replicate_weights import ReplicateRule as ReplicateRule
     from maskwell.estimation.sampling.sample_stages import Scheme as Scheme
-    from maskwell.estimation.sampling.sampling_plan import SamplingPlan as SamplingPlan
+    from maskwell.estimation.sampling.sampling_description import Sampling as Sampling
     from maskwell.estimation.sampling.survey_estimate import SurveyEstimate as SurveyEstimate
     from maskwell.estimation.sampling.weighted_survey import estimate_cells as estimate_cells
     from maskwell.estimation.sampling.weighted_survey import estimate_survey as estimate_survey
@@ -110,7 +110,7 @@ else:
             "sampling.enumerated_plan": ["ListedSamples"],
             "sampling.replicate_weights": ["ReplicateRule"],
             "sampling.sample_stages": ["Scheme"],
-            "sampling.sampling_plan": ["SamplingPlan"],
+            "sampling.sampling_description": ["Sampling"],
             "sampling.survey_estimate": ["SurveyEstimate"],
             "sampling.weighted_survey": ["estimate_cells", "estimate_survey"],
             "share_estimate": ["Estimate", "Intervals", "Sample"],

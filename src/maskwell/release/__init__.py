@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from maskwell.release import matrices as matrices
     from maskwell.release import risk as risk
     from maskwell.release import utility as utility
-    from maskwell.release.assessment import Release as Release
     from maskwell.release.assessment import assess_file as assess_file
     from maskwell.release.folder.receipt import Receipt as Receipt
     from maskwell.release.folder.receipt import load_receipt as load_receipt
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from maskwell.release.publication import release_table as release_table
     from maskwell.release.recode_comparison import RecodeEffect as RecodeEffect
     from maskwell.release.recode_comparison import recode_effects as recode_effects
+    from maskwell.release.release_values import Assessment as Assessment
+    from maskwell.release.release_values import Release as Release
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
     from maskwell.release.risk_utility import risk_utility_map as risk_utility_map
 else:
@@ -32,13 +33,14 @@ else:
         __name__,
         ["analysis", "matrices", "risk", "utility"],
         submod_attrs={
-            "assessment": ["Release", "assess_file"],
+            "assessment": ["assess_file"],
             "folder.receipt": ["Receipt", "load_receipt"],
             "plans.plan_drafts": ["design_from_sdcmicro", "plan_from_sdcmicro", "starting_plan"],
             "plans.protection": ["Protection"],
             "plans.release_plan": ["ReleasePlan", "load_plan"],
             "publication": ["ReleasedTable", "release_table"],
             "recode_comparison": ["RecodeEffect", "recode_effects"],
+            "release_values": ["Assessment", "Release"],
             "risk_utility": ["RiskUtilityPoint", "risk_utility_map"],
         },
     )

@@ -2,20 +2,13 @@
 
 A bound is for every record of the columns that it protects. Records that a method leaves as they are (the only value of
 their cell, missing values) break it, unless the plan exempts them; labels in ``exclude`` are exempt by being named.
-
-What a stage achieves is measured in the terms of the bounds that can be asked of it. With flows ``f_ij = p_ij N_j``
-from true state j to released state i, and their sums ``f_i`` over the truths of a cell: on the matrix as it is drawn
-from, with the counts of the file. Whoever looks at a released record sees one of these records, so they count alike,
-also where the matrix keeps sums of weights.
-
-Source: the conditions of :class:`~maskwell.release.matrices.bounds.Bounds`.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -25,18 +18,19 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, MESSAGE, round_down, round_up, shorten
-from maskwell.core.verdicts import above, at_least, at_most, below
+from maskwell.core.phrases import HINT, MESSAGE, in_words, round_down, round_up, shorten
+from maskwell.core.verdicts import above, below
 from maskwell.errors import InfeasibleError
-from maskwell.release.assessment import Release, judged
-from maskwell.release.folder.receipt_contents import in_words
+from maskwell.release.assessment import with_stages
 from maskwell.release.matrices.bounds import FROM_BELOW
 from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_values import AnyRelease
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
-from maskwell.release.risk.risk_report import ALL_COLUMNS, RELEASED_COUNTS, risk_against
+from maskwell.release.risk.risk_report import RiskReport
+from maskwell.release.stages.achieved_bounds import achieved, bound_is_kept, own_posteriors
 from maskwell.release.stages.stage import Stage, acting, expected_table, needed_columns
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
@@ -81,12 +75,12 @@ class BoundKept:
         return bound_is_kept(self.name, self.asked, self.value)
 
 
-def bounds_kept(release: Release) -> list[BoundKept]:
+def bounds_kept(release: AnyRelease) -> list[BoundKept]:
     """Every bound that a protection of the plan asks for, with what is reached."""
     return [one for number in range(1, len(release.stages) + 1) for one in _of_protection(release, number)]
 
 
-def exempted(release: Release) -> list[str]:
+def exempted(release: AnyRelease) -> list[str]:
     """What bounds do not cover, in words: records that the plan exempts, and cells that change afterwards."""
     exemptions = []
     for number, (protection, stage) in enumerate(zip(release.plan.protections, release.stages, strict=True), 1):
@@ -110,14 +104,14 @@ def exempted(release: Release) -> list[str]:
     return exemptions
 
 
-def check_bounds(release: Release) -> None:
+def check_bounds(release: AnyRelease) -> None:
     """Raise unless every bound of every protection is kept."""
     broken = next((one for one in bounds_kept(release) if not one.kept), None)
     if broken is not None:
         raise _not_kept(release.plan, broken)
 
 
-def check_match(release: Release) -> None:
+def check_match(release: AnyRelease) -> None:
     """Raise unless the bound on a correct match is kept for every record, against the intruder of the plan."""
     plan, risk = release.plan, release.risk
     if plan.match is None or risk is None or risk.after is None:
@@ -131,63 +125,24 @@ def check_match(release: Release) -> None:
             hint=_match_hint(release),
             nearest=worst,
         )
-    if plan.intruder == ALL_COLUMNS:
-        _check_all_columns(release, plan.match)
+    plan.against.check_assessed(release, plan.match)
 
 
-def _check_all_columns(release: Release, limit: Fraction) -> None:
-    """Raise unless somebody who weighs how well unchanged columns go with the keys was kept below the limit."""
-    joined, smallest = release.joined, None if release.risk is None else release.risk.before.smallest
-    known = {*release.plan.keys, *(name for stage in release.stages for name in stage.within)}
-    others, few = {*release.others} - known, smallest is None or below(float(smallest * limit), 1)
-    if joined is None and others and few:
-        raise InfeasibleError(
-            "what all columns together tell of the keys cannot be simulated for this plan",
-            hint='protect all keys in one [[protect]], with no unit and no swap, or take intruder = "any-look"',
-        )
-    if joined is not None and above(joined.right_surest, limit):
-        raise InfeasibleError(
-            f"someone who weighs all columns is right for {joined.right_surest:.3g} of those they are surest of"
-            f" (limit {float(limit):g})",
-            hint='use method = "mixing", drop or protect columns that tell of the keys, or take "any-look"',
-            nearest=joined.right_surest,
-        )
+def is_kept_as_drawn(plan: ReleasePlan, risk: RiskReport | None, attempt: int, *, last: bool) -> bool:
+    """Whether a drawn file keeps the limit, where that is for the very file; an error of the ``last`` attempt."""
+    after = None if risk is None else risk.after
+    if plan.match is None or after is None:
+        return True
+    try:
+        plan.against.check_drawn(after, attempt, plan.match)
+    except InfeasibleError:
+        if last:
+            raise
+        return False
+    return True
 
 
-def check_drawn(release: Release) -> None:
-    """Raise unless the file as it was drawn keeps the limit, where the plan asks for that."""
-    plan, risk = release.plan, release.risk
-    if plan.intruder != RELEASED_COUNTS or plan.match is None or risk is None or risk.after is None:
-        return
-    if risk.after.max_risk_released_counts is None:
-        raise InfeasibleError(
-            "this file is too large to tell what comparing all released counts adds",
-            hint='use method = "mixing", or ask for the limit against intruder = "any-look"',
-        )
-    if risk.after.records_above:
-        raise InfeasibleError(
-            f"{_drawn(release.attempts)} someone who compares all counts has a chance of {risk.after.max_risk:.3g}"
-            f" (limit {float(plan.match):g})",
-            hint="leave room: protect with a smaller xi or match than that of [release]",
-            nearest=risk.after.max_risk,
-        )
-
-
-def drawn_until_kept(draw: Callable[[], Release], *, repeatable: bool) -> Release:
-    """A release drawn again, a few times at most, until the file keeps the limit where the plan asks for that."""
-    for draws in range(1, DRAWS + 1):
-        release = draw().with_released(attempts=draws)
-        try:
-            check_drawn(release)
-        except InfeasibleError:
-            if repeatable or draws == DRAWS:
-                raise
-        else:
-            break
-    return release
-
-
-def check_kept(release: Release) -> None:
+def check_kept(release: AnyRelease) -> None:
     """Raise unless a release keeps everything that its plan asks for in numbers.
 
     Of a report that is randomized once more, by the first step alone, too: the second one wears out over many releases.
@@ -195,124 +150,9 @@ def check_kept(release: Release) -> None:
     check_match(release)
     check_bounds(release)
     if any(stage.steps is not None for stage in release.stages):
-        stages = tuple(stage.permanent for stage in release.stages)
-        first = judged(replace(release, stages=stages).with_released(tables=None))
+        first = with_stages(release.assessment, tuple(stage.permanent for stage in release.stages))
         check_match(first)
         check_bounds(first)
-
-
-# ---- what a stage achieves
-
-AT_LEAST = ("least_kept", "changed_at_least")
-
-
-def achieved(stage: Stage, bound: str) -> float | None:
-    """The value that a stage reaches for one of the bounds by its name; ``None`` for one that is about whole files.
-
-    >>> from maskwell.designs import Dense
-    >>> stage = Stage(variables=("roof",), states=[("tile",), ("thatch",)], outputs=[("tile",), ("thatch",)],
-    ...     design=Dense.of([["3/4", "1/2"], ["1/4", "1/2"]]), counts=np.array([20, 10]), cells=np.zeros(2, dtype=int),
-    ...     method="method1", invariance="counts", derived=True)
-    >>> achieved(stage, "posterior_own"), achieved(stage, "least_kept")   # a released tile is true with 75 %
-    (0.75, 0.5)
-    """
-    measure = _MEASURES.get(bound)
-    return None if measure is None else measure(stage)
-
-
-def bound_is_kept(bound: str, asked: float | Fraction, value: float) -> bool:
-    """Whether a value keeps to what was asked, up to what floats cannot tell of numbers of the size of one.
-
-    >>> bound_is_kept("least_kept", 0.5, 0.6), bound_is_kept("posterior", 0.5, 0.6)
-    (True, False)
-    """
-    return (at_least if bound in AT_LEAST else at_most)(value, asked, scale=1)
-
-
-def own_posteriors(stage: Stage) -> Real:
-    """Shape (k,): the chance that a record released with a state has it in truth; 0 where none is."""
-    released, true, flow, sums = stage.occurring_flows()
-    same = released == stage.own[true]
-    posteriors = np.zeros(len(stage.states))
-    posteriors[true[same]] = (flow / sums[released])[same]
-    return posteriors
-
-
-def _posterior_own(stage: Stage) -> float:
-    return float(own_posteriors(stage).max(initial=0.0))
-
-
-def _odds(stage: Stage) -> float:
-    posterior = _posterior_own(stage)
-    return posterior / (1 - posterior) if below(posterior, 1) else np.inf
-
-
-def guessed(stage: Stage) -> float:
-    """Share of all records whose true state is the best guess from the released one."""
-    released, _, flow, sums = stage.occurring_flows()
-    best = np.zeros(len(sums))
-    np.maximum.at(best, released, flow)
-    return float(best.sum() / sums.sum()) if sums.sum() else 0.0
-
-
-def _guess(stage: Stage) -> float:
-    """The same in the cell where it is largest: the bound is asked of every cell."""
-    released, true, flow, sums = stage.occurring_flows()
-    best, cell = np.zeros(len(sums)), np.zeros(len(sums), dtype=np.int64)
-    np.maximum.at(best, released, flow)
-    cell[released] = stage.cells[true]
-    right, records = (np.bincount(cell, values) for values in (best, sums))
-    return float((right[records > 0] / records[records > 0]).max(initial=0.0))
-
-
-def _least_kept(stage: Stage) -> float:
-    return float(stage.keeps[stage.counts > 0].min(initial=1.0))
-
-
-def _factor(stage: Stage) -> float:
-    """How much likelier or less likely a released value makes a truth, within its cell."""
-    released, true, p = stage.transitions
-    sums = np.bincount(released, p * stage.counts[true], minlength=len(stage.outputs))
-    there = stage.counts[true] > 0
-    totals = np.bincount(stage.cells, stage.counts)
-    ratio = (p * totals[stage.cells[true]])[there] / sums[released[there]]
-    rows = np.bincount(released[there], minlength=len(stage.outputs))
-    return _whole(stage, released[there], true[there], rows) * float(np.maximum(ratio, 1 / ratio).max(initial=1.0))
-
-
-def _parity(stage: Stage) -> float:
-    """The largest ratio of two chances of one released value, within its cell."""
-    released, true, p = stage.transitions
-    there = stage.counts[true] > 0
-    released, true, p = released[there], true[there], p[there]
-    least, most = np.full(len(stage.outputs), np.inf), np.zeros(len(stage.outputs))
-    np.minimum.at(least, released, p)
-    np.maximum.at(most, released, p)
-    rows = np.bincount(released, minlength=len(stage.outputs))
-    some = rows > 0
-    return _whole(stage, released, true, rows) * float((most[some] / least[some]).max(initial=1.0))
-
-
-def _whole(stage: Stage, released: Array, true: Array, rows: Array) -> float:
-    """One where each released value can come from every truth of its cell, else infinite: a zero rules truths out."""
-    sizes = np.bincount(stage.cells[stage.counts > 0], minlength=int(stage.cells.max(initial=0)) + 1)
-    cell = np.zeros(len(rows), dtype=np.int64)
-    cell[released] = stage.cells[true]
-    some = rows > 0
-    return 1.0 if (rows[some] == sizes[cell[some]]).all() else np.inf
-
-
-_MEASURES: dict[str, Callable[[Stage], float]] = {
-    "posterior": Stage.max_posterior,
-    "posterior_own": _posterior_own,
-    "odds": _odds,
-    "guess": _guess,
-    "factor": _factor,
-    "parity": _parity,
-    "least_kept": _least_kept,
-    "changed_at_most": Stage.expected_changed,
-    "changed_at_least": Stage.expected_changed,
-}
 
 
 # ---- what is asked and what is reached
@@ -323,7 +163,7 @@ def asked_of(protection: Protection) -> dict[str, Fraction]:
     return protection.bounds.asked() | protection.how.promises()
 
 
-def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
+def _of_protection(release: AnyRelease, number: int) -> Iterator[BoundKept]:
     protection, stage = release.plan.protections[number - 1], release.stages[number - 1]
     alone = _alone(protection, stage)
     lacking = _without_value(release, protection)
@@ -355,7 +195,7 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
         yield bound(name="posterior_own", asked=cap, value=reached, arriving=arriving, label=label)
 
 
-def _as_met(release: Release, number: int) -> tuple[Stage, dict[Hashable, float]]:
+def _as_met(release: AnyRelease, number: int) -> tuple[Stage, dict[Hashable, float]]:
     """A stage with the records that it is expected to meet; how many come that it has no state for, by their label.
 
     Where an earlier stage randomized a column within which this one works, the records of a cell are no longer those
@@ -386,18 +226,20 @@ def _is_left_out(plan: ReleasePlan, protection: Protection, label: dict[str, Has
     return any({*texts} & {*by_text([label[name]])} for name, texts in protection.exclude.items())
 
 
-def _match(release: Release, protection: Protection, stage: Stage, covered: Array, lacking: CellTable | None) -> float:
+def _match(
+    release: AnyRelease, protection: Protection, stage: Stage, covered: Array, lacking: CellTable | None
+) -> float:
     """The largest chance that somebody who knows all columns of a stage finds a record that it covers."""
     risk, plan = release.risk, release.plan
     if risk is not None and risk.after is not None and covered.all():
         same = {*plan.keys} == {*stage.columns} and len(acting(release.stages, plan.keys)) == 1
         if same and "missing" not in protection.exempt:
             after = risk.after
-            return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
+            return plan.against.foretold(after)
     arrivals = SparseArrivals.from_design(np.asarray(stage.draw_counts, dtype=np.int64), stage.design)
     risks = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
     every = np.zeros(len(stage.states))
-    every[risks.cells] = risk_against(plan.intruder, vars(risks))
+    every[risks.cells] = plan.against.chances(vars(risks))
     most = float(every[covered].max(initial=0.0))
     open_ = lacking is not None and "missing" not in protection.exempt
     return max(most, 1 / int(lacking.counts.min())) if open_ and lacking is not None else most
@@ -457,7 +299,7 @@ def _labelled(stage: Stage, column: str, labels: tuple[str, ...] | list[str]) ->
     return np.array([label in named_levels for label in state_levels], dtype=bool)
 
 
-def _without_value(release: Release, protection: Protection) -> CellTable | None:
+def _without_value(release: AnyRelease, protection: Protection) -> CellTable | None:
     """The cells of records without a value in some variable, which stay as they are; None where there are none."""
     if release.plan.missing == "category":
         return None
@@ -515,24 +357,20 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     return InfeasibleError(reached, hint=hint, **objects)
 
 
-def _drawn(draws: int) -> str:
-    return "in the drawn file" if draws == 1 else f"after {draws} draws"
-
-
 def _records(n: int, one: str, many: str) -> str:
     return f"{n:,} record {one}" if n == 1 else f"{n:,} records {many}"
 
 
-def _match_hint(release: Release) -> str:
+def _match_hint(release: AnyRelease) -> str:
     plan = release.plan
     open_ = [key for key in plan.keys if key not in plan.randomized]
     if open_ and len(open_) == len(plan.keys):
         return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"
-    if plan.missing == "unchanged" and any(release.missing.get(key) for key in plan.keys):
+    if plan.missing == "unchanged" and any(release.file.missing.get(key) for key in plan.keys):
         return 'records with a missing key stay as they are: set missing = "category" in [release]'
-    if release.seen:
-        names = json.dumps([*release.seen], ensure_ascii=False)
-        whole = f"{', '.join(release.seen)} shows which records moved: add drop = {names} or use linked"
+    if release.file.seen:
+        names = json.dumps([*release.file.seen], ensure_ascii=False)
+        whole = f"{', '.join(release.file.seen)} shows which records moved: add drop = {names} or use linked"
         return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
     if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):
         return "name all other keys in within of the swap: only then is it known what an exchange hides"
@@ -543,7 +381,7 @@ def _match_hint(release: Release) -> str:
     return "name fewer columns in within, drop a key, or allow a larger match"
 
 
-def _milder_is_kept(release: Release) -> bool:
+def _milder_is_kept(release: AnyRelease) -> bool:
     """Whether only somebody who looks under another value than the person's own breaks the bound."""
     after = None if release.risk is None else release.risk.after
     if after is None or release.plan.match is None:

@@ -1,12 +1,11 @@
 """Releasing records: a plan is assessed on the counts of a file or of a table, and then carried out on its rows.
 
-Two passes over a file, whatever its size: one that counts, one that releases. Nothing is written before the plan is
-known to be met, and the folder appears whole or not at all.
+One pass over a file counts it, and one releases it. Nothing is written before the plan is known to be met, and the
+folder appears whole or not at all.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -14,45 +13,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
-
-from maskwell.core.arguments import Array, Flag, check_kind
-from maskwell.core.cells import give_back_memory
+from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.cells import CellTable, give_back_memory
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.verdicts import at_least, at_most
 from maskwell.designs.design import Design
-from maskwell.designs.sampler import KeyedSampler, Sampler, forget_tables, variable_name
-from maskwell.designs.sparse import Sparse
 from maskwell.engines.arrow_arrays import texts_array
-from maskwell.engines.cell_counts import merged, write_cell_values
+from maskwell.engines.cell_counts import part_of, write_cell_values
 from maskwell.engines.formula import read_formula
 from maskwell.engines.input_file import InputFile
-from maskwell.engines.release_pass import (
-    TEXT,
-    Draws,
-    RowPlan,
-    RowsReleased,
-    check_ids,
-    file_columns,
-    release_batches,
-    release_rows,
-    text_kind,
-)
-from maskwell.engines.row_sources import MemoryTable, Progress, steps
-from maskwell.errors import ParameterError, PlanError
-from maskwell.release.assessment import (
-    Release,
-    ReleasedColumn,
-    assess,
-    counted_tables,
-    judged,
-    prepared,
-    released_tables,
-    with_released_units,
-)
+from maskwell.engines.row_sources import Progress, steps
+from maskwell.engines.rows import MemoryTable, Rows
+from maskwell.errors import PlanError
+from maskwell.release.assessment import Judge, assess, released_members
+from maskwell.release.folder.earlier_release import check_key, earlier_stages
 from maskwell.release.folder.ledger import (
     ABANDONED,
     RELEASED,
@@ -67,7 +44,7 @@ from maskwell.release.folder.ledger import (
     state_of,
 )
 from maskwell.release.folder.matrix_disclosure import check_matrix
-from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict, stages_of
+from maskwell.release.folder.receipt import Receipt, receipt_from_dict
 from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
 from maskwell.release.folder.release_folder import (
     check_new_folder,
@@ -78,27 +55,33 @@ from maskwell.release.folder.release_folder import (
     write_manifest,
     write_public,
 )
-from maskwell.release.folder.release_metadata import (
-    INTERNAL,
-    PUBLIC,
-    codebook_of,
-    formula_columns,
-    signed_hashes,
-    source_hashes,
-)
-from maskwell.release.kept_bounds import check_kept, drawn_until_kept
-from maskwell.release.matrices.swap_flows import SwapSampler, whole_flows
-from maskwell.release.plans.protection import UNIT
+from maskwell.release.folder.release_metadata import INTERNAL, PUBLIC, signed_hashes, source_hashes
+from maskwell.release.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
+from maskwell.release.needed_tables import counted_tables
 from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.records.release_pass import (
+    TEXT,
+    RowPlan,
+    RowsReleased,
+    check_ids,
+    file_columns,
+    release_batches,
+    release_rows,
+    text_kind,
+)
+from maskwell.release.records.stage_draws import row_plan
+from maskwell.release.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
 from maskwell.release.stages.stage import Stage
+from maskwell.release.true_file import prepared
 from maskwell.release.utility.utility_measures import compare_regressions
+from maskwell.release.utility.utility_report import UtilityReport
 
 
 @dataclass(frozen=True)
 class OpenFolder:
     """The folder of a release before it gets its name: documents may be added to what stays with the data holder."""
 
-    release: Release
+    release: Draw
     path: Path
     files: list[Path]
     source: Sequence[tuple[str, str]]
@@ -115,7 +98,7 @@ class OpenFolder:
 
     def finished(self) -> Release:
         """The release with the names of all its files."""
-        return self.release.with_released(files=tuple(str(file.relative_to(self.path)) for file in self.files))
+        return Release.of(self.release, [str(file.relative_to(self.path)) for file in self.files])
 
 
 @contextmanager
@@ -139,17 +122,18 @@ def open_release(
     source = _source(random, plan)
     check_key(plan, key)
     check_new_folder(folder)
-    path, plan = prepared(path, plan)
+    rows, plan = prepared(Rows.of(path), plan)
+    path = rows.path or path
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
     book = None if ledger is None else read_ledger(ledger)
     counting, writing = steps(progress, 2)
-    assessed = _assessed(path, plan, source, earlier, counting)
+    origin = Origin(source.private, None if key is None else key.commitment())
+    assessed = assess(rows, plan, earlier, counting, origin)
+    check_kept(assessed)
     for stage in assessed.published:
         check_matrix(plan, stage)
-    if key is not None:
-        if plan.id is not None:
-            check_ids(path, plan.id)
-        assessed = replace(assessed, keyed=key.commitment())
+    if key is not None and plan.id is not None:
+        check_ids(path, plan.id)
     if book is not None:
         check_not_cut(book, assessed, folder)
         assessed = with_earlier(assessed, book, path)
@@ -161,15 +145,7 @@ def open_release(
             output.unlink(missing_ok=True)
             return release_rows(path, str(output), rows, rows=count, progress=writing)
 
-        drawn = _drawn(
-            assessed,
-            source,
-            key,
-            write,
-            lambda: str(output),
-            lambda release, rows, done: _described(release, rows, done, path),
-        )
-        release = _with_regressions(drawn, path, str(output))
+        release = _drawn(assessed, source, key, write, lambda: Rows.of(str(output)), path)
         files = write_public(release, partial / PUBLIC) + write_internal(release, partial / INTERNAL)
         open_folder = OpenFolder(release, partial, files, source_hashes(path))
         give_back_memory()
@@ -183,10 +159,11 @@ def open_release(
             entry.append(begin(book, release, partial, folder, open_folder.source))
 
 
-def with_earlier(release: Release, ledger: Ledger, path: str | None) -> Release:
-    """A release that reports what earlier ones of the same data set, or of the same file, imply together with it."""
-    again, same = drawn_again(release, ledger, path), same_matrices(release, ledger, path)
-    return replace(release, drawn_again=again, warnings=(*release.warnings, *(one.words for one in again), *same))
+def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Assessment:
+    """What was assessed, with what earlier releases of the same data set, or of the same file, imply beside it."""
+    again, same = drawn_again(assessed, ledger, path), same_matrices(assessed, ledger, path)
+    words = (*(one.words for one in again), *same)
+    return replace(assessed, origin=replace(assessed.origin, drawn_again=again, words=words))
 
 
 @contextmanager
@@ -262,7 +239,8 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     """
     check_kind(ReleasePlan, plan=plan)
     source = _source(random, plan)
-    table, plan = prepared(MemoryTable(data), plan)
+    records, plan = prepared(MemoryTable(data), plan)
+    table = cast("MemoryTable", records)
     tables: list[Any] = []
 
     def write(work: RowPlan) -> RowsReleased:
@@ -270,8 +248,10 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
         tables[:] = [table.rows.like_given(batches, schema)]
         return done
 
-    release = _drawn(_assessed(table, plan, source), source, None, write, lambda: MemoryTable(tables[0]))
-    return ReleasedTable(tables[0], release)
+    assessed = assess(table, plan, origin=Origin(source.private))
+    check_kept(assessed)
+    draw = _drawn(assessed, source, None, write, lambda: MemoryTable(tables[0]))
+    return ReleasedTable(tables[0], Release.of(draw))
 
 
 # ---- one sequence for files and tables
@@ -284,57 +264,59 @@ def _source(random: RandomSource | None, plan: ReleasePlan) -> RandomSource:
     return source
 
 
-def _assessed(
-    records: str | MemoryTable,
-    plan: ReleasePlan,
-    source: RandomSource,
-    earlier: Sequence[Stage] | None = None,
-    progress: Progress | None = None,
-) -> Release:
-    """The release as its counts tell it, if it keeps what the plan asks for.
-
-    Risk and utility are left out: the drawn file will tell them.
-    """
-    release = replace(assess(records, plan, earlier, progress), private=source.private)
-    check_kept(release)
-    return replace(release, risk=None, utility=None)
-
-
 def _drawn(
-    assessed: Release,
+    assessed: Assessment,
     source: RandomSource,
     key: KeyedRandom | None,
     write: Callable[[RowPlan], RowsReleased],
-    written: Callable[[], str | MemoryTable],
-    described: Callable[[Release, RowPlan, RowsReleased], Release] | None = None,
-) -> Release:
-    """The release with its records drawn and written; drawn again where the plan has a limit for the drawn file."""
+    written: Callable[[], Rows],
+    path: str | None = None,
+) -> Draw:
+    """The records drawn and written; drawn again where the plan has a limit for the drawn file.
 
-    def draw() -> Release:
+    With the ``path`` of the true file, the columns of the released one are described, and regressions compared.
+    """
+    plan = assessed.plan
+    for attempt in range(1, DRAWS + 1):
         rows = row_plan(assessed, source, key)
         done = write(rows)
-        warnings = (*assessed.warnings, *telling_order(assessed, done.breaks))
-        tables = released_tables(assessed, done)
-        release = replace(assessed, warnings=warnings).with_released(tables=tables, changed=done.changed)
-        return release if described is None else described(release, rows, done)
-
-    def judge() -> Release:
-        release = draw()
+        tables = _released_tables(assessed, done)
         give_back_memory()
-        return judged(with_released_units(release, written()))
+        members = released_members(assessed, tables, written())
+        judge = Judge(plan, assessed.stages, assessed.file, assessed.joined, tables, members)
+        risk = judge.risk()
+        if is_kept_as_drawn(plan, risk, attempt, last=key is not None or attempt == DRAWS):
+            break
+    utility = judge.utility(done.changed)
+    give_back_memory()
+    described: dict[str, Any] = {}
+    if path is not None:
+        utility = _with_regressions(assessed, utility, path, InputFile.of(str(written()), done.form))
+        described = {"columns": _columns(path, rows, done), "labels": done.labels, "lost": done.lost, "form": done.form}
+    return Draw(
+        assessment=assessed,
+        released_tables=tables,
+        changed=done.changed,
+        attempts=attempt,
+        risk=risk,
+        utility=utility,
+        shuffled=rows.shuffled is not None,
+        told_by_order=tuple(telling_order(assessed, done.breaks)),
+        **described,
+    )
 
-    return drawn_until_kept(judge, repeatable=key is not None)
+
+def _released_tables(assessed: Assessment, done: RowsReleased) -> dict[tuple[str, ...], CellTable]:
+    """The tables of the released file: counted where a column was randomized, else those of the true one."""
+    moved, tables = {*assessed.plan.randomized}, assessed.tables
+    counted = counted_tables(assessed.plan, tables)
+    return {columns: part_of(columns, done.tables) if moved & {*columns} else tables[columns] for columns in counted}
 
 
-def _described(release: Release, rows: RowPlan, done: RowsReleased, path: str) -> Release:
-    """The release with what is known of the released file."""
-    kinds = {column.name: column.kind for column in file_columns(path)}
-    columns = [_released_column(name, kinds[name], rows, done) for name in done.names]
-    release = release.with_released(columns=columns, labels=done.labels, lost=done.lost, form=done.form)
-    if formulas := formula_columns(codebook_of(release)):
-        told = f"values of {', '.join(formulas)} start like a formula (=, +, - or @): spreadsheets would work them out"
-        release = replace(release, warnings=(*release.warnings, told))
-    return release
+def _columns(path: str, rows: RowPlan, done: RowsReleased) -> list[ReleasedColumn]:
+    """The columns of the released file."""
+    kinds = {column.name: column.kind for column in file_columns(Rows.of(path))}
+    return [_released_column(name, kinds[name], rows, done) for name in done.names]
 
 
 def _released_column(name: str, kind: str, rows: RowPlan, done: RowsReleased) -> ReleasedColumn:
@@ -348,17 +330,18 @@ def _released_column(name: str, kind: str, rows: RowPlan, done: RowsReleased) ->
     return ReleasedColumn(name, told, labels or None, "," if name in done.commas else ".")
 
 
-def _with_regressions(release: Release, path: str, output: str) -> Release:
-    """The release with the regressions of its plan on both files."""
-    if not release.plan.formulas or release.utility is None:
-        return release
-    designs = {stage.variables[0]: stage.design for stage in release.stages if _is_known(release, stage)}
-    written = InputFile.of(output, release.released.form)
-    comparisons = [compare_regressions(f, path, written, designs=_used(designs, f)) for f in release.plan.formulas]
-    return replace(release, utility=release.utility.with_regressions(comparisons))
+def _with_regressions(assessed: Assessment, utility: UtilityReport, path: str, written: str) -> UtilityReport:
+    """The utility with the regressions of the plan on both files."""
+    if not assessed.plan.formulas:
+        return utility
+    designs = {stage.variables[0]: stage.design for stage in assessed.stages if _is_known(assessed, stage)}
+    formulas = assessed.plan.formulas
+    return utility.with_regressions(
+        [compare_regressions(formula, path, written, designs=_used(designs, formula)) for formula in formulas]
+    )
 
 
-def _is_known(release: Release, stage: Stage) -> bool:
+def _is_known(release: Assessment, stage: Stage) -> bool:
     """Whether users get the matrix of a single variable, so that a regression can be corrected with it."""
     return len(stage.columns) == 1 and stage.unit is None and release.plan.publishes(stage)
 
@@ -369,11 +352,11 @@ def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | No
     return {name: one for name, one in designs.items() if name in (named.outcome, *named.columns)} or None
 
 
-def _write_records(release: Release, path: str, folder: Path) -> Path:
+def _write_records(release: Draw, path: str, folder: Path) -> Path:
     """The risk of every record, in the order of the true file, with its id where there is one."""
     if release.risk is None:
         raise PlanError("the risk of records needs keys", hint='name them in the plan: [release] keys = ["sex", "age"]')
-    output = folder / f"records{'.parquet' if release.ending in ('.parquet', '.arrow', '.arrows') else '.csv'}"
+    output = folder / f"records{'.parquet' if release.file.ending in ('.parquet', '.arrow', '.arrows') else '.csv'}"
     risk = release.risk
     declared = release.plan.missing != "category"
     write_cell_values(path, str(output), risk.table, risk.per_cell, identity=release.plan.id, declared=declared)
@@ -386,7 +369,7 @@ _SHARE = 0.75
 _DEVIATIONS = 5
 
 
-def telling_order(release: Release, breaks: Mapping[str, int]) -> Iterator[str]:
+def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
     """Words for each column whose true labels stand together, where the order is kept.
 
     In random order ``n - sum_c N_c^2 / n`` rows are expected to have another label than the
@@ -403,211 +386,3 @@ def telling_order(release: Release, breaks: Mapping[str, int]) -> Iterator[str]:
                 f"the order of the records is kept, and those with the same {name} stand together: its neighbours tell"
                 " what a record was; shuffle the records"
             )
-
-
-# ---- the rows, and where the draws of stages come from
-
-
-@dataclass(frozen=True)
-class _Sampled:
-    """Draws from the design of a stage, row after row."""
-
-    sampler: Sampler
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        return np.asarray(self.sampler.sample(codes).data)
-
-    def finish(self) -> None:
-        """What the draws were looked up in makes room for the risk of the drawn file."""
-        forget_tables(self.sampler.design)
-
-
-@dataclass(frozen=True)
-class _Keyed:
-    """Draws that follow from a key, the id of the record, its true state and the design: the same in every release."""
-
-    sampler: KeyedSampler
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        assert ids is not None
-        return np.asarray(self.sampler.sample_named(codes, ids).data)
-
-    def finish(self) -> None:
-        """What the draws were looked up in makes room for the risk of the drawn file."""
-        forget_tables(self.sampler.design)
-
-
-@dataclass(frozen=True)
-class _KeyedByUnit:
-    """One draw for all records of a unit, whose id and common state they have."""
-
-    sampler: KeyedSampler
-    key: KeyedRandom
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        assert ids is not None
-        return np.asarray(self.sampler.sample_named(codes, self.key.names(ids)).data)
-
-    def finish(self) -> None:
-        """What the draws were looked up in makes room for the risk of the drawn file."""
-        forget_tables(self.sampler.design)
-
-
-def _key_of_one_release(random: RandomSource) -> KeyedRandom:
-    """A key that is used once and kept nowhere: members of a unit get one draw, whatever their rows."""
-    words = random.stream().words(0, 1, 8).tobytes()
-    return KeyedRandom.of(hashlib.sha256(b"units of one release" + words).digest(), "units of one release")
-
-
-@dataclass(frozen=True)
-class _Twice:
-    """A kept draw, and a new one from its report."""
-
-    kept: _Keyed
-    then: _Sampled
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        return self.then.draw(self.kept.draw(codes, ids), ids)
-
-    def finish(self) -> None:
-        """Both have been drawn."""
-        self.kept.finish()
-        self.then.finish()
-
-
-@dataclass(frozen=True)
-class _Swapped:
-    """Draws without replacement, that keep every count."""
-
-    sampler: SwapSampler
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        return self.sampler.sample(codes)
-
-    def finish(self) -> None:
-        """Only when every record has come are the counts kept."""
-        self.sampler.check_finished()
-
-
-def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
-    """The stages of a release with where their draws come from, ready for the rows."""
-    plan = release.plan
-    tables = [table for table in counted_tables(release) if set(table) & set(plan.randomized)]
-    needed = {name for stage in release.stages for name in (*stage.columns, *stage.moved)}
-    needed |= {name for table in tables for name in table}
-    levels = {name: _all_levels(release, name) for name in sorted(needed)}
-    return RowPlan(
-        levels=levels,
-        stages=[(stage, draws_of(stage, random, key if release.keeps(stage) else None)) for stage in release.stages],
-        tables=merged(tables, {name: len(column_levels) for name, column_levels in levels.items()}),
-        weights=plan.weights,
-        dropped=[*plan.unpublished, *release.further],
-        identity=plan.id if key is not None else None,
-        naming=None if key is None or plan.id is None else key.names,
-        declared=plan.missing != "category",
-        shuffled=random if plan.order == "shuffled" else None,
-    )
-
-
-def _all_levels(release: Release, name: str) -> list[Any]:
-    """All labels that a column may have before or after."""
-    table = next(table for columns, table in release.tables.items() if name in columns)
-    labels = [label for label in release.plan.levels_of(table, name) if label is not None]
-    for stage in release.stages:
-        if name in stage.linked:
-            labels += [label for label in stage.linked[name].values() if label is not None]
-        if name in stage.variables:
-            place = stage.columns.index(name)
-            labels += [label[place] for label in stage.outputs if label[place] is not None]
-    return [*dict.fromkeys(labels)]
-
-
-def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
-    """Where the released states of a stage come from; with a key, draws of its first step are kept by it."""
-    if stage.exchanges:
-        assert isinstance(stage.design, Sparse)
-        return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
-    if stage.unit is not None:
-        secret = _key_of_one_release(random) if key is None else key
-        return _KeyedByUnit(
-            KeyedSampler(stage.design, secret, variable_name(stage.variables), stage.fingerprint), secret
-        )
-    if key is None:
-        return _Sampled(stage.design.sampler(random))
-    first, then = (stage.design, None) if stage.steps is None else stage.steps
-    kept = _Keyed(KeyedSampler(first, key, variable_name(stage.variables), stage.fingerprint))
-    return kept if then is None else _Twice(kept, _Sampled(then.sampler(random)))
-
-
-# ---- draws that are kept across releases
-
-
-def earlier_stages(matrices: Receipt | str, plan: ReleasePlan, key: KeyedRandom | None) -> list[Stage]:
-    """The stages of an earlier release; an error unless the plan protects the same and the key is the same."""
-    receipt = load_receipt(matrices) if isinstance(matrices, str) else matrices
-    stages = stages_of(receipt)
-    _check_same_key(receipt, key)
-    _check_same_protections(receipt, plan)
-    return stages
-
-
-def _check_same_key(receipt: Receipt, key: KeyedRandom | None) -> None:
-    if key is None:
-        raise ParameterError(
-            "earlier matrices without a key: no record would keep its draw", hint="give the key of that release, too"
-        )
-    if receipt.commitment != key.commitment():
-        raise ParameterError(
-            "the earlier release was drawn without a key"
-            if receipt.commitment is None
-            else "the earlier release was drawn with another key or name of the data set, or by another version",
-            hint="give its own key and [release] dataset, or make new matrices: then all draws are new",
-        )
-
-
-def _check_same_protections(receipt: Receipt, plan: ReleasePlan) -> None:
-    """What is published, and whether draws are kept, may differ; what the matrices are may not."""
-    free = {"publish", "clearance", "draws"}
-    then, now = receipt.plan.get("protect", []), plan.to_dict()["protect"]
-    hint = "plan the same as in the earlier release, or make new matrices: then all draws are new"
-    if len(then) != len(now):
-        raise PlanError(f"the plan has {len(now)} [[protect]], that of the earlier release {len(then)}", hint=hint)
-    for number, (before, after) in enumerate(zip(then, now, strict=True), 1):
-        differ = [key for key in {**before, **after} if before.get(key) != after.get(key) and key not in free]
-        if differ:
-            raise PlanError(f"[[protect]] number {number}: {differ[0]} is not as in the earlier release", hint=hint)
-    if receipt.plan.get("recode", {}) != plan.to_dict().get("recode", {}):
-        raise PlanError("[recode] is not as in the earlier release", hint=hint)
-    for key, default in (("missing", "unchanged"), ("weights", None)):
-        if receipt.plan.get("release", {}).get(key, default) != getattr(plan, key):
-            raise PlanError(f"[release]: {key} is not as in the earlier release", hint=hint)
-    if any(protection.how.exchanges for protection in plan.protections):
-        raise PlanError(
-            "the exchanges of a swap are worked out for one file, and cannot be carried out on another",
-            hint="make new matrices: then all draws are new",
-        )
-
-
-def check_key(plan: ReleasePlan, key: KeyedRandom | None) -> None:
-    """Raise where draws cannot be kept by key as the plan is."""
-    kept_apart = any(one.draws == "kept" and one.each != UNIT for one in plan.protections)
-    if key is not None and plan.id is None and kept_apart:
-        raise PlanError(
-            "draws by key need a column with record ids",
-            hint='name it in the plan: [release] id = "pid"; it is not published',
-        )
-    if key is not None and any(one.how.exchanges and one.draws == "kept" for one in plan.protections):
-        raise ParameterError(
-            "a swap draws records together, so that its draws cannot be kept by key",
-            hint='draw it anew in each release: draws = "fresh" in its [[protect]]; or leave out the key',
-        )
-    if key is not None and all(one.draws == "fresh" for one in plan.protections):
-        raise ParameterError(
-            'a key is of no use: every [[protect]] has draws = "fresh"',
-            hint="leave out the key, or draws in one of them",
-        )

@@ -7,19 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from maskwell.core.arguments import check_kind, check_path
-from maskwell.engines.row_sources import MemoryTable
+from maskwell.core.arguments import check_kind
+from maskwell.engines.rows import Rows
 from maskwell.errors import MaskwellError
-from maskwell.release.assessment import (
-    Release,
-    assess_tables,
-    closure,
-    count_records,
-    prepared,
-    tables_of,
-    weighed_columns,
-)
+from maskwell.release.assessment import assess_counts
+from maskwell.release.needed_tables import closure, count_records, tables_of
 from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_values import AnyRelease
+from maskwell.release.true_file import TrueFile, column_fits, prepared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +56,7 @@ class RecodeEffect:
 
 
 def recode_effects(
-    records: str | MemoryTable, release: Release, progress: Callable[[int, float | None], None] | None = None
+    records: Rows, release: AnyRelease, progress: Callable[[int, float | None], None] | None = None
 ) -> list[RecodeEffect]:
     """What the recodes of a plan save: the plan, the plan without each of them, and without all.
 
@@ -78,9 +73,7 @@ def recode_effects(
     progress
         Told how far it is.
     """
-    if not isinstance(records, MemoryTable):
-        check_path(records=records)
-    check_kind(Release, release=release)
+    check_kind(AnyRelease, release=release)
     check_kind(Callable | None, progress=progress)
     variants = [*_variants(release.plan)]
     if not variants:
@@ -101,14 +94,15 @@ def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ...]]:
         yield columns
 
 
-def _tried(records: str | MemoryTable, release: Release, left_out: tuple[str, ...]) -> RecodeEffect:
+def _tried(records: Rows, release: AnyRelease, left_out: tuple[str, ...]) -> RecodeEffect:
     asked = release.plan.as_typed or release.plan
     lifted = tuple(n for n, rule in enumerate(asked.rules, 1) if any(c in left_out and x for c, x in rule.labels()))
     tried = RecodeEffect(left_out=left_out, categories=_categories(release, left_out), lifted=lifted)
     try:
         rows, plan = prepared(records, _without(asked, left_out, lifted))
         tables = count_records(rows, plan, tables_of(plan))
-        assessed = assess_tables(tables, plan, weighed=weighed_columns(rows, plan, tables, release.others))
+        fits = column_fits(rows, plan, tables, release.file.others)
+        assessed = assess_counts(TrueFile(tables=tables, fits=fits), plan)
     except MaskwellError as error:
         return replace(tried, note=error.message)
     return replace(_effect(assessed, left_out), categories=tried.categories, lifted=lifted)
@@ -122,11 +116,11 @@ def _without(plan: ReleasePlan, left_out: tuple[str, ...], lifted: tuple[int, ..
     return replace(plan, recodes=recodes, codebook=codebook, rules=rules)
 
 
-def _categories(release: Release, columns: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    return tuple(release.recoded[column] for column in columns)
+def _categories(release: AnyRelease, columns: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    return tuple(release.file.recoded[column] for column in columns)
 
 
-def _effect(release: Release, left_out: tuple[str, ...]) -> RecodeEffect:
+def _effect(release: AnyRelease, left_out: tuple[str, ...]) -> RecodeEffect:
     risk = release.risk
     return RecodeEffect(
         left_out=left_out,

@@ -15,9 +15,10 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.exact import to_decimal
 from maskwell.core.verdicts import at_most, below
 from maskwell.errors import MaskwellError, PlanError
-from maskwell.release.assessment import Release, assess_tables
+from maskwell.release.assessment import assess_counts
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_values import AnyRelease
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +111,7 @@ STRENGTHS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
 
 
 def risk_utility_map(
-    release: Release, progress: Callable[[int, float | None], None] | None = None
+    release: AnyRelease, progress: Callable[[int, float | None], None] | None = None
 ) -> list[RiskUtilityPoint]:
     """What other bounds would give and cost, with that of the plan marked; nothing is written.
 
@@ -118,7 +119,7 @@ def risk_utility_map(
     randomization does. A bound that cannot be kept is a point with a note.
     """
     check_kind(Callable | None, progress=progress)
-    check_kind(Release, release=release)
+    check_kind(AnyRelease, release=release)
     points = [point_of(release, label_of(release.plan), chosen=True)]
     variants = [*_variants(release.plan)]
     for done, (label, plan) in enumerate(variants, 1):
@@ -179,20 +180,9 @@ def _with_bound(plan: ReleasePlan, protection: Protection, bound: Fraction) -> P
     return replace(protection, bounds=replace(protection.bounds, match=bound))
 
 
-def _tried(release: Release, label: str, plan: ReleasePlan) -> RiskUtilityPoint:
+def _tried(release: AnyRelease, label: str, plan: ReleasePlan) -> RiskUtilityPoint:
     try:
-        return point_of(
-            assess_tables(
-                dict(release.tables),
-                plan,
-                seen=release.seen,
-                members=release.members,
-                sizes=release.sizes,
-                weighed=release.weighed,
-            ),
-            label,
-            threshold=release.plan.match,
-        )
+        return point_of(assess_counts(release.file, plan, tighter=release.tighter), label, threshold=release.plan.match)
     except MaskwellError as error:
         nothing = math.nan
         return RiskUtilityPoint(
@@ -201,7 +191,7 @@ def _tried(release: Release, label: str, plan: ReleasePlan) -> RiskUtilityPoint:
 
 
 def point_of(
-    release: Release, label: str, *, chosen: bool = False, threshold: Fraction | None = None
+    release: AnyRelease, label: str, *, chosen: bool = False, threshold: Fraction | None = None
 ) -> RiskUtilityPoint:
     """A release as a point of the map."""
     after = None if release.risk is None else release.risk.after
@@ -212,6 +202,6 @@ def point_of(
         changed=release.expected_change(),
         matches=math.nan if after is None else after.expected_matches,
         above=0 if release.risk is None or bound is None else release.risk.count_above(float(bound)),
-        inflation=None if release.utility is None else release.utility.worst_inflation,
+        inflation=release.utility.worst_inflation,
         chosen=chosen,
     )

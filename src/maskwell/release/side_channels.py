@@ -1,8 +1,8 @@
 """Side channels: columns that are published unchanged and give records or protected values away.
 
-All rows are looked at (:mod:`maskwell.engines.dependence`). A column that identifies records, or that restores a
-protected column more often than the plan's bounds allow, is refused unless the plan accepts it; a warning names weaker
-ones. What is published all the same enters the risk: that of an intruder who knows these columns too.
+All rows are looked at (:mod:`maskwell.release.records.dependence`). A column that identifies records, or that restores
+a protected column more often than the plan's bounds allow, is refused unless the plan accepts it; a warning names
+weaker ones. What is published all the same enters the risk: that of an intruder who knows these columns too.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.cells import CellTable
-from maskwell.core.phrases import HINT, MESSAGE, Printed, listed, round_up, shorten
+from maskwell.core.percentages import tenths
+from maskwell.core.phrases import HINT, MESSAGE, Printed, listed, shorten
 from maskwell.core.verdicts import above, at_least, at_most, below, ceil_of
-from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, UnitFacts
-from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.release.plans.protection import UNIT
 from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.records.dependence import ColumnFacts, DependenceCounter, Restored, UnitFacts
+from maskwell.release.records.unit_rows import UnitMembers
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.stages.stage import Stage, needed_columns
 
@@ -82,7 +83,7 @@ class SideChannel:
         Of the values that would be guessed wrong without the column, the share that it corrects.
     by
         What restores: ``"value"``, ``"size"``, ``"place"``, or a second column, see
-        :class:`~maskwell.engines.dependence.Restored`.
+        :class:`~maskwell.release.records.dependence.Restored`.
     size
         Records in groups smaller than this are identified.
     alone
@@ -115,26 +116,26 @@ class SideChannel:
         """
         name = shorten(self.column, 30)
         if self.kind == "identifies":
-            return f"{name} identifies records: {_percent(self.share)} {_groups(self.size)}"
+            return f"{name} identifies records: {tenths(self.share, up=True)} {_groups(self.size)}"
         if self.kind == "copies":
             return f"{name} has one value for each value of {self.of}, which is not published"
         if self.kind == "restores rare":
-            told = f"right for {_percent(self.share)} of its records"
+            told = f"right for {tenths(self.share, up=True)} of its records"
             return f"a rare value of {self.of} can be worked out from {name} ({told})"
         if self.kind == "restores some":
-            return f"{self.of} is certain from {name} for {_percent(self.share)} of records"
+            return f"{self.of} is certain from {name} for {tenths(self.share, up=True)} of records"
         if self.kind == "shows changes":
-            return f"{name} follows from {self.of} for {_percent(self.share)} of records"
+            return f"{name} follows from {self.of} for {tenths(self.share, up=True)} of records"
         if self.kind == "shows units":
             return "; ".join([self._who_belongs_together(name), *self.told])
-        told = f"right for {_percent(self.share)} of records, {_percent(self.without)} without it"
+        told = f"right for {tenths(self.share, up=True)} of records, {tenths(self.without, up=True)} without it"
         return f"{self.of} can be {self._how(name)} ({told})"
 
     def _who_belongs_together(self, name: str) -> str:
         if self.column == self.of:
             return f"{name} shows which records belong together"
         others = f" with {self.by}" if self.by != "value" else ""
-        return f"{name}{others} shows for {_percent(self.share)} of records which others have the same {self.of}"
+        return f"{name}{others} shows for {tenths(self.share, up=True)} of records which others have the same {self.of}"
 
     def _how(self, name: str) -> str:
         if self.by == "size":
@@ -152,11 +153,11 @@ class SideChannel:
         """
         other = _ALONE.get(self.by, f" with {shorten(self.by, 20)}")
         told = {
-            "identifies": f"{_percent(self.share)} {'alone' if self.size <= 2 else 'in small groups'}",
+            "identifies": f"{tenths(self.share, up=True)} {'alone' if self.size <= 2 else 'in small groups'}",
             "copies": f"copy of {self.of}",
-            "restores": f"{self.of} {_percent(self.share)}{other}",
-            "restores rare": f"rare {self.of} {_percent(self.share)}",
-            "shows units": f"{self.of} {_percent(self.share)}{other}",
+            "restores": f"{self.of} {tenths(self.share, up=True)}{other}",
+            "restores rare": f"rare {self.of} {tenths(self.share, up=True)}",
+            "shows units": f"{self.of} {tenths(self.share, up=True)}{other}",
         }
         return told[self.kind]
 
@@ -202,7 +203,7 @@ class SideChannelRisk:
         """
         known = listed([shorten(name, 30) for name in self.columns], len(self.columns), SHOWN)
         keys = " as well as the keys" if self.keys else ""
-        return f"someone who knows {known}{keys} finds a record with a chance of up to {_percent(self.chance)}"
+        return f"someone who knows {known}{keys} finds a record with a chance of up to {tenths(self.chance, up=True)}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -283,7 +284,7 @@ def _told_by_units(plan: ReleasePlan, units: UnitFacts) -> Iterator[tuple[str, b
     """What whoever sees units together learns of protected columns, in words, and whether that is too much."""
     judge = _Judge(plan, [units.facts])
     for one in judge.restored(units.facts):
-        told = f"right for {_percent(one.share)} of records, {_percent(one.without)} without"
+        told = f"right for {tenths(one.share, up=True)} of records, {tenths(one.without, up=True)} without"
         how = {"size": "counted again", "place": "told by the place in the unit"}.get(one.by, "told by the others")
         yield f"then {one.of} can be {how} ({told})", one.refused
 
@@ -563,12 +564,3 @@ def side_channel_risk(
 
 def _groups(size: int) -> str:
     return "are alone with their value" if size <= 2 else f"share their value with fewer than {size - 1:,} others"
-
-
-def _percent(share: float) -> str:
-    """Rounded up, to a tenth of a per cent where it is not whole.
-
-    >>> _percent(0.9991), _percent(1.0), _percent(0.28), _percent(0.0001)
-    ('100 %', '100 %', '28 %', '0.1 %')
-    """
-    return f"{round_up(100 * share, 1):g} %"

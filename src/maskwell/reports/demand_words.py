@@ -13,20 +13,18 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.exact import Parity, log_of
+from maskwell.core.percentages import SPACE, bound_in_percent, percent_bound
 from maskwell.core.phrases import round_down, round_up
 from maskwell.designs.design import Design
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.privacy.design_audit import AverageSecurity, average_security
 from maskwell.reports.plain_words import (
     PRIORS,
-    SPACE,
-    as_decimal,
     average_promise,
     beta_promise,
     concrete,
     factor_down,
     factor_up,
-    percent_bound,
     promise,
     range_in_words,
     repetition,
@@ -114,10 +112,7 @@ def demand_bounds(demand: Demand) -> list[list[str]]:
     """
     at = np.array([float(p) for p in PRIORS])
     limits = zip(demand.lower(at).tolist(), demand.upper(at).tolist(), strict=True)
-    return [
-        [f"{percent_bound(as_decimal(low), up=True)}{SPACE}%", f"{percent_bound(as_decimal(high), up=False)}{SPACE}%"]
-        for low, high in limits
-    ]
+    return [[bound_in_percent(low, up=True), bound_in_percent(high, up=False)] for low, high in limits]
 
 
 SPOKEN = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))

@@ -11,15 +11,13 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from maskwell.core.exact import Parity
+from maskwell.core.percentages import DECIMALS_LIMIT, SPACE, as_decimal, percent_bound
 from maskwell.core.phrases import Printed, in_language, magnitude
 from maskwell.privacy.criteria import posterior_range
 
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
 """Beliefs for which a promise is spelled out."""
 
-SPACE = "\u00a0"
-MINUS = "\u2212"
-DECIMALS_LIMIT = 6
 PLAIN_LIMIT = 10**6
 FACTOR_DIGITS, LARGE_DIGITS = 4, 3
 """Significant digits of a factor, and of one that is written as a power of ten."""
@@ -151,34 +149,6 @@ def _factor(value: Parity, rounding: str) -> str:
 def _quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
     context = Context(prec=digits, rounding=rounding, Emax=10**9)
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
-
-
-def percent_bound(share: Fraction, *, up: bool) -> str:
-    """A probability in percent as a bound: one decimal, two significant digits close to 0 and 100, at most six.
-
-    >>> percent_bound(Fraction(1, 3), up=True), percent_bound(Fraction(1, 3), up=False)
-    ('33.4', '33.3')
-    >>> percent_bound(Fraction(1, 300), up=False), percent_bound(Fraction(9999, 10000), up=True)
-    ('0.33', '99.99')
-    """
-    value = 100 * share
-    edge = min(value, 100 - value)
-    places = 1 if edge >= 1 or edge <= 0 else DECIMALS_LIMIT
-    if Fraction(1, 10**DECIMALS_LIMIT) < edge < 1:
-        places = min(DECIMALS_LIMIT, 1 - math.floor(math.log10(edge)))
-    scaled = value * 10**places
-    whole = math.ceil(scaled) if up else math.floor(scaled)
-    text = f"{Decimal(whole).scaleb(-places):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def as_decimal(value: float) -> Fraction:
-    """A probability as the decimal it stands for, so that 0.1 is not rounded up to 10.1 percent.
-
-    >>> as_decimal(0.1)
-    Fraction(1, 10)
-    """
-    return Fraction(f"{Printed(value):.12f}")
 
 
 def range_in_words(parity: Parity, prior: Fraction) -> tuple[str, str, str]:
@@ -317,17 +287,3 @@ def decimals_for(errors: Iterable[float]) -> int:
     if not shown:
         return 1
     return min(DECIMALS_LIMIT, max(1, -magnitude(100 * min(shown))))
-
-
-def percent(share: float, decimals: int = 1) -> str:
-    """A share in percent, without the sign for percent; a dash where there is none.
-
-    >>> percent(0.1234), percent(-0.01), percent(math.nan)
-    ('12.3', '−1.0', '–')
-    """
-    if not math.isfinite(share):
-        return "–"
-    text = f"{Printed(100 * share):.{decimals}f}"
-    if not text.startswith("-"):
-        return text
-    return text[1:] if float(text) == 0 else MINUS + text[1:]

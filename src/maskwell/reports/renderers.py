@@ -33,7 +33,7 @@ from maskwell.privacy.certificate_check import Verified
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.privacy.design_audit import Audit
 from maskwell.procedures.realisation import Device
-from maskwell.release.assessment import Release
+from maskwell.release.release_values import AnyRelease
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.utility.utility_report import UtilityReport
 from maskwell.reports.device.device_report import device_report
@@ -101,7 +101,7 @@ REPORTS: dict[type, Callable[[Any], Report]] = {
     PowerPlan: lambda plan: power_report(plan, THE_DESIGN),
     QuestionsPlan: questions_report,
     Regression: lambda regression: regression_report(regression, LEVEL, {}),
-    Release: lambda release: release_report(release, None),
+    AnyRelease: lambda release: release_report(release, None),
     RiskReport: lambda risk: risk_report(risk, file=""),
     SamplePlan: lambda plan: sample_report(plan, THE_DESIGN),
     Verified: lambda verified: verified_report(verified, "the certificate"),
@@ -259,7 +259,7 @@ PICTURES: dict[type, Callable[..., Picture]] = {
     Design: _of_design,
     Estimate: plot_learned,
     JointTable: _of_joint_table,
-    Release: plot_release_risk,
+    AnyRelease: plot_release_risk,
     RiskReport: plot_risk_report,
     SamplePlan: plot_margins,
     UtilityReport: plot_associations,

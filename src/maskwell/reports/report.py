@@ -15,9 +15,9 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from maskwell.core.extras import missing_extra
+from maskwell.core.percentages import SPACE
 from maskwell.core.phrases import in_markdown, one_line, shorten, visible_lines
 from maskwell.reports.pages.paper_tables import Table
-from maskwell.reports.plain_words import SPACE
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -443,6 +443,6 @@ def _finalized(value: Any) -> Any:
 
 def page_style() -> dict[str, str]:
     """Colours and fonts of a page."""
-    from maskwell.reports.pictures.canvas import MONO_FONTS, TEXT_FONTS, variables
+    from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS, variables
 
     return {"light": variables("light"), "dark": variables("dark"), "text": TEXT_FONTS, "mono": MONO_FONTS}

@@ -20,13 +20,14 @@ from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
 from maskwell.core.extras import is_installed, missing_extra
+from maskwell.core.percentages import SPACE, percent
 from maskwell.designs import wire
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.privacy.criteria import Demand
-from maskwell.reports.plain_words import SPACE, factor_up, percent, range_in_words
+from maskwell.reports.plain_words import factor_up, range_in_words
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Report, line
 from maskwell.reports.text.design_report import chances
 
@@ -175,6 +176,7 @@ def _run(folder: Path, target: Path) -> Story:
     from maskwell.engines.assignments import Assignment
     from maskwell.engines.column_randomizer import randomize_file
     from maskwell.engines.report_counts import tally_file
+    from maskwell.engines.rows import Rows
 
     path = {name: folder / file for name, (file, _) in FILES.items()}
     demand = Demand.from_epsilon(EPSILON)
@@ -183,7 +185,7 @@ def _run(folder: Path, target: Path) -> Story:
     _write_people(path["people"])
     columns = [Assignment.of("answer", design)]
     randomize_file(str(path["people"]), str(path["reports"]), columns)
-    counts = tally_file(str(path["reports"]), columns).counts
+    counts = tally_file(Rows.of(path["reports"]), columns).counts
     story = Story(demand, design, counts.share(), estimate_by_moments(counts, design), _truth(), target)
     content = {"variables": ["answer"], **story.estimate.to_dict(LEVEL)}
     path["estimate"].write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

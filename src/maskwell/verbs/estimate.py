@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import check_kind, check_option
@@ -14,19 +14,17 @@ from maskwell.core.phrases import design_of, listed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design, label_orders
+from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.device_noise import with_device_noise
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.named_quantities import (
-    PARAMETERS,
     Asked,
     QuantityTerms,
     asked_of,
-    parameters_of,
-    quantities_of,
 )
 from maskwell.estimation.sampling.row_conditions import OUTSIDE, Chosen, RowConditions
-from maskwell.estimation.sampling.sample_stages import Lonely
+from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Sample
 from maskwell.estimation.share_intervals import with_seed
@@ -35,61 +33,41 @@ from maskwell.reports.text.crosstab_report import table_in
 from maskwell.verbs.inputs import (
     Designs,
     Names,
-    SurveyPlan,
     assignments_of,
     check_missing_codes,
-    check_no_reports,
     check_progress,
     columns_of,
     counted_reports,
+    direct_columns,
     names_of,
-    rows_of,
 )
-from maskwell.verbs.share_results import EstimateResult
+from maskwell.verbs.sampled_rows import SampledRows, check_no_reports
+from maskwell.verbs.share_results import Shares, with_quantities
 
 if TYPE_CHECKING:
     from maskwell.core.cells import Cells
     from maskwell.engines.report_counts import SurveyTally
-    from maskwell.engines.row_sources import MemoryTable, Progress
-    from maskwell.release.folder.receipt import Receipt
-    from maskwell.verbs.release_estimate import ReleaseEstimate
+    from maskwell.engines.row_sources import Progress
+    from maskwell.verbs.described_survey import Survey
 
 
 def estimate(
     data: Any,
     designs: Designs | Design | None = None,
+    sampling: Sampling | None = None,
     *,
-    direct: Names = None,
-    receipt: Receipt | str | os.PathLike[str] | None = None,
-    columns: Names = None,
-    target: str = "population",
     by: Names = None,
-    method: str = "moments",
-    interval: str | None = None,
-    seed: int | None = None,
-    level: Any = 0.95,
-    counts: str | None = None,
-    missing: str | None = None,
-    missing_codes: Any = None,
-    weights: str | None = None,
-    inclusion: str | None = None,
-    strata: str | None = None,
-    clusters: Names = None,
-    population: Any = None,
-    denominator: Any = None,
-    replicates: str | None = None,
-    replicate_method: str | None = None,
-    fay: Any = None,
-    poisson: bool = False,
-    lonely: Lonely = "error",
-    combine: Any = None,
-    contrast: Any = None,
-    ratio: Any = None,
     where: str | Mapping[str, Any] | None = None,
-    given: str | None = None,
+    method: str = "moments",
+    level: Any = 0.95,
+    interval: str | None = None,
+    missing: str | None = None,
     progress: Progress | None = None,
-) -> EstimateResult | ReleaseEstimate:
+) -> Shares:
     """Estimate the true shares behind randomized reports, as ``maskwell estimate`` does.
+
+    It is ``Survey(data, designs, sampling, missing=missing).shares(...)``; :class:`~maskwell.Survey` also takes codes
+    of missing values, counts and released files.
 
     Parameters
     ----------
@@ -97,41 +75,22 @@ def estimate(
         A table of pandas, polars, Arrow or Spark, a dictionary of columns, or the path of a file; or counts of reports:
         ``Counts``, or a dictionary of numbers by report.
     designs
-        The design, or its file, of each randomized column: ``{"answer": design}``. Several make the table of these
-        columns. ``"answer[group=1]"`` names a group of rows that used a design of its own. For counts, the design.
-    direct
-        Columns that were asked directly, alone or with the others.
-    receipt, columns, target
-        In place of designs: the receipt of a released file, the columns of one table (every randomized column on its
-        own where none are named), and whether shares are those of the ``"population"`` or of the original ``"file"``.
+        The design, or its file, of each randomized column: ``{"answer": design}``; None for a column that was asked
+        directly. Several make the table of these columns. Where groups of rows used designs of their own:
+        ``{"answer": [mw.When({"wave": 1}, first), mw.When({"wave": 2}, second)]}``. For counts, the design.
+    sampling
+        How the rows were drawn: :class:`~maskwell.Sampling`. A simple random sample by default.
     by
         Columns whose values are domains: estimates for each of them too.
-    method
-        ``"moments"``, which are unbiased, or ``"ml"``, maximum likelihood, which stays within 0 and 1.
-    interval, seed, level
-        Method and confidence level of the intervals; ``"bootstrap"`` needs a seed, a whole number.
-    counts
-        A column with the number of reports that each row stands for.
-    missing
-        Rows without a report: ``"error"``, ``"drop"`` them, or count them as the report ``"missing"``: ``"category"``.
-        An error where nothing is said; with a receipt, as the receipt says.
-    missing_codes
-        Values that stand for a missing one, as texts or numbers: ``["NA", 99]`` in every column that is read, or by
-        column, ``{"age": [98, 99]}``.
-    weights, inclusion, strata, clusters, population, denominator, replicates, replicate_method, fay, poisson, lonely
-        How the rows were sampled: see :class:`maskwell.verbs.inputs.SurveyPlan`.
-    combine
-        Sums of categories by their labels: ``{"any": ["once", "often"]}``, or ``"any=once+often"``.
-    contrast
-        Sums with factors, of categories or combinations, or of domains: ``{"gap": {"often": 1, "never": -1}}``, a pair
-        for a difference, or ``"gap=often-never"``.
-    ratio
-        One sum over another: ``{"heavy": ("often", ["once", "often"])}``, or ``"heavy=often/once+often"``.
     where
         Only rows that fit: ``{"region": "north"}``, or ``"region=north, age>=30"``. Under a sampling plan they are a
         domain of the whole sample.
-    given
-        For a table: the variable within whose categories shares are shown; the first by default.
+    method
+        ``"moments"``, which are unbiased, or ``"ml"``, maximum likelihood, which stays within 0 and 1.
+    level, interval
+        Confidence level and method of the intervals.
+    missing
+        Rows without a report: ``"error"``, ``"drop"`` them, or count them as the report ``"missing"``: ``"category"``.
     progress
         Called with the rows read so far and the share of the work that is done.
 
@@ -140,76 +99,102 @@ def estimate(
     >>> shares = estimate({"answer": ["yes"] * 120 + ["no"] * 180}, {"answer": warner})
     >>> shares.pi_hat.round(3).tolist(), shares.standard_error.round(3).tolist()
     ([0.25, 0.75], [0.071, 0.071])
-    >>> estimate({"yes": 120, "no": 180}, warner).pi_hat.round(3).tolist()   # counts tell the same
+    >>> estimate({"yes": 120, "no": 180}, warner).pi_hat.round(3).tolist()   # the same from counts
     [0.25, 0.75]
     """
-    confidence = float(check_probability(level, "level", open_=True))
-    check_progress(progress)
-    check_option("method", method, ("moments", "ml"))
-    check_option("target", target, ("population", "file"))
-    check_option("missing", "error" if missing is None else missing, ("error", "drop", "category"))
-    check_kind(str | None, counts=counts, interval=interval)
-    interval = with_seed(interval, seed)
-    plan = SurveyPlan(
-        weights=weights,
-        inclusion=inclusion,
-        strata=strata,
-        clusters=clusters,
-        population=population,
-        denominator=denominator,
-        replicates=replicates,
-        replicate_method=replicate_method,
-        fay=fay,
-        poisson=poisson,
-        lonely=lonely,
-    )
-    domains = names_of(by, "by")
-    quantities = {"combine": combine, "contrast": contrast, "ratio": ratio}
-    asked = _asked(quantities)
-    conditions = None if where is None else RowConditions.of(where)
-    sources = {"design": designs, "direct": direct, "counts": counts, "missing_codes": missing_codes is not None}
-    _check_sources(receipt, columns, sources)
-    reading: dict[str, Any] = {"missing": missing, "counts": counts, "method": method, "by": domains}
-    reading["progress"] = progress
-    intervals: dict[str, Any] = {"level": confidence, "interval": interval}
-    if receipt is not None:
-        _check_no_quantities({**quantities, "where": where, "given": given})
-        return _from_receipt(rows_of(data), receipt, columns_of(columns), target, plan, reading, intervals)
-    counts_given = counted_reports(data, designs)
-    if counts_given is None:
-        reading |= {"asked": asked, "conditions": conditions}
-        result = _from_rows(rows_of(data, missing_codes), designs, direct, plan, reading, missing_codes)
-    else:
-        unread = {"direct": direct, "counts": counts, "missing": missing, "by": domains, "where": where}
-        _check_counted({**unread, "missing_codes": missing_codes is not None, **plan.named})
-        result = _from_counts(*counts_given, method, asked)
-    return _with_quantities(_with_given(_finished(result, **intervals), given), asked)
+    from maskwell.verbs.described_survey import Survey
+
+    survey = Survey(data, designs, Sampling() if sampling is None else sampling, missing=missing)
+    return survey.shares(by=by, where=where, method=method, level=level, interval=interval, progress=progress)
 
 
-def _asked(quantities: Mapping[str, Any]) -> tuple[Asked, ...]:
-    """What was asked for by name."""
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a survey: the arguments of :meth:`maskwell.Survey.shares`, and quantities by name.
+
+    Attributes
+    ----------
+    columns
+        The columns of one table; none for all that are described.
+    by, where, method, level, interval, given, target, progress
+        As in :meth:`maskwell.Survey.shares`.
+    asked
+        Combined categories, contrasts and ratios.
+    """
+
+    columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    where: str | Mapping[str, Any] | None = None
+    method: str = "moments"
+    level: float = 0.95
+    interval: str | None = None
+    given: str | None = None
+    target: str = "population"
+    progress: Progress | None = None
+    asked: tuple[Asked, ...] = ()
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[str] = (), *, by: Names = None, level: Any = 0.95, seed: int | None = None, **how: Any
+    ) -> Question:
+        """After a look whether all of it can be asked."""
+        confidence = float(check_probability(level, "level", open_=True))
+        check_progress(how.get("progress"))
+        check_option("method", how.get("method", "moments"), ("moments", "ml"))
+        check_option("target", how.get("target", "population"), ("population", "file"))
+        check_kind(str | None, interval=how.get("interval"))
+        how["interval"] = with_seed(how.get("interval"), seed)
+        return cls(tuple(columns_of(list(columns))), names_of(by, "by"), level=confidence, **how)
+
+
+def quantities(**quantities: Any) -> tuple[Asked, ...]:
+    """Combined categories, contrasts and ratios as they are typed or given, in this order.
+
+    >>> [one.name for one in quantities(combine="any=once+often", contrast=None)]
+    ['any']
+    """
     return tuple(one for what, content in quantities.items() if content is not None for one in asked_of(what, content))
 
 
-def _with_quantities(result: EstimateResult, asked: tuple[Asked, ...]) -> EstimateResult:
-    """The result with the quantities that were asked for; those that a procedure is there for come first."""
-    base = result.estimate if result.answer is None else result.answer[1]
-    if result.procedure in PARAMETERS:
-        asked = *parameters_of(result.procedure, base.categories, [one.name for one in asked]), *asked
-    if not asked:
-        return result
-    between = result.estimate.between if isinstance(result.estimate, SurveyEstimate) else ()
-    quantities = quantities_of(base, between, asked, result.level, result.interval)
-    return replace(result, quantities=quantities, asked=asked)
+def answer(survey: Survey, question: Question) -> Shares:
+    """The shares that are asked for, from rows, counts or a released file."""
+    if survey.receipt is not None:
+        _check_no_quantities({"combine": question.asked or None, "where": question.where, "given": question.given})
+        return _from_receipt(survey, question)
+    counts_given = counted_reports(survey.data, survey.designs)
+    if counts_given is None:
+        assignments, direct = _chosen(survey, question.columns)
+        result = _from_rows(survey, assignments, direct, question)
+    else:
+        unread = {"counts": survey.frequencies, "missing": survey.missing, "by": question.by, "where": question.where}
+        _check_counted({**unread, "missing_codes": survey.missing_codes is not None, "sampling": bool(survey.sampling)})
+        result = _from_counts(*counts_given, question.method, question.asked)
+    finished = _with_given(_finished(result, level=question.level, interval=question.interval), question.given)
+    return replace(with_quantities(finished, question.asked), again=partial(_again, survey, question))
 
 
-def _finished(result: EstimateResult, *, level: float, interval: str | None) -> EstimateResult:
+def _again(survey: Survey, question: Question, asked: tuple[Asked, ...]) -> Shares:
+    """The same question with further quantities, such as sums of domains, which rows tell."""
+    return answer(survey, replace(question, asked=asked))
+
+
+def _chosen(survey: Survey, columns: Sequence[str]) -> tuple[list[Assignment], tuple[str, ...]]:
+    """The designs of the columns that are asked for, and those columns that were asked directly."""
+    assignments, direct = assignments_of(survey.designs, survey.rows), direct_columns(survey.designs)
+    if not columns:
+        return assignments, direct
+    chosen = [one for one in assignments if {*one.columns} & {*columns}]
+    known = {name for one in chosen for name in one.columns}
+    return chosen, tuple(name for name in columns if name not in known)
+
+
+def _finished(result: Shares, *, level: float, interval: str | None) -> Shares:
     """The result with its intervals, which are refused before anything is written."""
     result.estimate.intervals(level, interval)
     return replace(result, level=level, interval=interval)
 
 
-def _with_given(result: EstimateResult, given: str | None) -> EstimateResult:
+def _with_given(result: Shares, given: str | None) -> Shares:
     """The result with the direction in which its table is read."""
     if given is None:
         return result
@@ -230,50 +215,47 @@ def _check_no_quantities(asked: Mapping[str, Any]) -> None:
         )
 
 
-def _from_rows(
-    rows: str | MemoryTable,
-    designs: Any,
-    direct: Names,
-    plan: SurveyPlan,
-    reading: Mapping[str, Any],
-    missing_codes: Any = None,
-) -> EstimateResult:
-    randomized = assignments_of(designs, rows)
-    if not randomized and not names_of(direct, "direct"):
+def _from_rows(survey: Survey, randomized: Sequence[Assignment], direct: Sequence[str], question: Question) -> Shares:
+    if not randomized and not direct:
         raise ParameterError("no column to estimate", hint=f"name it with its design: {design_of('answer')}")
-    check_missing_codes(missing_codes, randomized)
-    open_columns = [Assignment((name,), direct_design(rows, name)) for name in names_of(direct, "direct")]
-    how = {**reading, "missing": reading["missing"] or "error"}
-    question = _Question(rows, tuple(randomized), tuple(open_columns), **how)
-    if question.asked:
-        _check_asked(question.asked, question.assignments, question.by)
-    return _answered(question, plan)
+    check_missing_codes(survey.missing_codes, randomized)
+    sampled = SampledRows.of(survey.rows, survey.sampling)
+    open_columns = [Assignment((name,), direct_design(sampled.rows, name)) for name in direct]
+    asked = _Question(
+        sampled,
+        tuple(randomized),
+        tuple(open_columns),
+        missing=survey.missing or "error",
+        counts=survey.frequencies,
+        method=question.method,
+        by=question.by,
+        progress=question.progress,
+        asked=question.asked,
+        conditions=None if question.where is None else RowConditions.of(question.where),
+    )
+    if asked.asked:
+        _check_asked(asked.asked, asked.assignments, asked.by)
+    return _answered(asked)
 
 
-def _from_receipt(
-    rows: str | MemoryTable,
-    receipt: Receipt | str | os.PathLike[str],
-    columns: Sequence[str],
-    target: str,
-    plan: SurveyPlan,
-    reading: Mapping[str, Any],
-    intervals: Mapping[str, Any],
-) -> EstimateResult | ReleaseEstimate:
+def _from_receipt(survey: Survey, question: Question) -> Shares:
     """As a survey where the receipt holds the designs, else as the receipt allows."""
     from maskwell.release.analysis.table_routes import survey_of_release
-    from maskwell.verbs.release_estimate import estimate_with_receipt, receipt_of
+    from maskwell.verbs.release_estimate import estimate_with_receipt
 
-    told, asked = receipt_of(receipt), {"by": reading["by"], "target": target, "missing": reading["missing"]}
-    sampling, method = vars(plan), reading["method"]
-    survey = survey_of_release(rows, told, columns, sampling=sampling, method=method, **asked) if columns else None
-    if survey is None:
-        _check_moments(method)
-        options = {**asked, **intervals, "progress": reading["progress"]}
-        return estimate_with_receipt(rows, told, columns, sampling=sampling, **options)
-    weighted = replace(plan, weights=survey.weights)
-    how = {**reading, "missing": survey.missing}
-    result = _from_rows(rows, survey.assignments, survey.direct or None, weighted, how)
-    return _finished(result.with_remarks(survey.remarks), **intervals)
+    receipt, columns = survey.receipt, question.columns
+    assert receipt is not None
+    sampled = SampledRows.of(survey.rows, survey.sampling)
+    asked: dict[str, Any] = {"by": question.by, "target": question.target, "missing": survey.missing}
+    how: dict[str, Any] = {"sampling": sampled.named, "method": question.method}
+    told = survey_of_release(sampled.rows, receipt, columns, **how, **asked) if columns else None
+    if told is None:
+        _check_moments(question.method)
+        return estimate_with_receipt(sampled, receipt, question, missing=survey.missing)
+    weighted = replace(sampled.sampling, weights=told.weights)
+    described = replace(survey, data=sampled.rows, sampling=weighted, missing=told.missing)
+    result = _from_rows(described, told.assignments, told.direct, question)
+    return _finished(result.with_remarks(told.remarks), level=question.level, interval=question.interval)
 
 
 def _check_counted(others: Mapping[str, Any]) -> None:
@@ -283,21 +265,6 @@ def _check_counted(others: Mapping[str, Any]) -> None:
         raise ParameterError(
             f"{option(both[0])} with counts, which have no rows",
             hint="leave it out, or give the rows that were counted",
-        )
-
-
-def _check_sources(receipt: Any, columns: Any, others: Mapping[str, Any]) -> None:
-    """Raise where what belongs to designs and to receipts is mixed."""
-    if receipt is None and columns is not None:
-        raise ParameterError(
-            f"{option('columns')} without {option('receipt')}",
-            hint=f"name the columns with {option('design')}, or give {option('receipt')}",
-        )
-    both = [name for name, value in others.items() if _is_given(value)]
-    if receipt is not None and both:
-        raise ParameterError(
-            f"{option('receipt')} and {option(both[0])}",
-            hint="a receipt says how every column was randomized: leave the other out",
         )
 
 
@@ -313,18 +280,18 @@ def _check_moments(method: str) -> None:
         )
 
 
-def _from_counts(counts: Counts, design: Design, name: str, method: str, asked: Sequence[Asked]) -> EstimateResult:
+def _from_counts(counts: Counts, design: Design, name: str, method: str, asked: Sequence[Asked]) -> Shares:
     _check_asked(asked, [Assignment((name,), design)], ())
     shares = with_device_noise(_estimator(method)(counts, design))
     margin = wanted_margin(shares, design)
-    return EstimateResult(shares, (name,), counts.n, 0, answer=margin, designs=((name, design),))
+    return Shares(shares, (name,), counts.n, 0, answer=margin, designs=((name, design),))
 
 
 @dataclass(frozen=True)
 class _Question:
     """What is to be estimated from which rows."""
 
-    rows: str | MemoryTable
+    sampled: SampledRows
     randomized: tuple[Assignment, ...]
     direct: tuple[Assignment, ...]
     missing: str
@@ -334,6 +301,11 @@ class _Question:
     progress: Progress | None
     asked: tuple[Asked, ...] = ()
     conditions: RowConditions | None = None
+
+    @property
+    def rows(self) -> Rows:
+        """The rows with all columns."""
+        return self.sampled.rows
 
     @property
     def assignments(self) -> tuple[Assignment, ...]:
@@ -362,11 +334,11 @@ class _Question:
         return {"missing": self.missing, "counts": self.counts, "progress": self.progress}
 
 
-def _answered(question: _Question, plan: SurveyPlan) -> EstimateResult:
+def _answered(question: _Question) -> Shares:
     families = {one.design.provenance.get("family") for one in question.assignments}
     procedure = families.pop() if len(families) == 1 else None
     designs = tuple((",".join(one.columns), one.design) for one in question.randomized)
-    raw = _estimated_jointly(question, plan)
+    raw = _estimated_jointly(question)
     result = replace(raw, estimate=with_device_noise(raw.estimate), procedure=procedure, designs=designs)
     if len({one.columns for one in question.assignments}) > 1:
         return replace(result, table=_table(result.estimate, question.assignments))
@@ -382,12 +354,11 @@ def _table(shares: Estimate, assignments: Sequence[Assignment]) -> Table | None:
     return table_in(shares, leaves)
 
 
-def _estimated_jointly(question: _Question, plan: SurveyPlan) -> EstimateResult:
-    columns = plan.columns(question.told_by)
-    plan.check()
+def _estimated_jointly(question: _Question) -> Shares:
+    columns = question.sampled.columns(question.told_by)
     check_no_reports(columns, [name for one in question.randomized for name in one.columns])
     if columns or question.row_by_row:
-        return _by_plan(question, plan)
+        return _by_plan(question)
     if any(one.when for one in question.assignments):
         return _by_groups(question)
     return _by_counts(question)
@@ -403,29 +374,30 @@ def _estimator(method: str) -> Any:
     return estimate_by_moments
 
 
-def _by_counts(question: _Question) -> EstimateResult:
+def _by_counts(question: _Question) -> Shares:
     from maskwell.engines.report_counts import tally_file
 
     tally = tally_file(question.rows, question.assignments, **question.reading)
     shares = _estimator(question.method)(tally.counts, tally.design)
-    return EstimateResult(shares, question.variables, tally.rows, tally.dropped)
+    return Shares(shares, question.variables, tally.rows, tally.dropped)
 
 
-def _by_groups(question: _Question) -> EstimateResult:
+def _by_groups(question: _Question) -> Shares:
     from maskwell.engines.report_counts import tally_groups
     from maskwell.estimation.stacked_samples import estimate_samples
 
     tally = tally_groups(question.rows, question.assignments, **question.reading)
     samples = [Sample(one.counts, one.design) for one in tally.samples]
     shares = estimate_samples(samples, method=question.method)
-    return EstimateResult(shares, question.variables, tally.rows, tally.dropped)
+    return Shares(shares, question.variables, tally.rows, tally.dropped)
 
 
-def _by_plan(question: _Question, plan: SurveyPlan) -> EstimateResult:
+def _by_plan(question: _Question) -> Shares:
     from maskwell.engines.report_counts import tally_survey
     from maskwell.estimation.sampling.report_shares import estimate_simple
 
-    columns = plan.columns(question.told_by)
+    sampled = question.sampled
+    columns = sampled.columns(question.told_by)
     if question.method == "ml" and not columns.only_domains:
         raise ParameterError(
             f"{option('method', 'ml')} with a sampling plan",
@@ -438,9 +410,9 @@ def _by_plan(question: _Question, plan: SurveyPlan) -> EstimateResult:
         shares = estimate_simple(cells, tally.designs, method=question.method, between=_between(question, tally, cells))
         assumed: tuple[str, ...] = ()
     else:
-        shares, assumed = _planned(tally, chosen, question, plan), plan.assumed
+        shares, assumed = _planned(tally, chosen, question), sampled.assumed
     flags = *shares.flags, *(() if chosen else _empty(tally.empty_domains, question.by)), *assumed
-    return EstimateResult(
+    return Shares(
         replace(shares, flags=flags, domains=_in_order(shares.domains, question)),
         question.variables,
         tally.rows,
@@ -468,14 +440,14 @@ def _typed(labels: Sequence[Any]) -> list[Any]:
     return [types[label] for label in labels]
 
 
-def _planned(tally: SurveyTally, chosen: Chosen | None, question: _Question, plan: SurveyPlan) -> SurveyEstimate:
+def _planned(tally: SurveyTally, chosen: Chosen | None, question: _Question) -> SurveyEstimate:
     """Under a sampling plan; rows that were chosen are a domain, and their domains are domains of all rows."""
     from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
-    designs, scheme = dict(enumerate(tally.designs)), plan.scheme(tally)
+    designs, scheme = dict(enumerate(tally.designs)), question.sampled.scheme(tally)
     if chosen is None:
         between = _between(question, tally, tally.cells)
-        return estimate_cells(tally.cells, designs, scheme, denominator=plan.size, between=between)
+        return estimate_cells(tally.cells, designs, scheme, denominator=question.sampled.sampling.size, between=between)
     whole = estimate_cells(chosen.as_domain(), designs, scheme).domains[True]
     if not question.by:
         return whole

@@ -8,30 +8,26 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_count, check_kind, kind_of
+from maskwell.core.arguments import as_count, check_kind, kind_of
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Number, as_fraction, to_float
+from maskwell.core.exact import Number
 from maskwell.core.phrases import listed, option
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design, too_few
 from maskwell.designs.wire import read_design
+from maskwell.engines.rows import Rows
 from maskwell.errors import LabelError, ParameterError, UnknownCategoryError, WrongTypeError
 from maskwell.privacy.criteria import DEMANDS, Demand
 
 if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
-    from maskwell.engines.report_counts import SurveyTally
-    from maskwell.engines.row_sources import MemoryTable
-    from maskwell.engines.survey_columns import PlanColumns
-    from maskwell.estimation.sampling.replicate_weights import ReplicateRule
-    from maskwell.estimation.sampling.sample_stages import Lonely, Scheme
 
 
 DesignOrPath: TypeAlias = Design | str | os.PathLike[str]
@@ -137,7 +133,36 @@ def read_categories(categories: Categories | Iterable[Hashable] | None, k: Numbe
     return labels
 
 
-Designs: TypeAlias = Union[Mapping[Any, DesignOrPath], "Sequence[Assignment]"]
+@dataclass(frozen=True)
+class When:
+    """A design for the rows where columns have these values: ``When({"wave": 2}, design)``.
+
+    Attributes
+    ----------
+    rows
+        The values of some columns, by their names. Values match those of the table by their text.
+    design
+        The design of these rows: a design, the path of its file, or a procedure whose parameters stand in columns,
+        such as ``"warner(p=chance)"``.
+    """
+
+    rows: Mapping[str, Any]
+    design: DesignOrPath
+
+    def __post_init__(self) -> None:
+        check_kind(Mapping, rows=self.rows)
+        if not self.rows:
+            raise ParameterError("When needs a column and its value", hint='for instance When({"wave": 2}, design)')
+
+    @property
+    def group(self) -> tuple[tuple[str, str], ...]:
+        """The columns and the texts of their values."""
+        return tuple((str(name), str(value)) for name, value in self.rows.items())
+
+
+Designs: TypeAlias = Union[Mapping[Any, DesignOrPath | When | Sequence[When] | None], "Sequence[Assignment]"]
+"""The design of each column, or several ``When``; None for a column that was asked directly."""
+
 Names: TypeAlias = str | Sequence[str] | None
 
 _WITH_GROUP = re.compile(r'(.+?)\[((?:[^\[\]"]|"(?:[^"]|"")*")+)\]')
@@ -145,33 +170,6 @@ CALLED = re.compile(r"\s*([a-z]+(?:-[a-z]+)*)\s*\((.*)\)\s*", re.DOTALL)
 """A procedure with its parameters, such as ``warner(p=p1)``."""
 
 _QUOTED_VALUE = re.compile(r'(^|,)\s*([^",=]+)="((?:[^"]|"")*)"')
-
-
-def rows_of(data: Any, missing_codes: Any = None, columns: Sequence[str] | None = None) -> str | MemoryTable:
-    """Where the rows are: the path of a file, or a table in memory.
-
-    ``missing_codes`` are no values in them, or in these ``columns`` of them.
-
-    >>> rows_of("survey.parquet"), str(rows_of({"answer": ["yes"]}))
-    ('survey.parquet', 'the table')
-    """
-    from maskwell.engines.row_sources import MemoryTable, is_spark
-
-    rows: str | MemoryTable
-    if isinstance(data, MemoryTable):
-        rows = data
-    elif is_spark(data):
-        from maskwell.engines.spark_frames import SparkTable
-
-        rows = SparkTable(data)
-    else:
-        rows = os.fspath(data) if isinstance(data, str | os.PathLike) else MemoryTable(data)
-    if missing_codes is None:
-        return rows
-    from maskwell.engines.missing_codes import MissingCodes, without_codes
-
-    codes = MissingCodes.of(missing_codes)
-    return without_codes(rows, codes if columns is None else codes.within(columns))
 
 
 def check_missing_codes(missing_codes: Any, assignments: Iterable[Assignment], *, reports: bool = True) -> None:
@@ -184,18 +182,25 @@ def check_missing_codes(missing_codes: Any, assignments: Iterable[Assignment], *
     MissingCodes.of(missing_codes).check_no_category(expected_categories(assignments, reports=reports))
 
 
-def assignments_of(designs: Designs | None, rows: str | MemoryTable | None = None) -> list[Assignment]:
-    """Columns with their designs, from ``{"answer": design}``.
+def assignments_of(designs: Designs | Design | None, rows: Rows | None = None) -> list[Assignment]:
+    """Columns with their designs, from ``{"answer": design}``; columns that were asked directly are left out.
 
-    A key names one column, several columns of a product of designs (``"first,second"`` or a tuple), or a column and a
-    group of rows: ``"answer[group=1]"``. With the rows a design may be a procedure whose parameters stand in columns.
+    A key names one column, or several columns of a product of designs (``"first,second"`` or a tuple). Where groups of
+    rows used designs of their own, the column has a list of :class:`When`. With the rows a design may be a procedure
+    whose parameters stand in columns.
     """
     from maskwell.engines.assignments import Assignment
 
     if designs is None:
         return []
     if isinstance(designs, Mapping):
-        return assigned([(*_columns_and_group(columns), design) for columns, design in designs.items()], rows)
+        typed = [
+            (_column_name(columns), group, design)
+            for columns, choice in designs.items()
+            if choice is not None
+            for group, design in _choices(choice)
+        ]
+        return assigned(typed, rows)
     if isinstance(designs, list | tuple) and all(isinstance(one, Assignment) for one in designs):
         return list(designs)
     one = isinstance(designs, Design)
@@ -203,6 +208,33 @@ def assignments_of(designs: Designs | None, rows: str | MemoryTable | None = Non
         f"designs must be a dict {{column: design}}, got {'a design' if one else kind_of(designs)}",
         hint='name the column of each design: {"answer": design}' + "; or design.randomize(values)" * one,
     )
+
+
+def direct_columns(designs: Designs | Design | None) -> tuple[str, ...]:
+    """The columns that were asked directly: those without a design.
+
+    >>> direct_columns({"answer": "warner.json", "sex": None})
+    ('sex',)
+    """
+    return (
+        tuple(_column_name(name) for name, design in designs.items() if design is None)
+        if isinstance(designs, Mapping)
+        else ()
+    )
+
+
+def _choices(choice: Any) -> list[tuple[tuple[tuple[str, str], ...], DesignOrPath]]:
+    """The designs of a column, each with the group of rows that used it."""
+    if isinstance(choice, When):
+        return [(choice.group, choice.design)]
+    if isinstance(choice, list | tuple):
+        if not choice or not all(isinstance(one, When) for one in choice):
+            raise WrongTypeError(
+                "several designs of a column must be a list of When",
+                hint='for instance [mw.When({"wave": 1}, first), mw.When({"wave": 2}, second)]',
+            )
+        return [(one.group, one.design) for one in choice]
+    return [((), choice)]
 
 
 def is_called(design: Any) -> bool:
@@ -222,7 +254,7 @@ def _is_there(path: str) -> bool:
 
 
 def assigned(
-    typed: Sequence[tuple[str, Sequence[tuple[str, str]], DesignOrPath]], rows: str | MemoryTable | None
+    typed: Sequence[tuple[str, Sequence[tuple[str, str]], DesignOrPath]], rows: Rows | None
 ) -> list[Assignment]:
     """Columns with the groups of rows and their designs; parameters in columns are looked up in the rows."""
     from maskwell.engines.assignments import Assignment
@@ -238,12 +270,12 @@ def assigned(
     return [Assignment.of(columns, design, when) for columns, made in by_group.items() for when, design in made]
 
 
-def _columns_and_group(columns: Any) -> tuple[str, list[tuple[str, str]]]:
+def _column_name(columns: Any) -> str:
     if isinstance(columns, tuple):
-        return ",".join(columns), []
+        return ",".join(columns)
     if not isinstance(columns, str):
         raise WrongTypeError(f"a column named by a {type(columns).__name__}", hint="name a column by its text")
-    return split_group(columns)
+    return columns
 
 
 def split_group(text: str, whole: str | None = None) -> tuple[str, list[tuple[str, str]]]:
@@ -379,168 +411,3 @@ def check_progress(progress: Any) -> None:
             f"progress must be a function, not a {type(progress).__name__}",
             hint="give a function of two arguments: the rows so far, and the share of the work that is done",
         )
-
-
-@dataclass(frozen=True)
-class SurveyPlan:
-    """Columns that say how the rows of a table were sampled; nothing said is a simple random sample.
-
-    Attributes
-    ----------
-    weights, inclusion
-        One of them: how many people a row stands for, or the chance with which it was drawn.
-    strata, clusters
-        Clusters are nested in strata; two names for two stages.
-    population
-        Units there were to draw from: a number, or a column that holds that of each stratum; two for two stages.
-    denominator
-        Known size of the population: shares are totals over it, in place of the sum of the weights.
-    replicates, replicate_method, fay
-        How the names of replicate weights start, how they were made, and Fay's factor.
-    poisson
-        Whether rows were drawn independently of each other, each with its own chance.
-    lonely
-        A stratum with one unit: ``"error"``, ``"certainty"`` or ``"centre"``.
-    """
-
-    weights: str | None = None
-    inclusion: str | None = None
-    strata: str | None = None
-    clusters: Names = None
-    population: Any = None
-    denominator: Any = None
-    replicates: str | None = None
-    replicate_method: str | None = None
-    fay: Any = None
-    poisson: bool = False
-    lonely: Lonely = "error"
-
-    def __post_init__(self) -> None:
-        columns = {
-            name: getattr(self, name) for name in ("weights", "inclusion", "strata", "replicates", "replicate_method")
-        }
-        check_kind(str | None, **columns)
-        check_kind(Flag, poisson=self.poisson)
-
-    @property
-    def named(self) -> dict[str, Any]:
-        """What was said about the sampling."""
-        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
-
-    def columns(self, by: Names = None) -> PlanColumns:
-        """The columns that are named, with those of the domains."""
-        from maskwell.engines.survey_columns import PlanColumns, population_of
-
-        sizes = self.population
-        typed = names_of(sizes, "population") if isinstance(sizes, str | None) else _several(sizes)
-        return PlanColumns(
-            weights=self.weights,
-            inclusion=self.inclusion,
-            strata=self.strata,
-            clusters=names_of(self.clusters, "clusters"),
-            population=population_of([str(size) for size in typed]),
-            replicates=self.replicates,
-            by=names_of(by, "by"),
-            chances=self.poisson,
-        )
-
-    def check(self) -> None:
-        """Raise for what would be left aside."""
-        if self.denominator is not None and not (self.inclusion or self.weights or self.population):
-            raise ParameterError(
-                f"{option('denominator')} without {option('weights')}, {option('inclusion')} or {option('population')}",
-                hint="without them every row stands for itself, and shares are shares of the rows",
-            )
-        if self.replicate_method and not self.replicates:
-            raise ParameterError(
-                f"{option('replicate_method')} without {option('replicates')}",
-                hint=f"name the columns: {option('replicates', 'repw')}",
-            )
-        if self.replicates and not self.replicate_method:
-            raise ParameterError(
-                f"{option('replicates')} without {option('replicate_method')}",
-                hint="say how they were made: jkn, brr, fay or bootstrap",
-            )
-        if self.fay is not None and self.replicate_method != "fay":
-            raise ParameterError(
-                f"{option('fay')} without {option('replicate_method', 'fay')}",
-                hint="leave it out, or name the method",
-            )
-        if self.poisson and not (self.inclusion or self.weights):
-            raise ParameterError(
-                f"{option('poisson')} without {option('inclusion')} or {option('weights')}",
-                hint=f"name the column of the chances: {option('inclusion', 'COL')}",
-            )
-
-    def scheme(self, tally: SurveyTally) -> Scheme:
-        """How the rows were drawn."""
-        from maskwell.estimation.sampling.sample_stages import Scheme
-
-        if self.replicates is not None:
-            return Scheme("replicates", replicates=self._replicate_rule(tally))
-        return Scheme("poisson" if self.poisson else "stages", lonely=self.lonely)
-
-    @property
-    def size(self) -> float | None:
-        """The size of the population that shares are to be taken of, None for the sum of the weights."""
-        return None if self.denominator is None else to_float(as_fraction(self.denominator, "denominator"))
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """What is taken for granted because nothing says otherwise."""
-        if self.replicate_method == "jkn" and self.strata is None:
-            return (f"no {option('strata')}: the strata of the jackknife are taken from the replicate weights",)
-        return ()
-
-    def rule_of_rows(self, weight: Any, replicates: Any, stratum: Any) -> ReplicateRule:
-        """How replicate weights of rows, shape (n, R), become a variance."""
-        from maskwell.core.cells import Cells, products_of_replicates
-        from maskwell.engines.report_counts import SurveyTally
-
-        n = len(replicates)
-        weight = np.ones(n) if weight is None else weight
-        ratio = replicates / weight[:, None]
-        ratios = np.array([np.where(ratio > 0, ratio, np.inf).min(axis=0), ratio.max(axis=0)])
-        plan = {"weight": weight, "replicates": replicates} | ({} if stratum is None else {"stratum": stratum})
-        cells = Cells.of(np.arange(n), **plan)  # a line for each row: sums of rows would hide what a replicate changes
-        return self._replicate_rule(SurveyTally(cells, (), n, 0, ratios, products_of_replicates(replicates, weight)))
-
-    def _replicate_rule(self, tally: SurveyTally) -> ReplicateRule:
-        from maskwell.estimation.sampling.replicate_weights import (
-            ReplicateRule,
-            factors_of_replicates,
-            fay_factor,
-            rank_of_replicates,
-            strata_of_replicates,
-        )
-
-        method, rho = self.replicate_method, None if self.fay is None else float(as_fraction(self.fay, "fay"))
-        rank = None if tally.products is None else rank_of_replicates(tally.products)
-        if method == "fay" and rho is None and tally.ratios is not None:
-            rho = fay_factor(tally.ratios)
-        if method == "jkn" and self.strata is None and tally.ratios is not None:
-            return ReplicateRule("jkn", rscales=factors_of_replicates(tally.ratios), rank=rank)
-        strata = strata_of_replicates(tally.cells) if method == "jkn" else None
-        return ReplicateRule(str(method), rho=rho, strata=strata, rank=rank)
-
-
-def _several(sizes: Any) -> list[Any]:
-    return list(sizes) if isinstance(sizes, list | tuple) else [sizes]
-
-
-def check_no_reports(plan: PlanColumns, reports: Collection[str]) -> None:
-    """Raise where a column of the plan holds randomized reports."""
-    for name in plan.labelled:
-        if name in reports:
-            raise ParameterError(
-                f"column {name!r} holds randomized reports: its values are no true groups",
-                hint=f"make a table of two variables, with a {option('design')} for each column",
-                column=name,
-            )
-    for name in plan.numeric:
-        if name in reports:
-            raise ParameterError(
-                f"column {name!r} holds randomized reports, not weights or populations",
-                hint="name the column that holds them",
-                column=name,
-            )

@@ -13,16 +13,17 @@ from maskwell.core.exact import OPEN_SHARE, as_fraction, check_range, to_float
 from maskwell.designs.basket_bits import ItemBits, item_bits
 from maskwell.designs.design import Design
 from maskwell.designs.wire import read_design
+from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.itemset_mining import Mined, mine_itemsets
 from maskwell.estimation.itemset_supports import MOST_ITEMS, Itemset, ReportedBaskets, Rule
 from maskwell.reports.report import Report
 from maskwell.reports.text.mining_report import mining_report
-from maskwell.verbs.inputs import Designs, assignments_of, check_progress, rows_of
+from maskwell.verbs.inputs import Designs, assignments_of, check_progress
 
 if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
-    from maskwell.engines.row_sources import MemoryTable, Progress
+    from maskwell.engines.row_sources import Progress
     from maskwell.reports.pictures.canvas import Picture
 
 
@@ -188,7 +189,7 @@ def mine(
     largest = as_whole(max_items, "max_items", low=1, high=MOST_ITEMS)
     check_option("missing", missing, ("error", "drop"))
     check_progress(progress)
-    rows = rows_of({"items": data} if isinstance(data, list | tuple) else data)
+    rows = Rows.of({"items": data} if isinstance(data, list | tuple) else data)
     assignment = _assignment(rows, design)
     bits = item_bits(assignment.design)
     read = read_baskets(rows, assignment, missing=missing, progress=progress)
@@ -198,7 +199,7 @@ def mine(
     return MinedBaskets(mined, baskets, bits, max_items=largest, rows=read.rows, dropped=read.dropped, **sought)
 
 
-def _assignment(rows: str | MemoryTable, design: Any) -> Assignment:
+def _assignment(rows: Rows, design: Any) -> Assignment:
     """The design and its columns, which are looked for where nobody names them."""
     from maskwell.engines.assignments import Assignment
     from maskwell.engines.basket_reader import basket_columns

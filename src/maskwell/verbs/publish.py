@@ -21,44 +21,34 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.core.verdicts import at_most
 from maskwell.engines.cell_counts import count_columns
-from maskwell.engines.release_pass import file_columns
-from maskwell.engines.row_sources import MemoryTable, Progress, RowPass, open_sink, steps
+from maskwell.engines.row_sources import Progress, RowPass, open_sink, steps
+from maskwell.engines.rows import Rows
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.release.assessment import (
-    Release,
-    assess,
-    assess_file,
-    assess_tables,
-    count_file,
-    prepared,
-    weighed_columns,
-)
+from maskwell.release.assessment import assess, assess_counts, assess_tables
+from maskwell.release.folder.earlier_release import check_key, earlier_stages
 from maskwell.release.folder.ledger import read_ledger
 from maskwell.release.folder.receipt import Receipt
 from maskwell.release.folder.release_folder import check_new_folder
 from maskwell.release.kept_bounds import check_kept
+from maskwell.release.needed_tables import count_file
 from maskwell.release.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan, load_plan, read_plan
-from maskwell.release.publication import (
-    ReleasedTable,
-    check_key,
-    earlier_stages,
-    open_release,
-    release_table,
-    with_earlier,
-)
+from maskwell.release.publication import ReleasedTable, open_release, release_table, with_earlier
 from maskwell.release.recode_comparison import RecodeEffect, recode_effects
-from maskwell.release.risk.risk_report import ALL_COLUMNS, ANY_LOOK
+from maskwell.release.records.release_pass import file_columns
+from maskwell.release.release_values import Assessment, Origin, Release
+from maskwell.release.risk.intruders import ALL_COLUMNS, ANY_LOOK
 from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
 from maskwell.release.side_channels import dependence_counter, following_columns, side_channels, unit_guess
 from maskwell.release.stages.stage_building import build_stages
+from maskwell.release.true_file import TrueFile, column_fits, prepared
 from maskwell.reports.pages.release_page import release_page
 from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import dry_run_report
-from maskwell.verbs.inputs import Names, check_progress, names_of, rows_of
+from maskwell.verbs.inputs import Names, check_progress, names_of
 
 LIBRARIES = ("jinja2", "matplotlib")
 MOST_COMPARED = 3_000
@@ -115,11 +105,11 @@ def publish(
     >>> publish(people, {"protect": [protect]}).receipt()
     Receipt (public) of 5 records: sex (counts kept)
     """
-    asked, table = _plan_of(plan), data if isinstance(data, str) else rows_of(data)
+    asked, table = _plan_of(plan), Rows.of(data)
     if folder is not None:
         check_path(folder=folder)
     if folder is None:
-        if any((key, matrices, ledger, records, isinstance(table, str) or not table.at_hand)):
+        if any((key, matrices, ledger, records, table.path is not None or not table.at_hand)):
             raise ParameterError(
                 "a file, a table of Spark, a key, earlier matrices, a ledger and the risk of records need a folder",
                 hint='name a new one: publish("people.csv", plan, "released")',
@@ -127,8 +117,8 @@ def publish(
         return release_table(data, asked, random=random)
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "records": records}
     options |= {"ledger": ledger, "draw_anew": draw_anew}
-    if isinstance(table, str):
-        return release_file(table, asked, str(folder), progress=progress, **options)
+    if table.path is not None:
+        return release_file(table.path, asked, str(folder), progress=progress, **options)
     new = check_new_folder(folder)
     with scratch_file(new.with_name(f"{new.name}-records"), "table.parquet", partial(_write, table)) as path:
         return release_file(str(path), asked, str(folder), progress=progress, **options)
@@ -143,7 +133,7 @@ def _plan_of(plan: ReleasePlan | Mapping[str, Any] | str | Path) -> ReleasePlan:
     return plan
 
 
-def _write(table: MemoryTable, path: Path) -> None:
+def _write(table: Rows, path: Path) -> None:
     """Write a table to a file, which can be read twice; one of Spark is computed once for that."""
     rows = table.gathered
     with path.open("wb") as file, open_sink(file, str(path), rows.schema) as sink:
@@ -261,7 +251,7 @@ class DryRun(Result):
         What each recode of the plan saves.
     """
 
-    release: Release
+    release: Assessment
     points: Sequence[RiskUtilityPoint]
     recodes: Sequence[RecodeEffect] = ()
 
@@ -273,7 +263,7 @@ class DryRun(Result):
 
     def to_report(self) -> Report:
         """What the command prints."""
-        source = self.release.source_name or "TABLE"
+        source = self.release.file.source_name or "TABLE"
         return dry_run_report(self.release, self.points, self.recodes, source=source, plan="PLAN")
 
     def plot(self, **options: Any) -> Picture:
@@ -312,15 +302,12 @@ def dry_run(
     asked = _plan_of(plan)
     check_key(asked, key)
     earlier = None if matrices is None else earlier_stages(matrices, asked, key)
-    rows = rows_of(data)
+    rows = Rows.of(data)
     counting, trying, recoding = steps(progress, 3) if earlier is None else (progress, None, None)
-    if isinstance(rows, str):
-        release = assess_file(rows, asked, earlier=earlier, progress=counting)
-    else:
-        release = assess(*prepared(rows, asked), earlier, counting)
-    release = release if key is None else replace(release, keyed=key.commitment())
+    origin = Origin(keyed=None if key is None else key.commitment())
+    release = assess(*prepared(rows, asked), earlier, counting, origin)
     if ledger is not None:
-        release = with_earlier(release, read_ledger(ledger), rows if isinstance(rows, str) else None)
+        release = with_earlier(release, read_ledger(ledger), rows.path)
     if earlier is not None:  # other bounds would have other matrices
         return DryRun(release, [point_of(release, label_of(asked), chosen=True)])
     return DryRun(release, risk_utility_map(release, trying), recode_effects(rows, release, recoding))
@@ -347,7 +334,7 @@ def first_plan(
     check_probability(match, "match", open_=True)
     check_kind(str, plan=plan)
     check_progress(progress)
-    path, named = rows_of(data), names_of(keys, "keys")
+    path, named = Rows.of(data), names_of(keys, "keys")
     here, rest = steps(progress, 2)  # how many passes follow is not known: each takes half of what is left
     tables = count_columns(path, progress=here)
     names = [table.columns[0] for table in tables]
@@ -357,7 +344,7 @@ def first_plan(
     unique: list[str] = []
     unit: tuple[str, str] | None = None
     drop: tuple[str, ...] | None = ()  # what names suggest is measured, too
-    method, intruder = MIXING, ANY_LOOK
+    method, intruder = MIXING, ANY_LOOK.name
     while True:
         text = starting_plan(
             tables,
@@ -397,22 +384,22 @@ def first_plan(
 
 
 def _method_and_intruder(
-    records: str | MemoryTable,
+    records: Rows,
     plan: ReleasePlan,
     tables: Mapping[tuple[str, ...], CellTable],
     unchanged: Sequence[str],
 ) -> tuple[str, str]:
     """The method of a first plan, and the strongest intruder for whom it keeps the limit."""
-    if plan.intruder == ALL_COLUMNS:
-        return MIXING, ALL_COLUMNS
+    if plan.against.weighs_columns:
+        return MIXING, plan.intruder
     method = _method_of_fewest_changes(plan, tables)
     if method != MIXING:
-        return method, ANY_LOOK
-    stronger = replace(plan, intruder=ALL_COLUMNS)
-    weighed = weighed_columns(records, stronger, dict(tables), unchanged)
-    joined = assess_tables(dict(tables), stronger, weighed=weighed).joined
+        return method, ANY_LOOK.name
+    stronger = replace(plan, intruder=ALL_COLUMNS.name)
+    fits = column_fits(records, stronger, tables, unchanged)
+    joined = assess_counts(TrueFile(tables=tables, fits=fits), stronger).joined
     kept = joined is not None and plan.match is not None and at_most(joined.right_surest, plan.match)
-    return method, ALL_COLUMNS if kept else ANY_LOOK
+    return method, (ALL_COLUMNS if kept else ANY_LOOK).name
 
 
 def _method_of_fewest_changes(plan: ReleasePlan, tables: Mapping[tuple[str, ...], CellTable]) -> str:

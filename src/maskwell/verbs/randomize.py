@@ -10,8 +10,9 @@ from maskwell.core.arguments import check_kind, check_option
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.phrases import option
 from maskwell.core.randomness import RandomSource
+from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
-from maskwell.verbs.inputs import Designs, assignments_of, check_missing_codes, check_progress, rows_of
+from maskwell.verbs.inputs import Designs, assignments_of, check_missing_codes, check_progress
 
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import Progress
@@ -94,21 +95,21 @@ def randomize(
     _check_draws(random, key, person)
     assignments = assignments_of(designs)
     check_missing_codes(missing_codes, assignments, reports=False)
-    rows = rows_of(data, missing_codes, [name for one in assignments for name in one.columns])
+    rows = Rows.of(data, missing_codes, [name for one in assignments for name in one.columns])
     draws: dict[str, Any] = {"random": random if key is None else key, "person": person}
-    if not isinstance(rows, str) and not rows.at_hand:
+    if not rows.at_hand:
         from maskwell.engines.spark_frames import SparkTable, randomize_spark
 
         assert isinstance(rows, SparkTable)
         folder = None if output is None else os.fspath(output)
         return randomize_spark(rows, assignments, folder, **draws, missing=missing, sets=sets, force=force)
-    if not isinstance(rows, str):
+    if rows.path is None:
         _check_no_output(output)
         return randomize_table(rows.data, assignments, **draws, missing=missing, sets=sets)
     if output is None:
         raise ParameterError(f"{rows} is a file, and no output is named", hint='name one: output="reports.csv"')
     return randomize_file(
-        rows,
+        rows.path,
         os.fspath(output),
         assignments,
         **draws,

@@ -2,62 +2,45 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_mapping, check_inclusion, check_kind, pairs_of
+from maskwell.core.arguments import check_kind
 from maskwell.core.phrases import design_of, option, shorten
-from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.formula import read_formula, read_right_side
 from maskwell.engines.formula_references import References
-from maskwell.engines.model_frame import ModelFrame, assignments_of, read_model_frame
-from maskwell.engines.row_sources import MemoryTable
-from maskwell.engines.survey_columns import PlanColumns
-from maskwell.errors import InputError, ParameterError
+from maskwell.engines.model_frame import read_model_frame
+from maskwell.engines.rows import Rows
+from maskwell.errors import ParameterError
 from maskwell.estimation.named_quantities import Asked, QuantityTerms, asked_of
 from maskwell.estimation.regression.model_table import check_interval, fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
-from maskwell.estimation.sampling.replicate_weights import ReplicateRule
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
-from maskwell.verbs.inputs import DesignOrPath, SurveyPlan, check_missing_codes, rows_of
+from maskwell.estimation.sampling.sampling_description import Sampling
+from maskwell.verbs.inputs import Designs, assignments_of, check_missing_codes
+from maskwell.verbs.sampled_rows import SampledRows
 
 if TYPE_CHECKING:
     from maskwell.release.folder.receipt import Group, Receipt
-    from maskwell.verbs.row_designs import When
-
-Designs: TypeAlias = Mapping[str, DesignOrPath | Sequence[tuple[Mapping[str, Any], DesignOrPath]]] | list[Assignment]
+    from maskwell.verbs.described_survey import Survey
 
 
 def regress(
     data: Any,
     formula: str,
     designs: Designs | None = None,
+    sampling: Sampling | None = None,
     *,
-    receipt: Receipt | str | os.PathLike[str] | None = None,
-    weights: Any = None,
-    inclusion: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    population: Any = None,
-    replicates: str | None = None,
-    replicate_method: str | None = None,
-    fay: Any = None,
-    lonely: str = "error",
-    plan: SamplingPlan | None = None,
-    latent: str | None = None,
-    variance: str | None = None,
-    missing: str = "error",
-    missing_codes: Any = None,
+    model: str | None = None,
     reference: Any = None,
     combine: Any = None,
-    model: str | None = None,
+    latent: str | None = None,
     interval: str | None = None,
+    missing: str | None = None,
 ) -> Regression:
     """Regression where the outcome, a predictor or both were randomized.
 
@@ -72,33 +55,18 @@ def regress(
         model needs are held in memory; those of Spark come to this machine, if they take at most 2 GiB.
     formula
         Such as ``"y ~ age + C(region)"``, with ``"+ (1 | firm)"`` for a random intercept. Text columns become
-        categories; needs the extra ``regress``. It may also come before the data.
+        categories. It may also come before the data.
     designs
         The design of each randomized column: ``{"y": design}``. Where groups of rows used different designs, a list:
-        ``{"y": [({"group": 1}, first), ({"group": 2}, second)]}``. In place of a design there may be the path of its
-        file, or a procedure whose parameters stand in columns: ``{"y": "warner(p=chance)"}``.
-    receipt
-        In place of designs: the receipt of a released file, or its path. Where the release keeps the table of all
-        columns of the formula, released values are taken as true ones and variances doubled, which to first order is
-        the most that randomization adds; where the matrix of a column is known, it is that column's design; else it is
-        refused.
-    weights, strata, clusters, population
-        Names of columns, or one value for each row; the population may be one number. ``"A,B"`` names the clusters or
-        populations of two stages. See :func:`fit_logistic`.
-    replicates, replicate_method, fay
-        How the names of columns of replicate weights start, how they were made ("jk1", "jkn", "brr", "fay" or
-        "bootstrap"), and Fay's factor: the model is fitted with each of them, and standard errors come from the spread.
-    inclusion
-        The chance with which each row was drawn, in place of weights.
-    plan
-        A sampling plan in place of these, with one value for each row of the table.
+        ``{"y": [mw.When({"group": 1}, first), mw.When({"group": 2}, second)]}``. In place of a design there may be the
+        path of its file, or a procedure whose parameters stand in columns: ``{"y": "warner(p=chance)"}``.
+    sampling
+        How the rows were drawn: :class:`~maskwell.Sampling`. With replicate weights the model is fitted with each of
+        them, and standard errors come from the spread.
     latent
         For a randomized predictor: what its shares depend on, such as ``"~ age"``; by default all other terms.
     missing
         "error", or "drop" rows without a value in one of the columns.
-    missing_codes
-        Values that stand for a missing one, as texts or numbers: ``["NA", 99]`` in every column that is read, or by
-        column, ``{"age": [98, 99]}``.
     reference
         The category that the others are compared with: ``"never"`` where one column of the formula has it, or by
         column, ``{"region": "north"}``. Otherwise it is the last category of a design, and the first one of a column
@@ -126,89 +94,99 @@ def regress(
     >>> result.predict({"place": ["town"]}).round(3)
     array([0.417])
     """
+    from maskwell.verbs.described_survey import Survey
+
     if _is_formula(data) and not _is_formula(formula):
         data, formula = formula, data
-    data = data if missing_codes is None else rows_of(data, missing_codes)
-    sampling = {
-        "weights": weights,
-        "inclusion": inclusion,
-        "strata": strata,
-        "clusters": clusters,
-        "population": population,
-    }
+    survey = Survey(data, designs, Sampling() if sampling is None else sampling, missing=missing)
+    asked = Model(model=model, reference=reference, combine=combine, latent=latent, interval=interval)
+    return fit(survey, formula, asked)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a regression is to be, besides its formula: the arguments of :meth:`maskwell.Survey.regress`."""
+
+    model: str | None = None
+    reference: Any = None
+    combine: Any = None
+    latent: str | None = None
+    variance: str | None = None
+    interval: str | None = None
+
+    def __post_init__(self) -> None:
+        texts = {name: getattr(self, name) for name in ("latent", "variance", "model", "interval")}
+        check_kind(str | None, **texts)
+
+
+def fit(survey: Survey, formula: str, asked: Model, *, every: bool = True) -> Regression:
+    """Fit a model to a survey; ``every`` says that each of its designs must be of a column of the model."""
     check_kind(str, formula=formula)
-    check_kind(str | None, latent=latent, variance=variance, model=model, interval=interval)
-    _check_sources(designs, receipt, model)
-    told = {**sampling, "replicates": replicates, "plan": plan}
-    released = None if receipt is None else _released(data, formula, receipt, told, latent)
-    named: dict[str, Any] = {name: value for name, value in sampling.items() if isinstance(value, str)}
-    survey = SurveyPlan(**named, replicates=replicates, replicate_method=replicate_method, fay=fay)
-    survey.check()
-    columns = survey.columns()
-    if replicates is not None:
-        _check_with_replicates(told)
-    rows = rows_of(data)
-    assigned = _assigned(designs, rows) if released is None else released.assignments
-    check_missing_codes(missing_codes, assigned)
+    _check_sources(survey, asked.model)
+    sampled = SampledRows.of(survey.rows, survey.sampling)
+    told = {name: sampled.named[name] for name in TOLD}
+    _check_sampling(survey.sampling, told)
+    rows = sampled.rows
+    released = None if survey.receipt is None else _released(rows, formula, survey.receipt, told, asked.latent)
+    assigned: Sequence[Assignment] = assignments_of(survey.designs, rows) if released is None else released.assignments
+    if not every:
+        needed = _columns_in(formula, asked.latent)
+        assigned = [one for one in assigned if {*one.columns} & needed]
+    check_missing_codes(survey.missing_codes, assigned)
     table = read_model_frame(
         rows,
         formula,
         assigned,
-        plan=columns,
-        latent=latent,
-        missing=missing,
-        reference=References.of(reference),
-        combine=None if combine is None else partial(_groups, asked_of("combine", combine)),
+        plan=sampled.columns(),
+        latent=asked.latent,
+        missing=survey.missing or "error",
+        reference=References.of(asked.reference),
+        combine=None if asked.combine is None else partial(_groups, asked_of("combine", asked.combine)),
     )
-    values = _sampling_values(sampling, table, columns, plan)
-    rule = None if replicates is None else _rule_of_rows(survey, table.plan)
-    how: dict[str, Any] = {"lonely": lonely, "plan": plan, "variance": variance, "replicates": rule, "model": model}
-    check_interval(interval, "a released file" if released is not None and released.doubled else "")
-    fitted = fit_model_table(table, **how, interval=interval, **values)
+    how: dict[str, Any] = {"lonely": survey.sampling.lonely, "variance": asked.variance, "model": asked.model}
+    if survey.sampling.replicates is not None:
+        by_row = table.plan
+        how["replicates"] = sampled.rule_of_rows(by_row.get("weight"), by_row["replicates"], by_row.get("stratum"))
+    check_interval(asked.interval, "a released file" if released is not None and released.doubled else "")
+    fitted = fit_model_table(table, **how, interval=asked.interval)
     fitted = fitted if released is None else released.applied_to(fitted, len(table.versions[0]) + table.dropped)
     return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
 
 
-def _check_sources(designs: Designs | None, receipt: Any, model: str | None) -> None:
-    """Raise unless designs or a receipt say how columns were randomized, and not both."""
-    if (designs is None) == (receipt is None):
-        design, other = option("design"), option("receipt")
-        both = f"neither {design} nor {other}" if designs is None else f"both {design} and {other}"
-        raise ParameterError(both, hint="give one of them: it says how columns were randomized")
-    if receipt is not None and model is not None:
+TOLD = ("weights", "inclusion", "strata", "clusters", "population", "replicates")
+
+
+def _columns_in(formula: str, latent: str | None) -> set[str]:
+    """The columns that a model names."""
+    parsed = read_formula(formula, random=True)
+    return {parsed.outcome, *parsed.columns, *(() if latent is None else read_right_side(latent)[1])}
+
+
+def _check_sources(survey: Survey, model: str | None) -> None:
+    """Raise unless designs or a receipt say how columns were randomized."""
+    if survey.designs is None and survey.receipt is None:
+        raise ParameterError(
+            f"neither {option('design')} nor {option('receipt')}",
+            hint="give one of them: it says how columns were randomized",
+        )
+    if survey.receipt is not None and model is not None:
         raise ParameterError(
             f"{option('model')} with {option('receipt')}",
             hint="give the designs of the columns, or leave the model out",
         )
 
 
-def _check_with_replicates(sampling: Mapping[str, Any]) -> None:
-    """Raise for what replicate weights hold already."""
-    if any(sampling[name] is not None for name in ("plan", "clusters", "population")):
+def _check_sampling(sampling: Sampling, told: Mapping[str, Any]) -> None:
+    """Raise for what a regression does not take into account, and for what replicate weights hold already."""
+    if sampling.poisson:
         raise ParameterError(
-            "replicate weights with clusters, a population or a plan", hint="replicates hold all that: leave these out"
+            "a regression does not take independent draws into account",
+            hint="leave out poisson: its errors are then a little too large",
         )
-
-
-def _rule_of_rows(survey: SurveyPlan, by_row: Mapping[str, Any]) -> ReplicateRule:
-    return survey.rule_of_rows(by_row.get("weight"), by_row["replicates"], by_row.get("stratum"))
-
-
-def _sampling_values(
-    sampling: Mapping[str, Any], table: ModelFrame, columns: PlanColumns, plan: SamplingPlan | None
-) -> dict[str, Any]:
-    """What is told of the sampling by values instead of names of columns, with weights in place of chances."""
-    values = {name: value for name, value in sampling.items() if not isinstance(value, str | None)}
-    if table.dropped and (plan is not None or any(np.ndim(value) for value in values.values())):
-        raise InputError(
-            f"{table.dropped:,} rows are left out, and arrays of the sampling cannot follow",
-            hint="put weights, strata, clusters and population into the table and name their columns",
+    if told["replicates"] is not None and (told["clusters"] is not None or told["population"] is not None):
+        raise ParameterError(
+            "replicate weights with clusters or a population", hint="replicates hold all that: leave these out"
         )
-    if "inclusion" in values:
-        if "weights" in values or columns.weights is not None:
-            raise ParameterError("both weights and inclusion chances are given", hint="a weight is one over the chance")
-        values["weights"] = 1 / check_inclusion(values.pop("inclusion"), len(table.versions[0]))
-    return values
 
 
 def _groups(asked: Sequence[Asked], labels: Sequence[Hashable]) -> list[tuple[str, list[int]]]:
@@ -271,18 +249,17 @@ OPEN_MODEL = "these columns are those of the original file"
 
 
 def _released(
-    data: Any,
+    data: Rows,
     formula: str,
-    receipt: Receipt | str | os.PathLike[str],
+    receipt: Receipt,
     sampling: Mapping[str, Any],
     latent: str | None,
 ) -> _Released:
     """From what the receipt tells about the columns of the formulas; ParameterError where that is not enough."""
     from maskwell.release.analysis.table_routes import check_drawn_apart, check_unmoved
     from maskwell.release.stages.stage import acting, is_kept
-    from maskwell.verbs.release_estimate import receipt_of
 
-    receipt, parsed = receipt_of(receipt), read_formula(formula)
+    parsed = read_formula(formula)
     more = () if latent is None else read_right_side(latent)[1]
     columns = [*dict.fromkeys((parsed.outcome, *parsed.columns, *more))]
     groups = [group for group in receipt.groups if {*group.moved} & {*columns}]
@@ -296,7 +273,7 @@ def _released(
             hint="leave it out: errors are known for records that were drawn one by one",
         )
     if kept:
-        still = [Assignment((parsed.outcome,), direct_design(rows_of(data), parsed.outcome))]
+        still = [Assignment((parsed.outcome,), direct_design(data, parsed.outcome))]
         moved = any(group.method != "swap" for group in groups)
         return _Released(still, moved, KEPT_MODEL if moved else OPEN_MODEL, receipt.rows if groups else None)
     made = [_known(group, columns) for group in groups]
@@ -319,36 +296,6 @@ def _known(group: Group, columns: Sequence[str]) -> Assignment:
             hint=f"give the design of each group of rows: {design_of('y[region=north]', 'north.json')}",
         )
     return Assignment(group.variables, labelled_as(group.design, group.states, group.outputs))
-
-
-def _assigned(designs: Any, rows: str | MemoryTable) -> Sequence[Assignment]:
-    """Columns with their designs, which a command has assigned already."""
-    if isinstance(designs, list) and all(isinstance(one, Assignment) for one in designs):
-        return designs
-    return assignments_of({name: _designs_of(choice, rows) for name, choice in as_mapping(designs, "designs").items()})
-
-
-def _designs_of(choice: Any, rows: str | MemoryTable) -> Any:
-    """What a column was randomized with: paths are opened, and parameters are looked up in the data."""
-    if isinstance(choice, str | os.PathLike):
-        return _by_group([((), choice)], rows)
-    if not isinstance(choice, list | tuple):
-        return choice  # a design, or something that whoever assigns designs refuses
-    pairs = pairs_of(choice, "the designs of a column")
-    if not any(isinstance(design, str | os.PathLike) for _, design in pairs):
-        return choice
-    for when, _ in pairs:
-        check_kind(Mapping, **{"the condition of a design": when})
-    return _by_group([(tuple((str(n), str(v)) for n, v in when.items()), design) for when, design in pairs], rows)
-
-
-def _by_group(
-    choices: Sequence[tuple[When, DesignOrPath]], rows: str | MemoryTable
-) -> Design | list[tuple[dict[str, str], Design]]:
-    from maskwell.verbs.row_designs import designs_by_group
-
-    made = designs_by_group(choices, rows)
-    return made[0][1] if len(made) == 1 and not made[0][0] else [(dict(when), design) for when, design in made]
 
 
 def _is_formula(text: Any) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.display import data_frame
 from maskwell.core.phrases import option
 from maskwell.engines.cell_counts import count_rows
+from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Estimate
 from maskwell.release.analysis.bias_bounds import Distortion, Weights, reach_of, under_plan
 from maskwell.release.analysis.release_estimates import (
     OTHER_ROWS,
@@ -44,16 +44,15 @@ from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.estimate_picture import plot_learned
 from maskwell.reports.report import GAP, Notes, Report
 from maskwell.reports.text.estimate_report import after_analysis, analysis_report, analysis_table
+from maskwell.verbs.estimate import Question
 from maskwell.verbs.inputs import names_of
-from maskwell.verbs.share_results import EstimateResult, ShareValues
-
-if TYPE_CHECKING:
-    from maskwell.engines.row_sources import MemoryTable
+from maskwell.verbs.sampled_rows import SampledRows
+from maskwell.verbs.share_results import Shares
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleaseEstimate(ShareValues):
-    """Estimated tables of a released file.
+class ReleasedShares(Shares):
+    """Shares of a released file whose receipt does not hold all designs: of one table, or of each column on its own.
 
     Attributes
     ----------
@@ -63,18 +62,24 @@ class ReleaseEstimate(ShareValues):
         The tables, and the columns that could not be estimated with the reason.
     single
         Whether one table was asked for, in place of every randomized column on its own.
-    by
-        The columns that tell the domains.
-    level, interval
-        Confidence level and method of the intervals that are shown.
     """
 
-    estimate: Estimate
-    columns: ReleasedColumns
-    single: bool
-    by: tuple[str, ...]
-    level: float
-    interval: str | None
+    columns: ReleasedColumns = field(kw_only=True)
+    single: bool = field(kw_only=True)
+
+    @classmethod
+    def of(cls, columns: ReleasedColumns, question: Question) -> ReleasedShares:
+        """With the level and the method of the question."""
+        first, single = columns.tables[0], bool(question.columns)
+        shown: dict[str, Any] = {"by": question.by, "level": question.level, "interval": question.interval}
+        names = first.route.columns
+        return cls(first.estimate, names, first.rows, first.dropped, columns=columns, single=single, **shown)
+
+    def _more(self, what: str, content: Any) -> Shares:
+        raise ParameterError(
+            f"{option(what)} with {option('receipt')}",
+            hint="leave it out: a released file is estimated as its receipt allows",
+        )
 
     @property
     def tables(self) -> Sequence[Analysis]:
@@ -121,7 +126,9 @@ class ReleaseEstimate(ShareValues):
         """The tables below each other, in ``md``, ``latex``, ``html`` or ``csv``."""
         return document(self.to_tables(exact=style == "csv"), style)
 
-    def to_report(self, file: str = "FILE", receipt: str = "receipt.json", options: Any = None) -> Report:
+    def to_report(  # type: ignore[override]  # the files of a release, in place of designs
+        self, file: str = "FILE", receipt: str = "receipt.json", options: Any = None
+    ) -> Report:
         """What it says to people; the names of the files and the options are for the hint at the end."""
         by = ",".join(self.by) or None
         reports = [
@@ -147,57 +154,39 @@ def receipt_of(receipt: Receipt | str | os.PathLike[str]) -> Receipt:
 
 
 def estimate_with_receipt(
-    rows: str | MemoryTable,
-    receipt: Receipt,
-    columns: Sequence[str],
-    *,
-    sampling: Mapping[str, Any],
-    by: tuple[str, ...],
-    level: float,
-    interval: str | None,
-    **options: Any,
-) -> ReleaseEstimate:
-    """One table of a released file, or every randomized column on its own where no columns are named.
-
-    ``options`` are target, missing and progress, as in :func:`estimate_released`.
-    """
+    sampled: SampledRows, receipt: Receipt, question: Question, *, missing: str | None
+) -> ReleasedShares:
+    """One table of a released file, or every randomized column on its own where no columns are named."""
+    rows, sampling, columns, by = sampled.rows, sampled.named, question.columns, question.by
     if has_plan(sampling):
-        names = [columns] if columns else [[name] for name in randomized_columns(receipt) if name not in by]
-        tables = tuple(_under_plan(rows, receipt, one, sampling, by, level=level, **options) for one in names)
+        names = [columns] if columns else [(name,) for name in randomized_columns(receipt) if name not in by]
+        tables = tuple(_under_plan(sampled, receipt, replace(question, columns=one), missing) for one in names)
         for one in tables:
-            one.estimate.intervals(level, interval)
-        return ReleaseEstimate(tables[0].estimate, ReleasedColumns(tables), bool(columns), by, level, interval)
-    how = {**options, "weights": sampling["weights"], "by": list(by)}
+            one.estimate.intervals(question.level, question.interval)
+        return ReleasedShares.of(ReleasedColumns(tables), question)
+    how: dict[str, Any] = {"target": question.target, "missing": missing, "progress": question.progress}
+    how |= {"weights": sampling["weights"], "by": list(by)}
     if not columns:
-        each = estimate_each_released(rows, receipt, level=level, interval=interval, **how)
-        return ReleaseEstimate(each.tables[0].estimate, each, False, by, level, interval)
+        each = estimate_each_released(rows, receipt, level=question.level, interval=question.interval, **how)
+        return ReleasedShares.of(each, question)
     table = estimate_released(rows, receipt, columns, **how)
-    table.estimate.intervals(level, interval)  # refused before anything is written
-    return ReleaseEstimate(table.estimate, ReleasedColumns((table,)), True, by, level, interval)
+    table.estimate.intervals(question.level, question.interval)  # refused before anything is written
+    return ReleasedShares.of(ReleasedColumns((table,)), question)
 
 
-def _under_plan(
-    rows: str | MemoryTable,
-    receipt: Receipt,
-    columns: Sequence[str],
-    sampling: Mapping[str, Any],
-    by: tuple[str, ...],
-    *,
-    target: str,
-    missing: str | None,
-    level: float,
-    progress: Any = None,
-) -> Analysis:
+def _under_plan(sampled: SampledRows, receipt: Receipt, question: Question, missing: str | None) -> Analysis:
     """One table under a sampling plan: as the survey of its released values, with what randomization did at most."""
-    from maskwell.verbs.estimate import estimate
+    from maskwell.verbs.described_survey import Survey
+    from maskwell.verbs.estimate import answer
 
-    if target == "file":
+    if question.target == "file":
         raise ParameterError(f"{option('target', 'file')} with a sampling plan", hint="leave one of them out")
+    rows, sampling, columns, by = sampled.rows, sampled.named, question.columns, question.by
     route, joint = (_route(receipt, [*more, *columns], sampling) for more in ((), by))
-    how = {"missing": receipt.missing if missing is None else missing, "level": level, "progress": progress}
-    survey = estimate(rows, direct=list(columns), by=list(by) or None, **how, **sampling)
+    described = Survey(rows, {}, sampled.sampling, missing=receipt.missing if missing is None else missing)
+    survey = answer(described, replace(question, interval=None))
     usual = survey.estimate
-    assert isinstance(usual, SurveyEstimate) and isinstance(survey, EstimateResult)
+    assert isinstance(usual, SurveyEstimate)
     spread = weights_of(rows, receipt, sampling["weights"])
     most, inner = (_distortion(one, spread, survey.rows / receipt.rows) for one in (route, joint))
     reach = _reach(rows, receipt, sampling, survey.rows)
@@ -230,7 +219,7 @@ def _in_domain(one: SurveyEstimate, population: float, most: Distortion, reach: 
     return under_plan(one, most.within(min(1.0, share)), reach / share)
 
 
-def _reach(rows: str | MemoryTable, receipt: Receipt, sampling: Mapping[str, Any], n: int) -> float:
+def _reach(rows: Rows, receipt: Receipt, sampling: Mapping[str, Any], n: int) -> float:
     """How much of the weight one cluster has, with the factor of its stratum; infinite where only replicates tell."""
     if sampling.get("replicates"):
         return math.inf

@@ -14,38 +14,37 @@ from maskwell.core.display import Result
 from maskwell.core.exact import Number, Parity, as_fraction
 from maskwell.core.phrases import in_language, option
 from maskwell.engines.cell_counts import cells_of_records, count_tables, write_cell_values
-from maskwell.engines.recoding import Recoding, recoded, recoding_of
 from maskwell.engines.report_counts import tally_columns
-from maskwell.engines.row_sources import MemoryTable, schema_of, steps
-from maskwell.engines.unit_rows import read_units
+from maskwell.engines.row_sources import steps
+from maskwell.engines.rows import Rows
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.release.assessment import prepared
 from maskwell.release.folder.receipt import Receipt, stages_of
 from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.records.recoding import Recoding, recoded, recoding_of
+from maskwell.release.records.unit_rows import read_units
 from maskwell.release.risk.attribute_disclosure import (
     AttributeRisk,
     ReportedAttribute,
     attribute_risk,
     reported_attribute,
 )
-from maskwell.release.risk.file_risk import VariableContribution, assess_risk, cells_in, variable_contributions
-from maskwell.release.risk.risk_report import (
-    ALL_COLUMNS,
-    ANY_LOOK,
-    INTRUDERS,
-    FileRisk,
+from maskwell.release.risk.contributions import (
     LevelContribution,
-    RiskReport,
+    VariableContribution,
     level_contributions,
-    risks_of_cells,
+    variable_contributions,
 )
+from maskwell.release.risk.file_risk import assess_risk, cells_in
+from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS, intruder_named
+from maskwell.release.risk.risk_report import FileRisk, RiskReport, risks_of_cells
 from maskwell.release.risk.special_unique_scores import FRACTION, SpecialUniques, special_uniques
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.release.risk.unit_risk import with_units
 from maskwell.release.stages.stage import Stage, acting, needed_columns, unchanged_columns
+from maskwell.release.true_file import prepared
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
-from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, names_of, rows_of
+from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, names_of
 from maskwell.verbs.release_estimate import receipt_of
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class RiskResult(Result):
     """
 
     report: RiskReport
-    rows: str | MemoryTable
+    rows: Rows
     table: CellTable
     stages: tuple[Stage, ...] = ()
     released: CellTable | None = None
@@ -137,9 +136,9 @@ class RiskResult(Result):
 
     def write_records(self, output: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the risks of every record of a file to a file of its kind."""
-        if isinstance(self.rows, MemoryTable):
+        if self.rows.path is None:
             raise ParameterError("the table is in memory", hint="ask for record_risks()")
-        write_cell_values(self.rows, os.fspath(output), self.report.table, self.report.per_cell, force=force)
+        write_cell_values(self.rows.path, os.fspath(output), self.report.table, self.report.per_cell, force=force)
 
     @property
     def _unknown(self) -> bool:
@@ -257,7 +256,7 @@ def risk(
         check_option("intruder", intruder, INTRUDERS)
     check_kind(str | None, unit=unit)
     check_kind(Flag, suda=suda)
-    rows, names, secret = rows_of(data), _checked_names(keys), [*names_of(sensitive, "sensitive")]
+    rows, names, secret = Rows.of(data), _checked_names(keys), [*names_of(sensitive, "sensitive")]
     randomized = _randomized(assignments_of(designs), names, secret)
     _check_alone(randomized, names, secret, receipt=receipt, released=released, weights=weights, unit=unit, suda=suda)
     hidden, secret = secret, [name for name in secret if name not in randomized]
@@ -345,7 +344,7 @@ def _check_alone(
 
 
 def _inferred(
-    rows: str | MemoryTable, randomized: Mapping[str, Assignment], hidden: Sequence[str], progress: Progress | None
+    rows: Rows, randomized: Mapping[str, Assignment], hidden: Sequence[str], progress: Progress | None
 ) -> tuple[ReportedAttribute, ...]:
     """What the reports of sensitive columns imply; the reports of all randomized columns are checked."""
     if not randomized:
@@ -367,7 +366,7 @@ def _taken_as(columns: Sequence[str], keys: Sequence[str], randomized: Mapping[s
 
 def _of_counts(intruder: str | None) -> str:
     """The intruder whose probabilities counts give: one that uses all columns is simulated for a release only."""
-    return ANY_LOOK if intruder is None or intruder == ALL_COLUMNS else intruder
+    return ANY_LOOK.name if intruder is None else intruder_named(intruder).of_counts.name
 
 
 def _special(table: CellTable, keys: Sequence[str]) -> SpecialUniques:
@@ -380,7 +379,7 @@ def _with_units(
     report: RiskReport,
     stages: Sequence[Stage],
     unit: str | None,
-    rows: str | MemoryTable,
+    rows: Rows,
     released: Any,
     drawn: CellTable | None,
 ) -> RiskReport:
@@ -395,7 +394,7 @@ def _with_units(
     if column is None:
         return report
     members, together = read_units(rows, column, report.table), None
-    shown = drawn is not None and column in schema_of(rows_of(released)).names
+    shown = drawn is not None and column in Rows.of(released).schema.names
     if of_stage is not None:
         units = DrawnUnits(
             report.table,
@@ -403,7 +402,7 @@ def _with_units(
             seen=unchanged_columns(stages, report.keys) if drawn is None else drawn.columns[len(report.keys) :],
             shown=shown,
             released=drawn,
-            released_members=read_units(rows_of(released), column, drawn) if shown and drawn is not None else None,
+            released_members=read_units(Rows.of(released), column, drawn) if shown and drawn is not None else None,
         )
         report, together = drawn_together(report, stages, units)
     seen_by = (column,) if shown else ()
@@ -416,15 +415,15 @@ def _attributes(
     return tuple(attribute_risk(table, keys, name) for table, name in zip(tables, sensitive, strict=False))
 
 
-def _prepared(rows: str | MemoryTable, released: Any, told: Receipt) -> tuple[str | MemoryTable, Any]:
+def _prepared(rows: Rows, released: Any, told: Receipt) -> tuple[Rows, Any]:
     """The file as its release counted it, and the released file with the columns that rules ask."""
     plan = ReleasePlan.from_dict(told.plan)
     rows = prepared(rows, plan)[0]
     recoding = recoding_of(rows)
     if released is None or recoding is None:
         return rows, released
-    drawn = rows_of(released)
-    there = {*schema_of(drawn).names}
+    drawn = Rows.of(released)
+    there = {*drawn.schema.names}
     further = Recoding({}, {name: one for name, one in recoding.further.items() if one.column in there})
     return rows, recoded(drawn, further)
 
@@ -453,7 +452,7 @@ def _stages(receipt: Receipt | str | os.PathLike[str] | None) -> tuple[list[Stag
 
 
 def _counted(
-    rows: str | MemoryTable,
+    rows: Rows,
     keys: Sequence[str],
     stages: Sequence[Stage],
     released: Any,
@@ -474,8 +473,8 @@ def _counted(
     known = count_tables(rows, [needed_columns(stages, keys), *further], weights=weights, progress=first)
     if released is None:
         return known, []
-    drawn = rows_of(released)
-    there = {*schema_of(drawn).names}
+    drawn = Rows.of(released)
+    there = {*drawn.schema.names}
     seen = [name for name in unchanged_columns(stages, keys) if name in there]
     return known, count_tables(drawn, [[*keys, *seen], *further], progress=second)
 

@@ -1,41 +1,37 @@
 """Designs whose parameters stand in columns of the data: ``warner(p=p1)`` where every row tells its own p.
 
-Such a text is read here, by a grammar of its own: a procedure, its parameters, columns, numbers and ``+ - * /``.
-Nothing of it is run. Rows with the same parameters are a group of rows, and each group gets its design.
+Such a text holds a procedure, its parameters, columns, numbers and ``+ - * /``. Nothing of it is run. Rows with the
+same parameters are a group of rows, and each group gets its design.
 """
 
 from __future__ import annotations
 
-import ast
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction
+from maskwell.core.expressions import Constant, Items, Name, Node, NotAllowedError, Operation, read_arguments, tokens_of
 from maskwell.core.phrases import HINT, MESSAGE, listed, option, shorten
 from maskwell.designs.design import Design
 from maskwell.designs.wire import read_design
 from maskwell.engines.assignments import different_rows
-from maskwell.engines.formula_text import Sign, signs_of
-from maskwell.engines.formula_values import NotAllowedError
+from maskwell.engines.rows import Rows
 from maskwell.errors import InputError, MaskwellError, MissingValueError, ParameterError
 from maskwell.procedures.registry import procedure_named
 from maskwell.verbs.inputs import CALLED, DesignOrPath, is_called
-
-if TYPE_CHECKING:
-    from maskwell.engines.row_sources import MemoryTable
 
 When: TypeAlias = tuple[tuple[str, str], ...]
 """The rows that used a design, by columns and their values."""
 
 MOST_DESIGNS = 1_000
-MOST_SIGNS = 200
+MOST_TOKENS = 200
 LARGEST = 1e20
 _LABELS = ("categories", "reports")
-_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+_OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 _WRITE = "write it as: warner(p=COLUMN), or forced(truth=P1, yes=P2, no=1-P1-P2)"
 
 
@@ -48,23 +44,23 @@ class RowDesign:
     procedure
         Its name.
     parameters
-        By name, a tree of Python's parser that holds columns, numbers and arithmetic only, or a list of such trees.
+        By name, an expression of columns, numbers and arithmetic only, or a list of such expressions.
     labels
         Categories and reports, where they are named.
     columns
-        By the names that stand for them in the trees.
+        That the parameters name.
     """
 
     procedure: str
-    parameters: Mapping[str, ast.expr]
+    parameters: Mapping[str, Node]
     labels: Mapping[str, Categories]
-    columns: Mapping[str, str]
+    columns: tuple[str, ...]
 
     def design(self, row: Mapping[str, str | None]) -> Design:
         """The design of rows with these values."""
-        numbers = {stands: _number(name, row[name]) for stands, name in self.columns.items()}
+        numbers = {name: _number(name, row[name]) for name in self.columns}
         try:
-            given = {key: _worked_out(tree, numbers) for key, tree in self.parameters.items()}
+            given = {key: _worked_out(node, numbers) for key, node in self.parameters.items()}
             return procedure_named(self.procedure).design(
                 given, categories=self.labels.get("categories"), reports=self.labels.get("reports")
             )
@@ -75,8 +71,8 @@ class RowDesign:
         if self.columns:
             return ParameterError(
                 f"{self.procedure}: some rows have parameters that make no design",
-                hint=f"look at the columns {listed([*self.columns.values()], len(self.columns), 50)}",
-                values=", ".join(f"{name} = {row[name]}" for name in self.columns.values()),
+                hint=f"look at the columns {listed(self.columns, len(self.columns), 50)}",
+                values=", ".join(f"{name} = {row[name]}" for name in self.columns),
             )
         if isinstance(error, MaskwellError) and len(error.message) <= MESSAGE:
             return error
@@ -87,32 +83,29 @@ def read_row_design(text: str) -> RowDesign:
     """A text such as ``warner(p=p1)``.
 
     >>> read_row_design("forced(truth=p1, yes=1/6, no=1-p1-1/6)").columns
-    {'_0': 'p1'}
+    ('p1',)
     """
     called = CALLED.fullmatch(text)
     if called is None:
         raise ParameterError(f"{shorten(repr(text), 40)} is no procedure with parameters", hint=_WRITE)
     name, inside = called.groups()
     procedure = procedure_named(name)
-    columns: dict[str, str] = {}
     try:
-        parts = [_parameter(part, columns) for part in _parts(signs_of(inside))]
-    except (NotAllowedError, SyntaxError, RecursionError) as error:
+        parts = [_parameter(key, node) for key, node in _short_arguments(inside)]
+    except (NotAllowedError, RecursionError) as error:
         problem = error.problem if isinstance(error, NotAllowedError) else "a part of it cannot be read"
         message = f"{shorten(repr(text), 40)}: {shorten(problem, 50)}"
         raise ParameterError(message, hint=_WRITE) from None
     if len({key for key, _ in parts}) < len(parts):
         raise ParameterError(f"{shorten(repr(text), 40)}: a parameter is named twice", hint=_WRITE)
-    labels = {key: _labels(tree, columns) for key, tree in parts if key in _LABELS}
-    parameters = {key: tree for key, tree in parts if key not in _LABELS}
+    labels = {key: _labels(node) for key, node in parts if key in _LABELS}
+    parameters = {key: node for key, node in parts if key not in _LABELS}
     procedure.check_names(parameters)
-    used = {node.id for tree in parameters.values() for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return RowDesign(name, parameters, labels, {stands: one for stands, one in columns.items() if stands in used})
+    columns = dict.fromkeys(name for node in parameters.values() for name in _names(node))
+    return RowDesign(name, parameters, labels, tuple(columns))
 
 
-def designs_by_group(
-    choices: Sequence[tuple[When, DesignOrPath]], rows: str | MemoryTable
-) -> list[tuple[When, Design]]:
+def designs_by_group(choices: Sequence[tuple[When, DesignOrPath]], rows: Rows) -> list[tuple[When, Design]]:
     """The designs of one column, each with the rows that used it, where some stand in columns of the data.
 
     ``choices`` are designs, paths of design files or texts such as ``warner(p=p1)``.
@@ -142,7 +135,7 @@ def _design_or_columns(choice: DesignOrPath) -> Design | RowDesign:
 
 
 def _columns_of(design: Design | RowDesign) -> list[str]:
-    return [*design.columns.values()] if isinstance(design, RowDesign) else []
+    return [*design.columns] if isinstance(design, RowDesign) else []
 
 
 def _chosen(
@@ -167,8 +160,8 @@ def _is_lost(row: Mapping[str, str | None], design: Design | RowDesign) -> bool:
     return bool(lost)
 
 
-def _check_twice(rows: str | MemoryTable) -> None:
-    if rows == "-":
+def _check_twice(rows: Rows) -> None:
+    if rows.read_once:
         raise ParameterError(
             "parameters that stand in columns need two passes over the rows",
             hint="give a file in place of standard input",
@@ -178,55 +171,31 @@ def _check_twice(rows: str | MemoryTable) -> None:
 # ---- reading
 
 
-def _parts(signs: list[Sign]) -> list[list[Sign]]:
-    """What stands between the commas."""
-    if len(signs) > MOST_SIGNS:
+def _short_arguments(inside: str) -> tuple[tuple[str | None, Node], ...]:
+    if len(tokens_of(inside)) > MOST_TOKENS:
         raise NotAllowedError("it is too long")
-    parts, depth = list[list[Sign]]([[]]), 0
-    for sign in signs:
-        depth += (sign.text in ("(", "[")) - (sign.text in (")", "]")) if sign.kind == "sign" else 0
-        if sign == Sign("sign", ",") and depth == 0:
-            parts.append([])
-        else:
-            parts[-1].append(sign)
-    return [part for part in parts if part]
+    return read_arguments(inside)
 
 
-def _parameter(signs: list[Sign], columns: dict[str, str]) -> tuple[str, ast.expr]:
-    if len(signs) < 3 or signs[0].kind != "name" or signs[1] != Sign("sign", "="):
+def _parameter(key: str | None, node: Node) -> tuple[str, Node]:
+    if key is None:
         raise NotAllowedError("each parameter needs its name")
-    tree = ast.parse(" ".join(_stand_in(sign, columns) for sign in signs[2:]), mode="eval").body
-    _check(tree, columns)
-    return signs[0].text, tree
+    _names(node)
+    return key, node
 
 
-def _stand_in(sign: Sign, columns: dict[str, str]) -> str:
-    """A sign as Python's parser gets it: columns get plain names."""
-    if sign.kind not in ("name", "quoted") or sign.text in ("True", "False"):
-        return sign.text
-    name = sign.text.strip("`")
-    stands = next((key for key, one in columns.items() if one == name), f"_{len(columns)}")
-    columns[stands] = name
-    return stands
-
-
-def _check(tree: ast.expr, columns: Mapping[str, str]) -> None:
-    """Columns, numbers, labels and arithmetic: nothing else."""
-    match tree:
-        case ast.Name(name) if name in columns:
-            parts: list[ast.expr] = []
-        case ast.Constant(value) if isinstance(value, str) or _is_moderate(value):
-            parts = []
-        case ast.List(parts):
-            pass
-        case ast.UnaryOp(ast.USub(), operand):
-            parts = [operand]
-        case ast.BinOp(left, kind, right) if type(kind) in _OPERATORS:
-            parts = [left, right]
-        case _:
-            raise NotAllowedError("only columns, numbers and + - * / may stand in it")
-    for part in parts:
-        _check(part, columns)
+def _names(node: Node) -> list[str]:
+    """The names in columns, numbers, labels and arithmetic; nothing else is allowed."""
+    match node:
+        case Name(name):
+            return [name]
+        case Constant(value) if isinstance(value, str) or _is_moderate(value):
+            return []
+        case Items(parts, "[") | Operation("-", (_,) as parts):
+            return [name for part in parts for name in _names(part)]
+        case Operation(symbol, (_, _) as parts) if symbol in _OPERATORS:
+            return [name for part in parts for name in _names(part)]
+    raise NotAllowedError("only columns, numbers and + - * / may stand in it")
 
 
 def _is_moderate(value: Any) -> bool:
@@ -234,19 +203,17 @@ def _is_moderate(value: Any) -> bool:
     return isinstance(value, int | float) and (value == 0 or 1 / LARGEST <= abs(value) <= LARGEST)
 
 
-def _labels(tree: ast.expr, columns: Mapping[str, str]) -> Categories:
+def _labels(node: Node) -> Categories:
     """Labels as typed: numbers and words are texts, which match the values of a column by their text."""
-    if not isinstance(tree, ast.List):
+    if not isinstance(node, Items):
         raise ParameterError("categories and reports are lists", hint="write them as: reports=[1, 0]")
-    return Categories.of([_label(part, columns) for part in tree.elts])
+    return Categories.of([_label(part) for part in node.items])
 
 
-def _label(tree: ast.expr, columns: Mapping[str, str]) -> str:
-    match tree:
-        case ast.Constant(value):
+def _label(node: Node) -> str:
+    match node:
+        case Constant(value) | Name(value):
             return str(value)
-        case ast.Name(name):
-            return columns[name]
     raise ParameterError("a label is a word or a number", hint="write them as: reports=['yes', 'no']")
 
 
@@ -265,17 +232,17 @@ def _number(name: str, value: str | None) -> Fraction:
         ) from None
 
 
-def _worked_out(tree: ast.expr, numbers: Mapping[str, Fraction]) -> Any:
+def _worked_out(node: Node, numbers: Mapping[str, Fraction]) -> Any:
     """Exactly: 1/6 stays 1/6."""
-    match tree:
-        case ast.Name(name):
+    match node:
+        case Name(name):
             return numbers[name]
-        case ast.Constant(value):
+        case Constant(value):
             return value if isinstance(value, bool | str) else Fraction(str(value))
-        case ast.List(parts):
+        case Items(parts):
             return [_worked_out(part, numbers) for part in parts]
-        case ast.UnaryOp(_, operand):
+        case Operation(_, (operand,)):
             return -_worked_out(operand, numbers)
-        case ast.BinOp(left, kind, right):
-            return _OPERATORS[type(kind)](_worked_out(left, numbers), _worked_out(right, numbers))
-    raise TypeError(type(tree).__name__)
+        case Operation(symbol, (left, right)):
+            return _OPERATORS[symbol](_worked_out(left, numbers), _worked_out(right, numbers))
+    raise TypeError(type(node).__name__)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import Real
+from maskwell.core.arguments import Real, check_kind
 from maskwell.core.display import Result, data_frame
+from maskwell.core.exact import check_probability
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
-from maskwell.errors import LabelError
+from maskwell.errors import LabelError, ParameterError
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.estimation.named_quantities import Asked, Quantity, QuantityTerms, combined
+from maskwell.estimation.named_quantities import (
+    PARAMETERS,
+    Asked,
+    Quantity,
+    QuantityTerms,
+    asked_of,
+    combined,
+    parameters_of,
+    quantities_of,
+)
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import Combination, Estimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import of_sums
 from maskwell.reports.pages.paper_tables import document
 from maskwell.reports.plain_words import counted, label
@@ -86,14 +96,13 @@ class ShareValues(Result):
         chosen = self.interval if method is None else method
         return self.estimate.confidence_interval(self.level if level is None else level, chosen)
 
-    def contrast(self, coefficients: Any) -> Combination:
-        """A sum of the shares with factors, and its standard error."""
-        return self.estimate.contrast(coefficients)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EstimateResult(ShareValues):
-    """Estimated true shares of the columns that were asked for.
+class Shares(ShareValues):
+    """Estimated true shares: what :func:`maskwell.estimate` and :meth:`maskwell.Survey.shares` return.
+
+    Sums of categories, contrasts, ratios and other intervals are asked of it: each gives the same shares with one
+    quantity more, which ``shares["name"]`` holds.
 
     Attributes
     ----------
@@ -124,6 +133,8 @@ class EstimateResult(ShareValues):
         The procedure that all designs are of, where they have one.
     designs
         The design of each column that was randomized.
+    again
+        Asks the survey once more, with other quantities; None where there is none to ask.
     """
 
     estimate: Estimate
@@ -141,6 +152,69 @@ class EstimateResult(ShareValues):
     given: str | None = None
     procedure: str | None = None
     designs: tuple[tuple[str, Design], ...] = ()
+    again: Callable[[tuple[Asked, ...]], Shares] | None = None
+
+    # ---- questions
+
+    def combine(self, *categories: Any, name: str | None = None) -> Shares:
+        """The shares with a sum of categories: ``shares.combine("once", "often", name="any")["any"]``.
+
+        Several at once: ``shares.combine({"any": ["once", "often"]})``, or as typed, ``"any=once+often"``.
+
+        >>> import maskwell as mw
+        >>> design = mw.make_design("k-ary", categories=["never", "once", "often"], epsilon=2)
+        >>> shares = mw.estimate({"never": 60, "once": 30, "often": 20}, design)
+        >>> round(shares.combine("once", "often", name="any")["any"].value, 3)
+        0.355
+        """
+        check_kind(str | None, name=name)
+        if _is_content(categories):
+            return self._more("combine", categories[0])
+        return self._more("combine", {name or " + ".join(map(str, categories)): list(categories)})
+
+    def contrast(self, *of: Any, name: str | None = None) -> Shares:
+        """The shares with a difference of two categories, combinations or domains: ``contrast("often", "never")``.
+
+        With factors: ``contrast({"often": 1, "once": -0.5}, name="gap")``. Several at once:
+        ``contrast({"gap": {"often": 1, "never": -1}})``, or as typed, ``"gap=often-never"``.
+        """
+        check_kind(str | None, name=name)
+        if len(of) == 2:
+            return self._more("contrast", {name or f"{of[0]} - {of[1]}": of})
+        if (
+            len(of) == 1
+            and isinstance(of[0], Mapping)
+            and of[0]
+            and all(isinstance(one, int | float) for one in of[0].values())
+        ):
+            factors = " + ".join(f"{factor:g} {category}" for category, factor in of[0].items())
+            return self._more("contrast", {name or factors: of[0]})
+        return self._more("contrast", _one(of, "contrast"))
+
+    def ratio(self, *of: Any, name: str | None = None) -> Shares:
+        """The shares with one sum of categories over another: ``ratio("often", ["once", "often"], name="repeat")``.
+
+        Several at once: ``ratio({"repeat": ("often", ["once", "often"])})``, or ``"repeat=often/once+often"``.
+        """
+        check_kind(str | None, name=name)
+        if len(of) == 2:
+            return self._more("ratio", {name or " / ".join(map(_words, of)): of})
+        return self._more("ratio", _one(of, "ratio"))
+
+    def intervals(self, method: str | None = None, level: Any = None) -> Shares:
+        """The same shares with intervals by another method, or at another level: ``intervals("score", 0.9)``."""
+        confidence = self.level if level is None else float(check_probability(level, "level", open_=True))
+        check_kind(str | None, method=method)
+        chosen = self.interval if method is None else method
+        self.estimate.intervals(confidence, chosen)
+        return with_quantities(replace(self, level=confidence, interval=chosen), self.asked)
+
+    def _more(self, what: str, content: Any) -> Shares:
+        """The result with further quantities; sums of domains are asked of the survey."""
+        asked = (*self.asked, *asked_of(what, content))
+        if self.by and what != "ratio" and self.again is not None:
+            return self.again(asked)
+        return with_quantities(self, asked)
 
     def __getitem__(self, name: str) -> Quantity:
         """The quantity of that name, of everyone: ``shares["any"].value``."""
@@ -281,7 +355,7 @@ class EstimateResult(ShareValues):
             report = report.with_line(f"note: {self.dropped:,} of {self.rows:,} rows had {what} and {were} left out")
         return report
 
-    def with_remarks(self, remarks: Sequence[str]) -> EstimateResult:
+    def with_remarks(self, remarks: Sequence[str]) -> Shares:
         """The same, with flags before those of the estimate."""
         return replace(self, estimate=replace(self.estimate, flags=(*remarks, *self.estimate.flags)))
 
@@ -292,6 +366,36 @@ class EstimateResult(ShareValues):
         more = len(self.quantities) - len(named)
         shares = self.estimate.shown(self.level, self.interval)
         return "\n".join([shares, *lines, *([f"  ... and {more:,} more quantities"] if more else [])])
+
+
+def _is_content(of: tuple[Any, ...]) -> bool:
+    """Whether one argument holds quantities with their names, or all that belongs to one."""
+    if len(of) != 1:
+        return False
+    return isinstance(of[0], Mapping | list | tuple) or (isinstance(of[0], str) and "=" in of[0])
+
+
+def _one(of: tuple[Any, ...], what: str) -> Any:
+    """The one argument that holds quantities."""
+    if len(of) != 1:
+        raise ParameterError(f"{what} needs two categories, not {len(of)}", hint=f'such as {what}("often", "never")')
+    return of[0]
+
+
+def _words(categories: Any) -> str:
+    return categories if isinstance(categories, str) else " + ".join(map(str, categories))
+
+
+def with_quantities(result: Shares, asked: tuple[Asked, ...]) -> Shares:
+    """The result with the quantities that were asked for; those that a procedure is there for come first."""
+    base = result.estimate if result.answer is None else result.answer[1]
+    if result.procedure in PARAMETERS:
+        asked = *parameters_of(result.procedure, base.categories, [one.name for one in asked]), *asked
+    if not asked:
+        return result
+    between = result.estimate.between if isinstance(result.estimate, SurveyEstimate) else ()
+    quantities = quantities_of(base, between, asked, result.level, result.interval)
+    return replace(result, quantities=quantities, asked=asked)
 
 
 def _title(one: Quantity) -> str:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import check_kind, check_option
 from maskwell.core.report_data import Counts
+from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
-from maskwell.verbs.inputs import Designs, assignments_of, check_missing_codes, check_progress, rows_of
+from maskwell.verbs.inputs import Designs, assignments_of, check_missing_codes, check_progress
 
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import Progress
@@ -68,5 +69,5 @@ def tally(
             hint="count each group of rows by itself, or estimate: estimate(data, designs)",
         )
     check_missing_codes(missing_codes, assignments)
-    rows = rows_of(data, missing_codes, [name for one in assignments for name in one.columns])
+    rows = Rows.of(data, missing_codes, [name for one in assignments for name in one.columns])
     return tally_columns(rows, assignments, missing=missing, counts=counts, progress=progress)

@@ -40,11 +40,13 @@ from maskwell.core.exact import (
     to_text,
     told_apart,
 )
+from maskwell.core.expressions import MOST_CHARACTERS, MOST_OPERATORS
 from maskwell.core.extras import EXTRAS
 from maskwell.core.groups import Factor
 from maskwell.core.keyed import checked_key, read_key_file
 from maskwell.core.labels import is_missing, plain, texts
 from maskwell.core.languages import direction_of
+from maskwell.core.percentages import SPACE, percent, percent_bound
 from maskwell.core.phrases import HINT, MESSAGE, Printed, as_typed, magnitude, round_down, round_up, visible
 from maskwell.core.randomness import SECURE, Stream, random_order
 from maskwell.core.report_data import split_sets
@@ -73,12 +75,15 @@ __all__ = [
     "MADE_BY",
     "MATRIX",
     "MESSAGE",
+    "MOST_CHARACTERS",
+    "MOST_OPERATORS",
     "Number",
     "Parity",
     "Printed",
     "Real",
     "Result",
     "SECURE",
+    "SPACE",
     "Stream",
     "WordReader",
     "Words",
@@ -128,6 +133,8 @@ __all__ = [
     "others",
     "parity_text",
     "partial_folder",
+    "percent",
+    "percent_bound",
     "plain",
     "random_order",
     "randomness",

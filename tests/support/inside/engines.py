@@ -5,17 +5,13 @@ from maskwell.engines import (
     arrow_files,
     cell_counts,
     column_codes,
-    column_fit,
     column_randomizer,
     delimited,
-    dependence,
-    formula,
+    formula_coding,
     input_file,
     labelled,
-    release_pass,
     report_counts,
     row_batches,
-    row_sources,
     spark_frames,
 )
 from maskwell.engines.arrow_arrays import (
@@ -48,34 +44,29 @@ from maskwell.engines.column_codes import (
 from maskwell.engines.column_randomizer import ColumnRandomizer, Persons, randomize_file
 from maskwell.engines.column_tables import TableInFile, open_table
 from maskwell.engines.delimited import DelimitedSource, RecordReader, first_end, is_open, last_end
-from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, ValueCounter
-from maskwell.engines.formula import MOST_COLUMNS, Coding, check_columns, read_formula, read_right_side
+from maskwell.engines.formula import MOST_TERMS, check_columns, read_formula, read_right_side
+from maskwell.engines.formula_coding import MOST_COLUMNS, Coding
+from maskwell.engines.formula_functions import FUNCTIONS
 from maskwell.engines.formula_references import References
-from maskwell.engines.formula_text import MOST_CHARACTERS, MOST_OPERATORS, MOST_TERMS
-from maskwell.engines.formula_values import FUNCTIONS
 from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.engines.input_file import TextForm, encoding_of, separator_of
 from maskwell.engines.labelled import ReaderProcess
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, read_column, written_column
-from maskwell.engines.predictor_columns import CategoryColumn, PlainCoding, Predictors
-from maskwell.engines.recoding import Recode, Recoding, recoded, recoding_of
-from maskwell.engines.release_pass import Draws, RowReleaser, RowStage, StateFinder, release_batches
+from maskwell.engines.predictor_columns import CategoryColumn, Predictors
 from maskwell.engines.report_counts import tally_file, tally_groups, tally_survey
 from maskwell.engines.row_batches import ShuffledRows, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
     ENGINES,
     KNOWN,
-    MemoryRows,
-    MemoryTable,
     ending_of,
     engine_of,
     open_sink,
     open_source,
 )
+from maskwell.engines.rows import MemoryRows, MemoryTable
 from maskwell.engines.spark_frames import PartitionRows, SparkTable, _Randomizing
 from maskwell.engines.survey_columns import PlanColumns, ReportReader, SampleReader, labels_of, population_of
-from maskwell.engines.unit_rows import read_units
 
 __all__ = [
     "Answers",
@@ -83,46 +74,33 @@ __all__ = [
     "BATCH_ROWS",
     "CategoryColumn",
     "Coding",
-    "ColumnFacts",
     "ColumnLabels",
     "ColumnRandomizer",
     "DelimitedSource",
-    "DependenceCounter",
-    "Draws",
     "ENGINES",
     "FUNCTIONS",
     "KNOWN",
     "Labels",
     "LevelCoder",
-    "MOST_CHARACTERS",
     "MOST_COLUMNS",
-    "MOST_OPERATORS",
     "MOST_TERMS",
     "MemoryRows",
     "MemoryTable",
     "PartitionRows",
     "Persons",
-    "PlainCoding",
     "PlanColumns",
     "Predictors",
     "ReaderProcess",
-    "Recode",
-    "Recoding",
     "RecordReader",
     "References",
     "ReportReader",
-    "Restored",
-    "RowReleaser",
-    "RowStage",
     "SampleReader",
     "Samples",
     "ShuffledRows",
     "SortedDictionary",
     "SparkTable",
-    "StateFinder",
     "TableInFile",
     "TextForm",
-    "ValueCounter",
     "_Randomizing",
     "answers_in",
     "arrow_arrays",
@@ -132,18 +110,16 @@ __all__ = [
     "cell_counts",
     "check_columns",
     "column_codes",
-    "column_fit",
     "column_randomizer",
     "common_rows",
     "delimited",
-    "dependence",
     "describe",
     "direct_design",
     "encoding_of",
     "ending_of",
     "engine_of",
     "first_end",
-    "formula",
+    "formula_coding",
     "in_background",
     "input_file",
     "is_open",
@@ -167,14 +143,8 @@ __all__ = [
     "read_formula",
     "read_matrix",
     "read_right_side",
-    "read_units",
-    "recoded",
-    "recoding_of",
-    "release_batches",
-    "release_pass",
     "report_counts",
     "row_batches",
-    "row_sources",
     "separate_codes",
     "separator_of",
     "spark_frames",

@@ -1,21 +1,11 @@
 """Private names of ``release`` that tests need, each from the file it stands in."""
 
-from maskwell.release import assessment, kept_bounds, publication, side_channels
+from maskwell.release import assessment, needed_tables, publication, side_channels
 from maskwell.release.analysis.bias_bounds import COUNTS, WEIGHTS, Distortion, Weights, moves_of, reach_of
 from maskwell.release.analysis.matrix_estimates import composed, kept_with_matrices, solved
 from maskwell.release.analysis.release_estimates import _with_values, share_by_domain
 from maskwell.release.analysis.table_routes import Route, assigned, route_of
-from maskwell.release.assessment import (
-    ReleasedColumn,
-    ReleasedRows,
-    assess,
-    assess_tables,
-    count_external,
-    count_file,
-    judged,
-    prepared,
-    tables_of,
-)
+from maskwell.release.assessment import Judge, assess, assess_tables
 from maskwell.release.folder import ledger, receipt_contents
 from maskwell.release.folder import release_folder as release_folder_module
 from maskwell.release.folder.ledger import ABANDONED, BEGUN, RELEASED, read_ledger
@@ -59,16 +49,7 @@ from maskwell.release.folder.release_metadata import (
     processing,
     sha256_of,
 )
-from maskwell.release.kept_bounds import (
-    achieved,
-    bound_is_kept,
-    bounds_kept,
-    check_bounds,
-    check_kept,
-    check_match,
-    exempted,
-    guessed,
-)
+from maskwell.release.kept_bounds import bounds_kept, check_bounds, check_kept, check_match, exempted, is_kept_as_drawn
 from maskwell.release.matrices import closed_forms, flow_solver, matrix_checks
 from maskwell.release.matrices.bounds import labels_for, read_amounts, support
 from maskwell.release.matrices.flow_program import Program, allowed_pairs, program_of
@@ -83,6 +64,7 @@ from maskwell.release.matrices.mixing import GRID as MIXING_GRID
 from maskwell.release.matrices.mixing import _exchanged, _gathered, mixed_risk
 from maskwell.release.matrices.optimal_flows import corner, keeps_bounds, round_flows
 from maskwell.release.matrices.swap_flows import balanced
+from maskwell.release.needed_tables import count_external, count_file, tables_of
 from maskwell.release.plans.count_methods import Sequential
 from maskwell.release.plans.edit_rules import Moves, Rule, Steps, read_rule
 from maskwell.release.plans.given_methods import Fixed
@@ -90,7 +72,14 @@ from maskwell.release.plans.plan_drafts import choose_keys, guess_column, guess_
 from maskwell.release.plans.plan_entries import by_text, find_levels, unknown_label
 from maskwell.release.plans.protection import COMMON_ENTRIES, RELEASE_METHODS
 from maskwell.release.plans.release_plan import RELEASE_ENTRIES, read_plan
-from maskwell.release.publication import draws_of, open_release, row_plan
+from maskwell.release.publication import open_release
+from maskwell.release.records import column_fit, dependence, release_pass
+from maskwell.release.records.dependence import ColumnFacts, DependenceCounter, Restored, ValueCounter
+from maskwell.release.records.recoding import Recode, Recoding, recoded, recoding_of
+from maskwell.release.records.release_pass import Draws, RowReleaser, RowStage, StateFinder, release_batches
+from maskwell.release.records.stage_draws import draws_of, row_plan
+from maskwell.release.records.unit_rows import read_units
+from maskwell.release.release_values import AnyRelease, Draw, Origin, ReleasedColumn
 from maskwell.release.risk import (
     arrivals,
     identity_disclosure,
@@ -106,15 +95,17 @@ from maskwell.release.risk.attribute_disclosure import check_prior
 from maskwell.release.risk.binomial_sums import count_distributions, sums_of_terms
 from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, NOT_COVERED, SAMPLED, UNTOUCHED, UNUSUAL
 from maskwell.release.risk.identity_disclosure import risks_of
+from maskwell.release.risk.intruders import INTRUDERS
 from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.release.risk.match_chances import highest_share, strict_risk, target_risks
 from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.risk.risk_report import INTRUDERS, percentile
+from maskwell.release.risk.risk_report import percentile
 from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.release.risk.unit_risk import UnitFigures, same_units
 from maskwell.release.risk_utility import beaten_by
 from maskwell.release.side_channels import SideChannel, check_side_channels
+from maskwell.release.stages.achieved_bounds import achieved, bound_is_kept, guessed
 from maskwell.release.stages.stage import (
     Stage,
     acting,
@@ -126,46 +117,61 @@ from maskwell.release.stages.stage import (
     unchanged_columns,
 )
 from maskwell.release.stages.stage_building import build_stages
+from maskwell.release.true_file import TrueFile, prepared
 from maskwell.release.utility.utility_measures import Association, expected_variation, inflation_of, interval_overlap
 from maskwell.release.utility.utility_report import _independent, expected_share
 
 __all__ = [
     "ABANDONED",
+    "AnyRelease",
     "Association",
     "BEGUN",
     "COMMON_ENTRIES",
     "COUNTS",
+    "ColumnFacts",
+    "DependenceCounter",
     "Distortion",
+    "Draw",
     "DrawnUnits",
+    "Draws",
     "EXCHANGED",
     "Entry",
     "Fixed",
     "Group",
     "INTRUDERS",
+    "Judge",
     "KroneckerArrivals",
     "LIGHT",
     "MIXING_GRID",
     "Moves",
     "NAMESPACE",
     "NOT_COVERED",
+    "Origin",
     "Program",
     "RELEASED",
     "RELEASE_ENTRIES",
     "RELEASE_METHODS",
+    "Recode",
+    "Recoding",
     "ReleasedColumn",
-    "ReleasedRows",
+    "Restored",
     "Route",
+    "RowReleaser",
+    "RowStage",
     "Rule",
     "SAMPLED",
     "Sequential",
     "SideChannel",
     "SparseArrivals",
     "Stage",
+    "StateFinder",
     "Steps",
     "THETA_GRID",
+    "TrueFile",
     "UNTOUCHED",
     "UNUSUAL",
     "UnitFigures",
+    "ValueCounter",
     "WEIGHTS",
     "Weights",
     "_exchanged",
@@ -201,6 +207,7 @@ __all__ = [
     "closed_forms",
     "codebook_csv",
     "codebook_of",
+    "column_fit",
     "composed",
     "corner",
     "count_distributions",
@@ -208,6 +215,7 @@ __all__ = [
     "count_file",
     "datapackage",
     "ddi_codebook",
+    "dependence",
     "drawn_together",
     "draws_of",
     "draws_told",
@@ -230,10 +238,9 @@ __all__ = [
     "internal_text",
     "interval_overlap",
     "is_kept",
+    "is_kept_as_drawn",
     "joined_columns",
-    "judged",
     "keeps_bounds",
-    "kept_bounds",
     "kept_columns",
     "kept_of",
     "kept_with_matrices",
@@ -247,6 +254,7 @@ __all__ = [
     "mixed_risk",
     "moves_of",
     "needed_columns",
+    "needed_tables",
     "numbered",
     "open_release",
     "path_parities",
@@ -261,13 +269,18 @@ __all__ = [
     "read_ledger",
     "read_plan",
     "read_rule",
+    "read_units",
     "readme",
     "realised_risks",
     "receipt_contents",
     "receipt_from_dict",
     "recipes",
+    "recoded",
+    "recoding_of",
+    "release_batches",
     "release_folder",
     "release_folder_module",
+    "release_pass",
     "released_counts",
     "repeated",
     "repeated_releases",

@@ -11,28 +11,11 @@ from maskwell.reports.pages.survey_page import PageContent, page
 from maskwell.reports.pictures import estimate_picture
 from maskwell.reports.pictures.belief_square import BESIDE, Jump, Outline, Region, Worst, find_worst
 from maskwell.reports.pictures.belief_square import Grid as PriorGrid
-from maskwell.reports.pictures.canvas import (
-    PALETTE,
-    contrast,
-    levels,
-    round_numbers,
-    scale_number,
-    spread,
-    variables,
-    with_variables,
-)
+from maskwell.reports.pictures.palette import PALETTE, contrast, levels, variables, with_variables
 from maskwell.reports.pictures.risk_curves import MOST_STEPS, Cost, RiskSpread, draw_release_risk
+from maskwell.reports.pictures.sheet import round_numbers, scale_number, spread
 from maskwell.reports.pictures.transition_picture import WHOLE
-from maskwell.reports.plain_words import (
-    SPACE,
-    average_promise,
-    decimals_for,
-    factor_down,
-    factor_up,
-    label,
-    number,
-    percent,
-)
+from maskwell.reports.plain_words import average_promise, decimals_for, factor_down, factor_up, label, number
 from maskwell.reports.report import GAP, WIDTH, Facts, Notes, Paragraph, Report, line, table_lines
 from maskwell.reports.report import Grid as ReportGrid
 from maskwell.reports.text.crosstab_report import (
@@ -75,7 +58,6 @@ __all__ = [
     "Report",
     "ReportGrid",
     "RiskSpread",
-    "SPACE",
     "STYLES",
     "Table",
     "WHOLE",
@@ -115,7 +97,6 @@ __all__ = [
     "odds_sentence",
     "page",
     "parity_of",
-    "percent",
     "plain_words",
     "promises",
     "recode_table",

@@ -2,18 +2,20 @@
 
 from maskwell.verbs import publish
 from maskwell.verbs.demo_story import PEOPLE, QUESTION, _broken_command
+from maskwell.verbs.estimate import Question, answer, quantities
 from maskwell.verbs.publish import release_file
 from maskwell.verbs.row_designs import MOST_DESIGNS, designs_by_group, read_row_design
-from maskwell.verbs.share_results import EstimateResult
 
 __all__ = [
-    "EstimateResult",
     "MOST_DESIGNS",
     "PEOPLE",
     "QUESTION",
+    "Question",
     "_broken_command",
+    "answer",
     "designs_by_group",
     "publish",
+    "quantities",
     "read_row_design",
     "release_file",
 ]

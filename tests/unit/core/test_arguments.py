@@ -83,7 +83,7 @@ MISSING: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", list(MISSING))
 def test_missing_reports_are_refused_with_a_hint_that_can_be_followed(name: str) -> None:
-    plan = mw.SamplingPlan(weights=[1.0, 2.0])
+    plan = mw.Sampling(weights=[1.0, 2.0])
     for count in (COIN.tally, SETS.tally, lambda column: mw.estimation.estimate_survey(column, COIN, plan)):
         with pytest.raises(MissingValueError) as raised:
             count(MISSING[name])
@@ -95,7 +95,7 @@ def test_integers_are_not_taken_for_codes_of_reports(column: Any) -> None:
     with pytest.raises(UnknownCategoryError):
         COIN.tally(column)
     with pytest.raises(UnknownCategoryError):
-        mw.estimation.estimate_survey(column, COIN, mw.SamplingPlan(weights=[1.0, 2.0]))
+        mw.estimation.estimate_survey(column, COIN, mw.Sampling(weights=[1.0, 2.0]))
 
 
 def test_categories_are_named_by_label_and_never_by_code() -> None:
@@ -141,8 +141,8 @@ def test_a_seed_is_no_random_source(random: Any) -> None:
 
 WRONG: dict[str, Callable[[], Any]] = {
     "masked codes": lambda: COIN.sample(np.ma.masked_array([0, 1], [False, True])),
-    "masked weights": lambda: mw.SamplingPlan(weights=np.ma.masked_array([1.0, 2.0], [False, True])),
-    "a text of strata": lambda: mw.SamplingPlan(weights=[1.0, 2.0], strata="ab"),
+    "masked weights": lambda: mw.Sampling(weights=np.ma.masked_array([1.0, 2.0], [False, True])),
+    "a text of strata": lambda: mw.Sampling(weights=[1.0, 2.0], strata="ab"),
     "half a record": lambda: mw.core.CellTable.of(["sex"], {("f",): 1.5}),  # type: ignore[dict-item]
     "a negative count": lambda: mw.core.CellTable.of(["sex"], {("f",): -1}),
     "half a report": lambda: mw.core.Cells.of([0, 1], count=[1.5, 1]),

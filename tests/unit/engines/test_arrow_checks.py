@@ -14,6 +14,7 @@ import pytest
 import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs import Uniform
+from maskwell.engines import Rows
 from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 
 pa = pytest.importorskip("pyarrow")
@@ -123,7 +124,7 @@ def test_every_type_is_looked_at(tmp_path: Path, values: Any, old: bytes, new: b
 def test_a_column_that_is_not_read_may_be_damaged(tmp_path: Path) -> None:
     path = tmp_path / "a.arrow"
     path.write_bytes(_stored(TEXTS).replace(OFFSETS, _int32(0, 5, 10, 14, 1 << 20)))
-    assert tally_file(str(path), [Assignment.of("y", COIN)]).rows == 4
+    assert tally_file(Rows.of(str(path)), [Assignment.of("y", COIN)]).rows == 4
 
 
 @pytest.mark.parametrize("kind", [pa.null(), pa.binary(0), pa.struct([])])
@@ -234,10 +235,10 @@ def test_a_nested_column_whose_name_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     inner = pa.array([{"b": "yes"}] * 2)
     path.write_bytes(_parquet(pa.Table.from_arrays([inner, pa.array(["yes", "no"])], ["a", "a.b"])))
-    counted = tally_file(str(path), [Assignment.of("a.b", COIN)])
+    counted = tally_file(Rows.of(str(path)), [Assignment.of("a.b", COIN)])
     assert counted.counts.values.tolist() == [1, 1]
     with pytest.raises(DataFileError, match="no column 'none'"):
-        tally_file(str(path), [Assignment.of("none", COIN)])
+        tally_file(Rows.of(str(path)), [Assignment.of("none", COIN)])
 
 
 # ---- notes in a file
@@ -283,7 +284,7 @@ def test_columns_made_by_a_caller(column: Any) -> None:
     table = pa.table({"y": column})
     with pytest.raises(WrongTypeError, match="points outside"):
         MemoryRows(table)
-    with open_table(table) as opened, pytest.raises(WrongTypeError, match="points outside"):
+    with open_table(Rows.of(table)) as opened, pytest.raises(WrongTypeError, match="points outside"):
         opened.columns(["y"])
 
 

@@ -11,6 +11,7 @@ from tests.support.inside.engines import Assignment, MemoryTable, basket_columns
 
 import maskwell as mw
 from maskwell.core import SeededRandom
+from maskwell.engines import Rows
 from maskwell.errors import (
     DataFileError,
     LabelError,
@@ -31,8 +32,7 @@ EXPECTED = [[5], [0], [2], [7]]
 
 
 def read(data, columns="items", design=DESIGN, **options) -> list[list[int]]:
-    rows = data if isinstance(data, str) else MemoryTable(data)
-    return read_baskets(rows, Assignment.of(columns, design), **options).bits.tolist()
+    return read_baskets(Rows.of(data), Assignment.of(columns, design), **options).bits.tolist()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_columns_are_found_where_nobody_names_them() -> None:
     made = mw.randomize(pa.table({"bought": LISTS, "items": TEXTS}), {"bought": DESIGN})
     assert basket_columns(MemoryTable(made), items) == ("bought",)
     with pytest.raises(ParameterError, match="standard input can be read once only"):
-        basket_columns("-", items)
+        basket_columns(Rows.of("-"), items)
     with pytest.raises(ParameterError, match="no column 'items'"):
         basket_columns(MemoryTable({"x": [1]}), items)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.support.inside.engines import LevelCoder, cell_counts
 
-from maskwell.engines import count_tables
+from maskwell.engines import Rows, count_tables
 from maskwell.errors import CountsError, DataFileError, MissingValueError, TooLargeError
 
 pa = pytest.importorskip("pyarrow")
@@ -119,7 +119,7 @@ def test_all_columns_are_counted_even_those_with_many_labels(tmp_path: Path, mon
     monkeypatch.setattr(cell_counts, "MOST_LISTED", 20)
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"x": pa.array(range(200)), "y": pa.array(["u", "v"] * 100)}), path)
-    x, y = cell_counts.count_columns(str(path))
+    x, y = cell_counts.count_columns(Rows.of(path))
     assert (len(x), x.n, y.counts.tolist()) == (20, 200, [100, 100])
 
 

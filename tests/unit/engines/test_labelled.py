@@ -14,6 +14,7 @@ from tests.support.quiet import quiet
 
 import maskwell as mw
 from maskwell.core import SeededRandom
+from maskwell.engines import Rows
 from maskwell.errors import DataFileError, MissingExtraError, MissingValueError, UnknownCategoryError
 
 pa = pytest.importorskip("pyarrow")
@@ -129,7 +130,7 @@ def test_everything_else_is_kept(tmp_path: Path, make: Any, ending: str, column:
 @pytest.mark.parametrize("design", [BY_LABEL, BY_CODE], ids=["by label", "by code"])
 def test_reports_are_counted_by_label_or_by_code(tmp_path: Path, design: Any) -> None:
     for path in (_sav(tmp_path / "a.sav"), _dta(tmp_path / "a.dta")):
-        counted = tally_file(path, [Assignment.of("drugs", design)])
+        counted = tally_file(Rows.of(path), [Assignment.of("drugs", design)])
         assert counted.counts.values.tolist() == [3, 3]
 
 
@@ -137,15 +138,15 @@ def test_missing_codes_are_missing_values(tmp_path: Path) -> None:
     ages = mw.designs.Uniform.from_gamma(3, mw.Categories.of([17, 34, 51, 99]))
     for path, expected in ((_sav(tmp_path / "a.sav"), [1, 1, 1, 1]), (_dta(tmp_path / "a.dta"), [1, 1, 1, 0])):
         with pytest.raises(MissingValueError, match="missing"):
-            tally_file(path, [Assignment.of("age", ages)])
-        counted = tally_file(path, [Assignment.of("age", ages)], missing="drop")
+            tally_file(Rows.of(path), [Assignment.of("age", ages)])
+        counted = tally_file(Rows.of(path), [Assignment.of("age", ages)], missing="drop")
         assert counted.counts.values.tolist() == expected
 
 
 def test_a_label_that_no_one_knows(tmp_path: Path) -> None:
     wrong = mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "sometimes"]))
     with quiet(UnknownCategoryError, match="column 'drugs': .* first in data row", values="'no'"):
-        tally_file(_sav(tmp_path / "a.sav"), [Assignment.of("drugs", wrong)])
+        tally_file(Rows.of(_sav(tmp_path / "a.sav")), [Assignment.of("drugs", wrong)])
 
 
 def test_dates_and_numbers_in_other_kinds_of_files(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_a_file_without_labels_becomes_a_labelled_one(tmp_path: Path) -> None:
         output = str(tmp_path / f"b{ending}")
         randomize_file(str(tmp_path / "a.csv"), output, [Assignment.of("y", BY_LABEL)])
         assert set(_read(output)[0]["y"]) <= {"yes", "no"}
-        assert tally_file(output, [Assignment.of("y", BY_LABEL)]).rows == 3
+        assert tally_file(Rows.of(output), [Assignment.of("y", BY_LABEL)]).rows == 3
 
 
 def test_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
@@ -200,7 +201,7 @@ def test_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
     assert set(after["drugs"]) <= {"none", "one", "two", "all"}
     assert "drugs" not in about.variable_value_labels
     assert about.column_names_to_labels["drugs"] == "Have you used drugs?"
-    assert tally_file(output, [Assignment.of("drugs", kuk)]).rows == 6
+    assert tally_file(Rows.of(output), [Assignment.of("drugs", kuk)]).rows == 6
 
 
 def test_missing_values_that_are_a_category_come_back(tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def test_missing_values_that_are_a_category_come_back(tmp_path: Path) -> None:
     randomize_file(path, output, [Assignment.of("y", design)], missing="category")
     after, about = _read(output)
     assert about.variable_value_labels["y"] == {1.0: "yes", 2.0: "no"}
-    counted = tally_file(output, [Assignment.of("y", design)], missing="category").counts.values
+    counted = tally_file(Rows.of(output), [Assignment.of("y", design)], missing="category").counts.values
     assert counted.tolist() == [
         int((after["y"] == 1).sum()),
         int((after["y"] == 2).sum()),
@@ -226,7 +227,7 @@ def test_set_reports_are_texts(tmp_path: Path) -> None:
     output = str(tmp_path / "b.sav")
     randomize_file(_sav(tmp_path / "a.sav"), output, [Assignment.of("drugs", subset)])
     assert set(_read(output)[0]["drugs"]) <= {"10", "01"}
-    assert tally_file(output, [Assignment.of("drugs", subset)]).rows == 6
+    assert tally_file(Rows.of(output), [Assignment.of("drugs", subset)]).rows == 6
 
 
 def test_labels_of_texts(tmp_path: Path) -> None:
@@ -237,7 +238,7 @@ def test_labels_of_texts(tmp_path: Path) -> None:
         variable_value_labels={"y": {"j": "yes", "n": "no"}},
         missing_ranges={"y": ["x"]},
     )
-    assert tally_file(path, [Assignment.of("y", BY_LABEL)], missing="drop").counts.values.tolist() == [2, 1]
+    assert tally_file(Rows.of(path), [Assignment.of("y", BY_LABEL)], missing="drop").counts.values.tolist() == [2, 1]
     randomize_file(path, output, [Assignment.of("y", BY_LABEL)], missing="drop")
     after, about = _read(output)
     assert set(after["y"]) <= {"j", "n"} and about.variable_value_labels["y"] == {"j": "yes", "n": "no"}
@@ -247,7 +248,7 @@ def test_two_codes_with_one_label_are_refused(tmp_path: Path) -> None:
     path = str(tmp_path / "a.sav")
     labels = {"y": {1.0: "yes", 2.0: "no", 3.0: "no"}}
     prs.write_sav(pd.DataFrame({"y": [1.0, 2.0, 3.0]}), path, variable_value_labels=labels)
-    assert tally_file(path, [Assignment.of("y", BY_LABEL)]).counts.values.tolist() == [1, 2]
+    assert tally_file(Rows.of(path), [Assignment.of("y", BY_LABEL)]).counts.values.tolist() == [1, 2]
     with quiet(DataFileError, match="two codes have the label 'no'", values="2, 3"):
         randomize_file(path, str(tmp_path / "b.sav"), [Assignment.of("y", BY_LABEL)], random=SeededRandom(3))
     assert not (tmp_path / "b.sav").exists()
@@ -258,17 +259,17 @@ def test_bad_files_get_one_clear_error(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"bad{ending}"
     path.write_bytes(b"this is no such file" * 50)
     with pytest.raises(DataFileError, match="cannot read") as caught:
-        tally_file(str(path), [Assignment.of("y", BY_LABEL)])
+        tally_file(Rows.of(str(path)), [Assignment.of("y", BY_LABEL)])
     assert "ending" in caught.value.hint
     with pytest.raises(DataFileError, match="does not exist"):
-        tally_file(str(tmp_path / f"none{ending}"), [Assignment.of("y", BY_LABEL)])
+        tally_file(Rows.of(str(tmp_path / f"none{ending}")), [Assignment.of("y", BY_LABEL)])
 
 
 def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
     whole = Path(_sav(tmp_path / "a.sav", 3000)).read_bytes()
     (tmp_path / "b.sav").write_bytes(whole[:-2000])
     with pytest.raises(DataFileError, match="cannot read"):
-        tally_file(str(tmp_path / "b.sav"), [Assignment.of("drugs", BY_LABEL)])
+        tally_file(Rows.of(str(tmp_path / "b.sav")), [Assignment.of("drugs", BY_LABEL)])
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
@@ -307,7 +308,7 @@ def test_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     path = _sav(tmp_path / "a.sav")
     monkeypatch.setattr(labelled, "is_installed", lambda _: False)
     with pytest.raises(MissingExtraError, match="needs pyreadstat") as caught:
-        tally_file(path, [Assignment.of("drugs", BY_LABEL)])
+        tally_file(Rows.of(path), [Assignment.of("drugs", BY_LABEL)])
     assert caught.value.hint == "pip install 'maskwell[labelled]'"
 
 
@@ -315,7 +316,7 @@ def test_a_sas_file_is_read_like_the_others(monkeypatch: pytest.MonkeyPatch, tmp
     """pyreadstat cannot write .sas7bdat, so that an SPSS file stands for one here."""
     monkeypatch.setitem(labelled.READERS, ".sas7bdat", "read_sav")
     path = Path(_sav(tmp_path / "a.sav")).rename(tmp_path / "a.sas7bdat")
-    assert tally_file(str(path), [Assignment.of("drugs", BY_LABEL)]).counts.values.tolist() == [3, 3]
+    assert tally_file(Rows.of(str(path)), [Assignment.of("drugs", BY_LABEL)]).counts.values.tolist() == [3, 3]
     done = randomize_file(str(path), str(tmp_path / "b.xpt"), [Assignment.of("drugs", BY_LABEL)])
     assert "value labels" in done.lost[0]
 

@@ -14,9 +14,11 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from tests.support.inside.engines import Assignment, MemoryTable, PlanColumns, tally_survey  # noqa: E402
+from tests.support.surveys import tabulate_with  # noqa: E402
 
 import maskwell as mw  # noqa: E402
 from maskwell.core import CellTable  # noqa: E402
+from maskwell.engines import Rows  # noqa: E402
 from maskwell.errors import MaskwellError  # noqa: E402
 
 N = 300
@@ -45,16 +47,16 @@ CALLS = {
     },
     "estimate": lambda data: mw.estimate(data, {"drugs": DRUGS}, missing="drop").to_dict(),
     "groups": lambda data: mw.estimate(
-        data, {"cheats[region=east]": CHEATS, "cheats[region=north]": CHEATS, "cheats[region=south]": CHEATS}
+        data, {"cheats": [mw.When({"region": name}, CHEATS) for name in ("east", "north", "south")]}
     ).to_dict(),
     "survey": lambda data: mw.estimate(
-        data, {"drugs": DRUGS}, weights="weight", strata="region", clusters="town", missing="drop"
+        data, {"drugs": DRUGS}, sampling=mw.Sampling(weights="weight", strata="region", clusters="town"), missing="drop"
     ).to_dict(),
     "replicates": lambda data: mw.estimate(
-        data, {"drugs": DRUGS}, weights="weight", replicates="repw", replicate_method="jackknife"
+        data, {"drugs": DRUGS}, sampling=mw.Sampling(weights="weight", replicates="repw", replicate_method="jackknife")
     ).to_dict(),
     "domains": lambda data: mw.estimate(data, {"drugs": DRUGS}, by=["region"], missing="drop").to_dict(),
-    "tabulate": lambda data: mw.tabulate(data, {"drugs": DRUGS}, direct="region").to_dict(),
+    "tabulate": lambda data: tabulate_with(data, {"drugs": DRUGS}, direct="region").to_dict(),
     "mine": lambda data: mw.mine(data, {"items": BITS}, missing="drop").to_dict(),
     "risk": lambda data: mw.risk(data, ["region", "town"], weights="weight").to_dict(),
 }
@@ -63,7 +65,7 @@ CALLS = {
 class InParts(MemoryTable):
     """A table whose parts are worked on one by one, each on its own copy of the work."""
 
-    def in_parts(self, work: Any, progress: Any) -> list[Any]:
+    def in_parts(self, work: Any, **_: Any) -> list[Any]:
         sizes, before, parts = [100, 0, 1, len(self.data) - 101], 0, []
         for size in sizes:
             part = MemoryTable(self.data.slice(before, size)) if size else None
@@ -135,7 +137,7 @@ def test_cells_of_parts_add_up_with_their_weights() -> None:
 def test_the_range_of_replicate_weights_is_that_of_all_parts() -> None:
     plan, columns = PlanColumns(weights="weight", replicates="repw"), [Assignment(("drugs",), DRUGS)]
     extreme = changed(repw1=(5, 500), repw2=(250, 700))  # in the first part, and in the last
-    whole, parts = (tally_survey(one, columns, plan) for one in (MemoryTable(extreme), InParts(extreme)))
+    whole, parts = (tally_survey(Rows.of(one), columns, plan) for one in (MemoryTable(extreme), InParts(extreme)))
     assert whole.ratios is not None and parts.ratios is not None
     assert (whole.ratios == parts.ratios).all() and whole.ratios[1].min() > 90
     assert np.allclose(whole.products, parts.products, rtol=1e-12, atol=0) and whole.products.max() > 0

@@ -13,6 +13,7 @@ import pytest
 
 from maskwell.core import Categories
 from maskwell.designs import Uniform
+from maskwell.engines import Rows
 from maskwell.errors import DataFileError
 
 prs = pytest.importorskip("pyreadstat")
@@ -38,13 +39,13 @@ def test_a_crash_is_an_error(path: str) -> None:
         os.kill(source._source._reader._process.pid, signal.SIGKILL)
         with pytest.raises(DataFileError, match="is damaged: its reader crashed"):
             list(batches)
-    assert tally_file(path, [Assignment.of("y", COIN)]).rows == 200_000
+    assert tally_file(Rows.of(path), [Assignment.of("y", COIN)]).rows == 200_000
 
 
 def test_a_process_is_used_again_unless_it_is_in_the_middle_of_a_file(path: str) -> None:
-    tally_file(path, [Assignment.of("y", COIN)])
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
     (waiting,) = labelled._IDLE
-    tally_file(path, [Assignment.of("y", COIN)])
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
     assert [waiting] == labelled._IDLE
     with open_source(path) as source:
         next(source.batches())
@@ -53,7 +54,7 @@ def test_a_process_is_used_again_unless_it_is_in_the_middle_of_a_file(path: str)
 
 
 def test_a_fork_starts_its_own(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    tally_file(path, [Assignment.of("y", COIN)])
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
     (waiting,) = labelled._IDLE
     monkeypatch.setattr(os, "getpid", lambda: -1)
     assert not waiting.is_usable()
@@ -95,9 +96,9 @@ def test_without_an_interpreter_to_start(interpreter: str | None, path: str, mon
 
 
 def test_a_process_that_died_while_it_waited_is_forgotten(path: str) -> None:
-    tally_file(path, [Assignment.of("y", COIN)])
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
     died = labelled._IDLE[-1]
     died._process.kill()
     died._process.wait()
-    assert tally_file(path, [Assignment.of("y", COIN)]).rows == 200_000
+    assert tally_file(Rows.of(path), [Assignment.of("y", COIN)]).rows == 200_000
     assert died not in labelled._IDLE

@@ -28,6 +28,7 @@ from maskwell.designs import (  # noqa: E402
     Dense,
     Uniform,
 )
+from maskwell.engines import Rows  # noqa: E402
 from maskwell.errors import (  # noqa: E402
     DataFileError,
     MaskwellError,
@@ -91,7 +92,7 @@ def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monke
     path, columns = rows
     monkeypatch.setattr(report_counts, "ROWS_AT_ONCE", 333)
     monkeypatch.setattr(report_counts, "WAITING_CELLS", 2)
-    tally = tally_survey(path, BOTH, PLAN)
+    tally = tally_survey(Rows.of(path), BOTH, PLAN)
     assert lines(tally.cells) == by_hand(columns)
     assert (tally.rows, tally.dropped, tally.cells.rows) == (3000, 0, 3000)
     assert [design.fingerprint for design in tally.designs] == [COIN.fingerprint, CARD.fingerprint]
@@ -101,13 +102,13 @@ def test_a_text_file_gives_the_same(rows: tuple[str, dict[str, np.ndarray]], tmp
     path, columns = rows
     text = [",".join(columns)] + [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
     (tmp_path / "rows.csv").write_text("\n".join(text) + "\n", encoding="utf-8")
-    one, two = (lines(tally_survey(p, BOTH, PLAN).cells) for p in (path, str(tmp_path / "rows.csv")))
+    one, two = (lines(tally_survey(Rows.of(p), BOTH, PLAN).cells) for p in (path, str(tmp_path / "rows.csv")))
     assert one == two
 
 
 def test_groups_are_counted_each_with_its_design(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
-    tally = tally_groups(path, BOTH)
+    tally = tally_groups(Rows.of(path), BOTH)
     for sample, group in zip(tally.samples, (1, 2), strict=True):
         own = columns["y"][columns["g"] == group]
         assert sample.counts.values.tolist() == [int((own == "yes").sum()), int((own == "no").sum())]
@@ -117,24 +118,24 @@ def test_groups_are_counted_each_with_its_design(rows: tuple[str, dict[str, np.n
 def test_population_and_replicates_are_kept(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
     plan = PlanColumns(weights="w", strata="h", population=("size",), replicates="r")
-    cells = tally_survey(path, [Assignment.of("y", CARD)], plan).cells
+    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], plan).cells
     assert cells.replicates.sum(axis=0) == pytest.approx([columns["r1"].sum(), columns["r2"].sum()])
     sizes = dict(zip(cells.stratum.labels[cells.stratum.codes].tolist(), cells.population[:, 0].tolist(), strict=True))
     assert sizes == {"north": 5000, "south": 6000, "west": 7000}
-    whole = tally_survey(path, [Assignment.of("y", CARD)], PlanColumns(population=(802.0,))).cells
+    whole = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], PlanColumns(population=(802.0,))).cells
     assert (whole.population == 802).all()
 
 
 def test_chances_are_turned_into_weights(tmp_path: Path) -> None:
     path = str(tmp_path / "f.csv")
     Path(path).write_text("y,p\nyes,0.25\nno,0.5\n", encoding="utf-8")
-    cells = tally_survey(path, [Assignment.of("y", CARD)], PlanColumns(inclusion="p")).cells
+    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], PlanColumns(inclusion="p")).cells
     assert dict(zip(cells.report.tolist(), cells.weight.tolist(), strict=True)) == {0: 4.0, 1: 2.0}
 
 
 def test_domains_of_two_columns(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
-    cells = tally_survey(path, [Assignment.of("y", CARD)], PlanColumns(by=("sex", "g"))).cells
+    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], PlanColumns(by=("sex", "g"))).cells
     counted: dict[tuple[object, ...], int] = {}
     for label, n in zip(cells.domain.labels[cells.domain.codes].tolist(), cells.n.tolist(), strict=True):
         counted[tuple(label)] = counted.get(tuple(label), 0) + n
@@ -146,11 +147,11 @@ def test_rows_left_out_leave_their_weights_out(tmp_path: Path) -> None:
     path = str(tmp_path / "f.csv")
     Path(path).write_text("y,w,h,n\nyes,1,a,3\n,2,a,5\nno,4,b,7\n", encoding="utf-8")
     card = [Assignment.of("y", CARD)]
-    tally = tally_survey(path, card, PlanColumns(weights="w", strata="h"), missing="drop", counts="n")
+    tally = tally_survey(Rows.of(path), card, PlanColumns(weights="w", strata="h"), missing="drop", counts="n")
     assert (tally.rows, tally.dropped) == (3, 1)
     assert tally.cells.n.tolist() == [3, 7]
     with pytest.raises(MissingValueError, match="1 of 3 values is missing"):
-        tally_survey(path, card, PlanColumns(weights="w"))
+        tally_survey(Rows.of(path), card, PlanColumns(weights="w"))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_bad_columns(tmp_path: Path, content: str, plan: PlanColumns, error: typ
     path = tmp_path / "f.csv"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(error, match=wrong):
-        tally_survey(str(path), [Assignment.of("y", CARD)], plan)
+        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], plan)
 
 
 def test_weights_and_chances_are_one_too_many() -> None:
@@ -199,26 +200,26 @@ def test_weights_and_chances_are_one_too_many() -> None:
 def test_a_directly_asked_column_reports_the_truth(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     path.write_text("age,one\n10,a\n9,a\n,a\n10,a\n", encoding="utf-8")
-    design = direct_design(str(path), "age")
+    design = direct_design(Rows.of(str(path)), "age")
     assert design.inputs.labels == (9, 10)
     assert design.matrix().tolist() == [[1, 0], [0, 1]]
     with pytest.raises(DataFileError, match="1 different values"):
-        direct_design(str(path), "one")
+        direct_design(Rows.of(str(path)), "one")
     with pytest.raises(ParameterError, match="two passes"):
-        direct_design("-", "age")
+        direct_design(Rows.of("-"), "age")
 
 
 def test_rows_without_a_domain_are_left_out_like_those_without_a_report(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("y,sex,town,w\nyes,f,a,1\nno,,a,2\n,m,b,4\nno,m,,8\nyes,m,b,16\n", encoding="utf-8")
     plan = PlanColumns(weights="w", by=("sex", "town"))
-    found = tally_survey(str(path), [Assignment.of("y", CARD)], plan, missing="drop")
+    found = tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], plan, missing="drop")
     assert (found.rows, found.dropped) == (5, 3)
     assert found.cells.domain.labels.tolist() == [("f", "a"), ("m", "b")]
     assert found.cells.weight.tolist() == [1, 16]
     path.write_text("y,sex\nyes,f\nno,\n", encoding="utf-8")
     with pytest.raises(MissingValueError, match=r"'sex': 1 value is missing, in data row 2\n.*missing=.drop"):
-        tally_survey(str(path), [Assignment.of("y", CARD)], PlanColumns(by=("sex",)))
+        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], PlanColumns(by=("sex",)))
 
 
 @pytest.mark.parametrize("size", ["-5", "0", "nan", "inf"])
@@ -228,14 +229,14 @@ def test_populations_are_one_or_more(size: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("y,size\nyes,-5\nno,-5\n", encoding="utf-8")
     with pytest.raises(ParameterError, match="population in data row 1 is below 1"):
-        tally_survey(str(path), [Assignment.of("y", CARD)], PlanColumns(population=("size",)))
+        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], PlanColumns(population=("size",)))
 
 
 def test_ratios_of_replicate_weights_are_those_of_rows_not_of_lines(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("y,w,r1,r2\nyes,2,0,2\nyes,2,4,2\nno,3,3,0\nno,3,3,6\n", encoding="utf-8")
     plan = PlanColumns(weights="w", replicates="r")
-    found = tally_survey(str(path), [Assignment.of("y", CARD)], plan)
+    found = tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], plan)
     assert found.ratios is not None
     assert found.ratios.tolist() == [[1, 1], [2, 2]]
 
@@ -251,7 +252,10 @@ def file_of(tmp_path: Path, text: str) -> str:
 
 def test_a_group_with_a_design_and_no_row_is_named(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,g,h\nyes,1,a\nno,1,a\nno,1,b\n")
-    for tally in (lambda: tally_groups(path, BOTH), lambda: tally_survey(path, BOTH, PlanColumns(strata="h"))):
+    for tally in (
+        lambda: tally_groups(Rows.of(path), BOTH),
+        lambda: tally_survey(Rows.of(path), BOTH, PlanColumns(strata="h")),
+    ):
         with pytest.raises(MaskwellError, match="no row with a report has g = 2, for which there is a design"):
             tally()
 
@@ -260,11 +264,11 @@ def test_a_stratum_that_is_dropped_altogether_is_named(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,h,N\nyes,a,10\nno,a,10\n,b,20\n,b,20\n,a,10\n")
     plan = PlanColumns(strata="h", population=("N",))
     with pytest.raises(MissingValueError, match="no row of h = b has a report"):
-        tally_survey(path, [Assignment.of("y", COIN)], plan, missing="drop")
+        tally_survey(Rows.of(path), [Assignment.of("y", COIN)], plan, missing="drop")
 
 
 def test_domains_that_are_dropped_altogether_are_told(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,h\nyes,a\nno,a\n,b\n,a\n")
-    found = tally_survey(path, [Assignment.of("y", COIN)], PlanColumns(by=("h",)), missing="drop")
+    found = tally_survey(Rows.of(path), [Assignment.of("y", COIN)], PlanColumns(by=("h",)), missing="drop")
     assert found.empty_domains == ("b",)
     assert found.cells.domain.labels.tolist() == ["a"]

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
+from maskwell.engines import Rows
+
 pa = pytest.importorskip("pyarrow")
 
 from tests.support.inside.engines import (  # noqa: E402
@@ -65,21 +67,23 @@ def test_rows_are_counted_by_all_their_answers(tmp_path: Path) -> None:
     path = str(tmp_path / "r.csv")
     Path(path).write_text("a,b\nyes,yes\nyes,no\nno,yes\nyes,no\nno,\n", encoding="utf-8")
     assigned = [Assignment.of("a,b", TWICE)]
-    counted = tally_file(path, assigned, missing="drop")
+    counted = tally_file(Rows.of(path), assigned, missing="drop")
     assert (counted.counts.values.tolist(), counted.dropped) == ([1, 2, 1, 0], 1)
-    grouped = tally_groups(path, assigned, missing="drop")
+    grouped = tally_groups(Rows.of(path), assigned, missing="drop")
     assert grouped.samples[0].counts.values.tolist() == [1, 2, 1, 0]
     with pytest.raises(MissingValueError, match="column 'b': 1 of 5 values is missing, the first in data row 5"):
-        tally_file(path, assigned)
+        tally_file(Rows.of(path), assigned)
 
 
 def test_two_answers_beside_another_column(tmp_path: Path) -> None:
     path = str(tmp_path / "r.csv")
     Path(path).write_text("a,b,c,n\nyes,no,no,2\nno,yes,yes,3\n", encoding="utf-8")
     assigned = [Assignment.of("a,b", TWICE), Assignment.of("c", warner("0.7"))]
-    counted = tally_file(path, assigned, counts="n").counts.values.reshape(2, 2, 2)
+    counted = tally_file(Rows.of(path), assigned, counts="n").counts.values.reshape(2, 2, 2)
     assert (counted[0, 1, 1], counted[1, 0, 0], counted.sum()) == (2, 3, 5)
-    assert tally_groups(path, assigned, counts="n").samples[0].counts.values.tolist() == counted.ravel().tolist()
+    assert (
+        tally_groups(Rows.of(path), assigned, counts="n").samples[0].counts.values.tolist() == counted.ravel().tolist()
+    )
 
 
 def test_answers_that_make_no_report_are_named() -> None:
@@ -98,5 +102,5 @@ def test_one_column_for_two_answers_is_told_how_to_name_them(tmp_path: Path) -> 
     path = tmp_path / "r.csv"
     path.write_text("a,b\nyes,yes\n", encoding="utf-8")
     with pytest.raises(UnknownCategoryError) as caught:
-        tally_file(str(path), [Assignment.of("a", TWICE)])
+        tally_file(Rows.of(str(path)), [Assignment.of("a", TWICE)])
     assert caught.value.hint.endswith("name one column for each answer")

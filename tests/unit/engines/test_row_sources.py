@@ -15,6 +15,7 @@ from tests.support.inside.core import Encoded
 
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Blocks, Kronecker, Subset, Uniform
+from maskwell.engines import Rows
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
 pa = pytest.importorskip("pyarrow")
@@ -85,7 +86,7 @@ def test_the_stream_format_of_arrow_is_read(tmp_path: Path) -> None:
     table = pa.table({"y": ["a", "b", "c"] * 10})
     with pa.ipc.new_stream(tmp_path / "s.arrow", table.schema) as writer:
         writer.write_table(table, max_chunksize=7)
-    counted = tally_file(str(tmp_path / "s.arrow"), [Assignment.of("y", KARY)])
+    counted = tally_file(Rows.of(str(tmp_path / "s.arrow")), [Assignment.of("y", KARY)])
     assert counted.counts.values.tolist() == [10, 10, 10]
 
 

@@ -16,7 +16,7 @@ REPORTS = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]
 COUNTS = np.array([[30, 50], [70, 150]])
 
 
-def counted(values: object, design: mw.Design) -> mw.Estimate:
+def counted(values: object, design: mw.Design) -> mw.estimation.Estimate:
     found = np.ravel(values)
     return mw.estimation.estimate_by_moments(mw.Counts(found, int(found.sum()), design.fingerprint), design)
 
@@ -49,7 +49,7 @@ def test_the_wanted_answer_of_pairs_is_that_of_the_published_score() -> None:
 def test_totals_and_domains_are_summed_too() -> None:
     design = mw.make_design("simmons-twice", p1="0.6", p2="0.7")
     codes = np.random.default_rng(5).choice(4, size=60)
-    plan = mw.SamplingPlan(weights=np.repeat([2.0, 3.0], 30))
+    plan = mw.Sampling(weights=np.repeat([2.0, 3.0], 30))
     reports = [REPORTS[code] for code in codes]
     whole = mw.estimation.estimate_survey(reports, design, plan, domains=np.repeat(["a", "b"], 30))
     found = margin_of(whole, 0)
@@ -77,7 +77,7 @@ def test_the_wanted_answer_of_two_samples_is_one_of_the_margins() -> None:
     assert told[1].variance == pytest.approx(plain.variance[:2])
     labels = ["yes", "no"] * 20
     group, sex = [1, 1, 2, 2] * 10, ["f"] * 20 + ["m"] * 20
-    survey = mw.estimation.estimate_survey(labels, designs, mw.SamplingPlan(), samples=group, domains=sex)
+    survey = mw.estimation.estimate_survey(labels, designs, mw.Sampling(), samples=group, domains=sex)
     told = wanted_margin(survey, designs[1])
     assert told is not None
     women = told[1].domains["f"]  # type: ignore[attr-defined]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.inside.release import (
+    INTRUDERS,
+    Judge,
     assess_tables,
     bound_is_kept,
     bounds_kept,
@@ -16,8 +18,7 @@ from tests.support.inside.release import (
     check_kept,
     check_match,
     exempted,
-    judged,
-    kept_bounds,
+    is_kept_as_drawn,
     tables_of,
 )
 from tests.support.inside.reports import dry_run_report, promises, refusal, release_report
@@ -211,22 +212,15 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
         assert (found.risk.after.max_risk_released_counts or 1) <= 0.51 + 1e-9
         assert all(one.kept for one in promises(found))
         assert (found.attempts > 1) == any(f"drawn {found.attempts} times" in note for note in found.notes)
-    monkeypatch.setattr(kept_bounds, "DRAWS", 3)
     never = ReleasePlan.of([{**protect, "xi": "0.5"}], keys=["x"], match="0.5", intruder="released-counts")
-    tried: list[int] = []
-
-    def worst() -> Release:
-        tried.append(1)
-        table = CellTable.of(["x"], {("a",): 1, ("b",): 2, ("c",): 2, ("d",): 3})
-        release = assess_tables(dict.fromkeys(tables_of(never), table), never)
-        return judged(release.with_released(tables=release.tables))
-
-    with pytest.raises(InfeasibleError, match=r"compares all counts has a chance of 0\.61"):
-        kept_bounds.drawn_until_kept(worst, repeatable=False)
-    assert len(tried) == 3
-    with pytest.raises(InfeasibleError):
-        kept_bounds.drawn_until_kept(worst, repeatable=True)
-    assert len(tried) == 4, "draws by key come out the same again"
+    table = CellTable.of(["x"], {("a",): 1, ("b",): 2, ("c",): 2, ("d",): 3})
+    release = assess_tables(dict.fromkeys(tables_of(never), table), never)
+    risk = Judge(never, release.stages, release.file, released=release.tables).risk()
+    assert not is_kept_as_drawn(never, risk, 1, last=False)
+    with pytest.raises(InfeasibleError, match=r"after 3 draws someone who compares all counts has a chance of 0\.61"):
+        is_kept_as_drawn(never, risk, 3, last=True)
+    with pytest.raises(InfeasibleError, match="in the drawn file someone"):
+        is_kept_as_drawn(never, risk, 1, last=True)
 
 
 WEIGHED = {"x": ["a"] * 10 + ["b"] * 90 + ["c"] * 50, "w": [100] * 10 + [1] * 90 + [10] * 50}
@@ -321,9 +315,9 @@ def test_an_intruder_who_is_right_exactly_as_often_as_allowed_is_allowed() -> No
     """Shares of right picks are simulated: 0.3 is three of ten, or three tenths and a bit."""
 
     def checked(share: float) -> None:
-        plain = SimpleNamespace(joined=SimpleNamespace(right_surest=share), risk=None, stages=(), others=())
-        plain.plan = SimpleNamespace(keys=())
-        kept_bounds._check_all_columns(plain, Fraction(3, 10))
+        plain = SimpleNamespace(joined=SimpleNamespace(right_surest=share), risk=None, stages=())
+        plain.plan, plain.file = SimpleNamespace(keys=()), SimpleNamespace(others=())
+        INTRUDERS["all-columns"].check_assessed(plain, Fraction(3, 10))
 
     checked(0.1 + 0.2)
     checked(0.3)

@@ -111,7 +111,7 @@ def test_rules_that_must_stay_as_they_are(tmp_path: Path) -> None:
             path, both
         )  # a matrix that users get could make what the rule forbids: no help from a further column
     within = assess_file(path, plan(protect={"within": ["degree"]}, rule=[], release={"accept": ["degree"]} | MATCH))
-    assert within.further == ()
+    assert within.file.further == ()
 
 
 MATCH: dict[str, Any] = {"keys": ["age", "region"], "match": "1"}

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.engines import cell_counts, dependence
+from tests.support.inside.engines import cell_counts
 from tests.support.inside.release import (
     SideChannel,
     check_rows,
     check_side_channels,
+    dependence,
     internal_receipt,
     public_receipt,
     read_plan,

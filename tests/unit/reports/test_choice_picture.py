@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
+from tests.support.drawings import drawn, fixed_colours, overlapping, said, texts_outside
 from tests.support.inside.planning import added_variance
 
 from maskwell.errors import ParameterError
@@ -66,8 +66,7 @@ def test_one_design_under_two_names_is_one_line() -> None:
 
 
 def test_where_the_best_size_is_one_its_point_is_not_drawn_twice() -> None:
-    figure = plot_frontier(10, demand=Demand.from_gamma(20)).figure()
-    rows = [text.get_text() for text in figure.axes[0].texts if text.get_ha() == "right"]
+    rows = [text.get_text() for text in plot_frontier(10, demand=Demand.from_gamma(20)).axes[1].texts]
     assert "γ-diagonal" in rows
     assert "minimax subset" not in rows
 
@@ -82,7 +81,7 @@ def test_the_recommended_design_is_told_with_its_reason() -> None:
 
 
 def test_dominated_points_have_arrows_and_others_none() -> None:
-    points = plot_frontier(3, demand=Demand.from_rho("0.1", "0.5")).figure().axes[2]
+    points = plot_frontier(3, demand=Demand.from_rho("0.1", "0.5")).figure().axes[1]
     arrows = [text for text in points.texts if getattr(text, "arrow_patch", None) is not None]
     assert len(arrows) == 6
     best = min(float(line.get_xdata()[0]) for line in points.lines if line.get_marker() == "o")
@@ -90,17 +89,12 @@ def test_dominated_points_have_arrows_and_others_none() -> None:
 
 
 def test_arrows_are_explained_where_there_are_any() -> None:
-    def said(picture: Picture) -> str:
-        return " ".join(text.get_text() for text in picture.figure().axes[0].texts)
-
     assert "dominated: the arrow leads to" in said(plot_frontier(3, demand=Demand.from_rho("0.1", "0.5")))
     assert "dominated: there is a design" in said(plot_frontier(50, demand=ONE))
 
 
 def test_the_number_of_categories_is_shown() -> None:
-    for narrow in (False, True):
-        page = plot_frontier(1200, demand=ONE).figure(narrow=narrow).axes[0]
-        assert "1,200 categories" in {text.get_text() for text in page.texts}
+    assert "1,200 categories" in said(plot_frontier(1200, demand=ONE))
 
 
 @pytest.mark.parametrize("demand", [Demand.from_gamma(1), Demand.from_curves()])
@@ -109,10 +103,9 @@ def test_demands_without_a_design_are_refused(demand: Demand) -> None:
         plot_frontier(5, demand=demand)
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-def test_frontiers_are_drawn_and_described(narrow: bool) -> None:
+def test_frontiers_are_drawn_and_described() -> None:
     for picture in pictures():
-        figure, drawing = drawn(picture, narrow=narrow)
+        figure, drawing = drawn(picture)
         assert texts_outside(figure) == []
         assert overlapping(figure) == []
         assert fixed_colours(drawing) == set()

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside, words_in
+from tests.support.inside.core import SPACE
 from tests.support.inside.privacy import area_between, largest_shift
-from tests.support.inside.reports import SPACE
 
 from maskwell.errors import ParameterError
 from maskwell.plots import Picture, plot_canonical, plot_demand, plot_demands, plot_family, plot_revealed
@@ -112,12 +112,12 @@ def test_an_uncertain_bound_is_said_to_be_uncertain() -> None:
     assert any("Not certain" in words for words in drawn_words(picture))
 
 
-def drawn_words(picture: Picture, *, narrow: bool = False) -> list[str]:
-    return words_in(picture.svg(narrow=narrow))
+def drawn_words(picture: Picture) -> list[str]:
+    return words_in(picture.svg())
 
 
 def test_jumps_are_drawn_with_filled_and_open_ends() -> None:
-    axes = plot_demand(STEPS).figure().axes[1]
+    axes = plot_demand(STEPS).figure().axes[0]
     dots = [line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata())]
     filled = next(line for line in dots if line.get_markerfacecolor() == line.get_markeredgecolor())
     rings = next(line for line in dots if line.get_markerfacecolor() != line.get_markeredgecolor())
@@ -126,12 +126,11 @@ def test_jumps_are_drawn_with_filled_and_open_ends() -> None:
 
 
 def test_the_square_is_square_with_ticks_every_fifth() -> None:
-    for narrow in (False, True):
-        figure = plot_demand(RHO).figure(narrow=narrow)
-        box = figure.axes[1].get_window_extent()
-        assert box.width == pytest.approx(box.height)
-        np.testing.assert_allclose(figure.axes[1].get_xticks(), np.arange(0, 1.01, 0.2))
-        assert (figure.axes[1].get_xlim(), figure.axes[1].get_ylim()) == ((0, 1), (0, 1))
+    (axes,) = plot_demand(RHO).axes
+    box = axes.get_window_extent()
+    assert box.width == pytest.approx(box.height, rel=0.005)
+    np.testing.assert_allclose(axes.get_xticks(), np.arange(0, 1.01, 0.2))
+    assert (axes.get_xlim(), axes.get_ylim()) == ((0, 1), (0, 1))
 
 
 def test_the_family_agrees_with_the_published_vectors(shared: Path) -> None:
@@ -181,11 +180,10 @@ def test_a_design_is_set_against_a_demand() -> None:
 
 
 def test_a_design_is_named_with_its_parity() -> None:
-    for narrow in (False, True):
-        alone = " ".join(drawn_words(plot_revealed(Fraction(8, 3), name="a.json"), narrow=narrow))
-        assert "a.json" in alone and cell("parity 2.667 (ε = 0.981)") in cell(alone)
-        against = " ".join(drawn_words(plot_revealed(Fraction(5), demand=RHO, name="a.json"), narrow=narrow))
-        assert "a.json: parity 5" in against and "parity up to 9" in against
+    alone = " ".join(drawn_words(plot_revealed(Fraction(8, 3), name="a.json")))
+    assert "a.json" in alone and cell("parity 2.667 (ε = 0.981)") in cell(alone)
+    against = " ".join(drawn_words(plot_revealed(Fraction(5), demand=RHO, name="a.json")))
+    assert "a.json: parity 5" in against and "parity up to 9" in against
     assert "no bound on parity" in " ".join(drawn_words(plot_revealed(math.inf)))
     assert "The design a.json." in plot_revealed(Fraction(5), demand=RHO, name="a.json").text
 
@@ -221,7 +219,7 @@ def test_parities_that_no_float_holds_are_drawn(demand: Demand | None) -> None:
 
 
 def test_only_what_reports_can_reach_is_filled() -> None:
-    axes = plot_revealed(Fraction(16), demand=RHO).figure().axes[1]
+    axes = plot_revealed(Fraction(16), demand=RHO).figure().axes[0]
     filled = [area for area in axes.collections if area.get_hatch() is None and area.get_alpha() is not None]
     boxes = [path.get_extents() for area in filled for path in area.get_paths()]
     # 16 p / (1 + 15 p) passes 50 % at 1/17; below 10 % it may not
@@ -247,10 +245,9 @@ def test_a_region_lies_inside_exactly_when_the_demand_is_met(parity: Fraction, b
     assert bool(inside) == demand.allows(parity) or abs(parity - beta) < Fraction(1, 1000)
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-def test_regions_are_drawn_and_described(narrow: bool) -> None:
+def test_regions_are_drawn_and_described() -> None:
     for picture in pictures():
-        figure, drawing = drawn(picture, narrow=narrow)
+        figure, drawing = drawn(picture)
         assert texts_outside(figure) == [], picture.title
         assert overlapping(figure) == [], picture.title
         assert fixed_colours(drawing) == set()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tests.support.examples import numbered
-from tests.support.inside.reports import SPACE, explain
+from tests.support.inside.core import SPACE
+from tests.support.inside.reports import explain
 
 from maskwell.designs import Subset, Unary, Uniform
 from maskwell.privacy import Demand, Smooth, Steps

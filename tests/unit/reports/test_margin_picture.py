@@ -39,10 +39,9 @@ def test_it_is_told() -> None:
     assert "2,156 respondents give 0.05, asked directly 0.0127" in pictures()[0].text
 
 
-@pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("which", range(5))
-def test_words_neither_touch_nor_leave(which: int, narrow: bool) -> None:
+def test_words_neither_touch_nor_leave(which: int) -> None:
     picture = pictures()[which]
-    figure, drawing = drawn(picture, narrow=narrow)
+    figure, drawing = drawn(picture)
     assert overlapping(figure) == [] and texts_outside(figure) == []
     assert fixed_colours(drawing) == set()

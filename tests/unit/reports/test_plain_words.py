@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.inside.core import SPACE, percent, percent_bound
 from tests.support.inside.privacy import posterior_range
 from tests.support.inside.reports import plain_words
 
@@ -39,7 +40,7 @@ def test_what_is_done_and_what_is_allowed_have_the_same_digits() -> None:
 
 @given(shares)
 def test_bounds_enclose_the_share(share: Fraction) -> None:
-    low, high = plain_words.percent_bound(share, up=False), plain_words.percent_bound(share, up=True)
+    low, high = percent_bound(share, up=False), percent_bound(share, up=True)
     assert Fraction(low) <= 100 * share <= Fraction(high) <= 100
     assert Fraction(high) - Fraction(low) <= Fraction(1, 10)
 
@@ -64,7 +65,7 @@ def test_a_promise_names_the_factor() -> None:
 def test_a_promise_about_one_suspicion_is_true_as_it_is_written(
     parity: Fraction, rho1: Fraction, rho2: Fraction, agreed: bool
 ) -> None:
-    said = plain_words.rho_promise(parity, rho1, rho2 if agreed else None).replace(plain_words.SPACE, " ")
+    said = plain_words.rho_promise(parity, rho1, rho2 if agreed else None).replace(SPACE, " ")
     before, after = (Fraction(part.split()[-1]) / 100 for part in said.split(" %")[:2])
     assert before <= rho1 and posterior_range(parity, before)[1] <= after
 
@@ -90,7 +91,7 @@ def test_no_promise_uses_words_that_are_not_literally_true() -> None:
     ],
 )
 def test_percentages(share: float, decimals: int, shown: str) -> None:
-    assert plain_words.percent(share, decimals) == shown
+    assert percent(share, decimals) == shown
 
 
 def test_bounds_too_fine_to_show_are_rounded_towards_less_privacy() -> None:

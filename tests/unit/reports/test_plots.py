@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.drawings import said, smallest_letters, words_of
 from tests.support.inside.reports import estimate_picture
 from tests.support.together import together
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, UnknownCategoryError, WrongTypeError
-from maskwell.estimation import Estimate, SamplingPlan, SurveyEstimate, estimate_by_moments, estimate_survey
+from maskwell.estimation import Estimate, Sampling, SurveyEstimate, estimate_by_moments, estimate_survey
 from maskwell.plots import Picture, plot_flows, plot_learned, plot_revealed
 
 ODD = ["<script>alert(1)</script>", "$x^2$ & 'y'", '"quoted"', "病気 🙂"]
@@ -113,7 +114,7 @@ def test_learned_draws_the_ends_of_an_interval_that_is_not_symmetric() -> None:
     assert picture.columns[2:4] == ["from", "to"]
     assert picture.rows[0][2:4] == ["0.0\u00a0%", "9.7\u00a0%"]
     assert "(0.0 to 9.7) percent" in picture.text
-    bars = [patch.get_xy()[:, 0] for patch in picture.figure().axes[1].patches]
+    bars = [patch.get_xy()[:, 0] for patch in picture.axes[0].patches]
     assert (min(bars[0]), max(bars[0])) == pytest.approx(tuple(interval[0]))
     wald = plot_learned(estimate, interval="wald")
     assert wald.data["low"][0] < 0
@@ -123,45 +124,37 @@ def test_learned_draws_the_ends_of_an_interval_that_is_not_symmetric() -> None:
 def domains_of(design: Uniform, groups: list[str]) -> SurveyEstimate:
     n = 40 * len(groups)
     codes = np.tile(np.repeat(np.arange(design.k), [20, *[20 // (design.k - 1)] * (design.k - 1)]), len(groups))
-    plan = SamplingPlan(weights=np.ones(n))
+    plan = Sampling(weights=np.ones(n))
     reports = np.array(design.inputs.labels)[codes]
     return estimate_survey(reports, design, plan, domains=np.repeat(groups, 40))
 
 
-def words_in(picture: Picture, *, narrow: bool = False) -> list[str]:
-    return [text.get_text() for text in picture.figure(narrow=narrow).axes[0].texts]
-
-
-@pytest.mark.parametrize("narrow", [False, True])
-def test_learned_draws_a_line_for_each_domain(narrow: bool) -> None:
+def test_learned_draws_a_line_for_each_domain() -> None:
     estimate = domains_of(Uniform.from_gamma(5, Categories.of(["evaded", "honest"])), ["east", "west"])
     picture = plot_learned(estimate, by="region", level=0.9)
     assert [row[0] for row in picture.rows] == ["all", "east", "west"] and picture.columns[0] == "region"
     shares = [float(one.pi_hat[0]) for one in (estimate, *estimate.domains.values())]
     np.testing.assert_allclose(picture.data["estimate"], shares)
-    drawn = words_in(picture, narrow=narrow)
-    assert {"all", "east", "west"} <= set(drawn)
-    assert "Share of evaded, %; 90 % Wald and score intervals" in " ".join(drawn)
+    assert all(word in said(picture) for word in ("all", "east", "west", "Share of evaded, %"))
+    assert "90 % Wald and score interval" in said(picture)
     low, high = 100 * estimate.domains["west"].confidence_interval(0.9)[0]
     assert f"west 50.0 ({low:.1f} to {high:.1f}) percent" in picture.text
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-def test_learned_groups_the_categories_of_domains(narrow: bool) -> None:
+def test_learned_groups_the_categories_of_domains() -> None:
     estimate = domains_of(Uniform.from_gamma(5, Categories.of(["a", "b", "c"])), ["east", "west"])
     picture = plot_learned(estimate, by="region")
     assert [row[:2] for row in picture.rows] == [[g, c] for g in ("all", "east", "west") for c in "abc"]
     assert picture.columns[:2] == ["region", "category"]
-    bars = picture.figure(narrow=narrow).axes[1].patches
-    assert len(bars) == 9
+    assert len(picture.axes[0].patches) == 2 * 9  # an interval, and within it that of open answers
     many = plot_learned(domains_of(Uniform.from_gamma(5, Categories.of(["a", "b", "c"])), list("abcdefghij")))
     assert len(many.rows) == 33 and len(many.pages) == 1
 
 
 def test_learned_names_the_level_and_what_the_bars_are() -> None:
-    drawn = words_in(plot_learned(estimate_of([400, 350, 250]), level=0.99))
-    assert "Share of all people, %; 99 % score intervals" in drawn
-    assert {"asked openly", "randomized", "Wald half width, ±"} <= set(drawn)
+    words = said(plot_learned(estimate_of([400, 350, 250]), level=0.99))
+    assert "Share of all people, %" in words and "99 % score interval, as randomized" in words
+    assert "if the same people had been asked openly" in words
 
 
 def test_learned_draws_one_bar_where_the_parts_of_a_width_are_not_known() -> None:
@@ -169,19 +162,20 @@ def test_learned_draws_one_bar_where_the_parts_of_a_width_are_not_known() -> Non
     unknown = np.full(2, np.nan)
     whole = replace(estimate, domains={}, sampling_variance=unknown, randomization_variance=unknown)
     picture = plot_learned(whole)
-    assert len(picture.figure().axes[2].patches) == 2
-    assert "asked openly" not in words_in(picture)
+    assert len(picture.axes[0].patches) == 2
+    assert "asked openly" not in said(picture)
 
 
 def test_learned_draws_every_category_on_as_many_pages_as_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimate_picture, "MOST_HEIGHT", 300)
+    monkeypatch.setattr(estimate_picture, "LINES", 5)
     picture = plot_learned(estimate_of([2] * 12))
     assert len(picture.rows) == 12 and len(picture.pages) == 3
-    drawn = [text.get_text() for page in range(3) for text in picture.figure(page=page).axes[0].texts]
-    assert {str(i) for i in range(12)} <= set(drawn) and {f"Page {i} of 3" for i in (1, 2, 3)} <= set(drawn)
-    assert len({picture.figure(page=page).axes[1].get_xlim() for page in range(3)}) == 1
+    words = [said(picture, page=page) for page in range(3)]
+    assert {str(i) for i in range(12)} <= set(" ".join(words).split())
+    assert all(f"Page {i} of 3" in page for i, page in enumerate(words, 1))
+    assert len({picture.figure(page=page).axes[0].get_xlim() for page in range(3)}) == 1
     picture.save(tmp_path / "all.svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all-2.svg", "all-3.svg", "all.svg"]
     assert picture._repr_png_() is None and (picture._repr_html_() or "").count("<img") == 3
@@ -190,9 +184,8 @@ def test_learned_draws_every_category_on_as_many_pages_as_it_needs(
 def test_long_labels_are_wrapped_and_nothing_is_cut() -> None:
     labels = [f"{name} {'who lives in the north of the country ' * 3}".strip() for name in ("somebody", "nobody")]
     estimate = estimate_of([60, 40], Uniform.from_gamma(3, Categories.of(labels)))
-    for narrow in (False, True):
-        words = " ".join(words_in(plot_learned(estimate), narrow=narrow))
-        assert all(label in words for label in labels) and "…" not in words
+    words = said(plot_learned(estimate))
+    assert all(label in words for label in labels) and "…" not in words
 
 
 @together("order", ["largest", "smallest", "name", ["c", "a"]])
@@ -209,15 +202,15 @@ def test_looks_are_those_that_were_asked_for() -> None:
     picture = plot_learned(estimate_of([400, 350, 250]))
     styled = picture.with_style(title="Tax", colours={"sampling": "red"}, size=5)
     figure = styled.figure()
-    assert figure is styled.figure() and figure.axes[1:] == [*styled.axes]
-    assert figure.get_size_inches()[0] == 5 and "Tax" in words_in(styled)
-    assert any(patch.get_facecolor()[:3] == (1, 0, 0) for patch in styled.axes[1].patches)
-    assert not any(patch.get_facecolor()[:3] == (1, 0, 0) for patch in picture.axes[1].patches)
-    before, after = (one.figure().axes[0].texts[-1].get_fontsize() for one in (picture, styled))
-    assert after == pytest.approx(before * 5 * 72 / picture.width)
+    assert figure is styled.figure() and figure.axes == [*styled.axes]
+    assert figure.get_size_inches()[0] == pytest.approx(5) and "Tax" in said(styled)
+    assert any(patch.get_facecolor()[:3] == (1, 0, 0) for patch in styled.axes[0].patches)
+    assert not any(patch.get_facecolor()[:3] == (1, 0, 0) for patch in picture.axes[0].patches)
+    before, after = (words_of(one.figure())[0].get_fontsize() / one.figure().bbox.width for one in (picture, styled))
+    assert after == pytest.approx(before)
     ax = Figure(figsize=(8, 6)).add_subplot(1, 2, 1)
     within = picture.with_style(ax=ax)
-    assert within.figure() is ax.figure and [*within.axes] == ax.child_axes[1:] and within._repr_png_() is None
+    assert within.figure() is ax.figure and [*within.axes] == ax.child_axes and within._repr_png_() is None
     for looks in ({"colours": {"nothing": "red"}}, {"colours": {"truth": "no colour"}}, {"size": 0}, {"ax": 3}):
         with pytest.raises(MaskwellError):
             picture.with_style(**looks)
@@ -226,15 +219,14 @@ def test_looks_are_those_that_were_asked_for() -> None:
 def test_negative_estimates_are_drawn_not_cut() -> None:
     picture = plot_learned(estimate_of([900, 100]))
     assert picture.data["estimate"].min() < 0
-    axes = picture.figure().axes[1]
+    (axes,) = picture.axes
     assert axes.get_xlim()[0] < picture.data["low"].min()
     assert axes.get_xlim()[0] < 0 < axes.get_xlim()[1]
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-def test_every_picture_is_drawn_and_described(narrow: bool) -> None:
+def test_every_picture_is_drawn_and_described() -> None:
     for picture in pictures():
-        drawn = ET.fromstring(picture.svg(narrow=narrow))
+        drawn = ET.fromstring(picture.svg())
         title, desc = drawn.find(f"{SVG}title"), drawn.find(f"{SVG}desc")
         assert title is not None
         assert desc is not None
@@ -253,13 +245,20 @@ def test_labels_are_drawn_as_they_are() -> None:
 
 def test_an_inline_drawing_takes_the_colours_of_its_page() -> None:
     for picture in pictures()[:1] + pictures()[-2:]:
-        wide, narrow = picture.inline_svg(), picture.inline_svg(narrow=True)
-        assert "http" not in wide
-        assert "var(--" in wide
-        found = [set(ET.fromstring(f"<x>{text}</x>").findall(".//*[@id]")) for text in (wide, narrow)]
-        ids = [{element.get("id") for element in elements} for elements in found]
-        assert not ids[0] & ids[1]
-        assert all(f'"#{used}"' not in narrow for used in ids[0])
+        drawing = picture.inline_svg()
+        assert "http" not in drawing and "var(--" in drawing
+
+
+def test_the_pages_of_a_drawing_share_no_identifiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate_picture, "LINES", 5)
+    drawn = ET.fromstring(f"<x>{plot_learned(estimate_of([2] * 12)).inline_svg()}</x>")
+    ids = [element.get("id") for element in drawn.iter() if element.get("id")]
+    assert len(drawn) == 3 and len(ids) == len(set(ids))
+
+
+@together("which", range(13))
+def test_letters_can_be_read_on_a_phone(which: int) -> None:
+    assert smallest_letters(pictures()[which].figure()) >= 9
 
 
 def test_the_same_picture_is_drawn_the_same_twice() -> None:

@@ -12,7 +12,9 @@ import pytest
 from tests.support.drawings import overlapping, texts_outside
 from tests.support.inside.engines import ColumnLabels, Labels
 from tests.support.inside.release import (
+    Draw,
     ReleasedColumn,
+    TrueFile,
     UnitFigures,
     advice_of,
     assess_tables,
@@ -35,6 +37,7 @@ from tests.support.inside.reports import (
     rule_in_words,
     utility_rows,
 )
+from tests.support.releases import changed
 
 from maskwell.core import CellTable
 from maskwell.errors import InputError
@@ -68,14 +71,23 @@ def release_of(plan: ReleasePlan | None = None, **more: object) -> Release:
     plan = plan or planned()
     tables = {columns: FILE.project(columns) for columns in tables_of(plan)}
     columns = [ReleasedColumn(name, "text") for name in (*FILE.columns, "diary")]
-    about_rows = {name: more.pop(name) for name in ("changed", "labels", "lost") if name in more}
-    made = assess_tables(tables, plan, "people.csv").with_released(columns=columns, **about_rows)
-    return replace(made, **more)  # type: ignore[arg-type]
+    made = assess_tables(tables, plan, "people.csv")
+    draw = Draw(assessment=made, released_tables={}, columns=columns, risk=made.risk, utility=made.utility)
+    return changed(Release.of(draw), **more)
+
+
+class _Lacking(TrueFile):
+    """A file in which two records have no income."""
+
+    @property
+    def missing(self) -> dict[str, int]:
+        return {"income": 2}
 
 
 @pytest.fixture(scope="module", name="release")
 def fixture_release() -> Release:
-    return release_of(changed={"income": 12, "sex": 3, "job": 5}, missing={"income": 2})
+    made = release_of(changed={"income": 12, "sex": 3, "job": 5})
+    return changed(made, file=_Lacking(tables=made.file.tables, path=made.file.path))
 
 
 @pytest.fixture(scope="module", name="text")
@@ -171,8 +183,10 @@ def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(rel
     assert risk.after is not None
     before, after = UnitFigures(1.0, 1.0, 9.0, 20.0), UnitFigures(0.75, 0.9, 7.4, 20.0, worst_risk=0.9, worst_bound=1.0)
     units = UnitRisk("house", 40, 6, before, after, alone=3, known_together=1.0)
-    found = replace(risk, units=units, after=replace(risk.after, max_risk_released_counts=0.999))
-    words = Outline(release_page(replace(release, plan=plan, risk=found, recoded={"diary": (9, 4)}))).words
+    found = replace(
+        risk, units=units, after=replace(risk.after, max_risk_by={**risk.after.max_risk_by, "released_counts": 0.999})
+    )
+    words = Outline(release_page(changed(release, plan=plan, risk=found, recoded={"diary": (9, 4)}))).words
     most = risk.risk.max()
     nearly = sum(n for n, chance in zip(risk.table.counts.tolist(), risk.risk, strict=True) if chance > 0.99 * most)
     for said in (
@@ -217,7 +231,7 @@ def test_a_demonstration_is_marked() -> None:
 
 
 def test_what_could_undo_the_protection_is_told_above_all() -> None:
-    release = release_of(warnings=("ten weights tell the region",), lost=("value labels",))
+    release = release_of(told_by_order=("ten weights tell the region",), lost=("value labels",))
     words = Outline(release_page(release)).words
     assert "Something could undo the protection. Ten weights tell the region." in words
     assert words.index("Ten weights") < words.index("What is released") and "value labels" in words
@@ -267,7 +281,7 @@ def test_a_stage_without_records_has_no_picture() -> None:
     nothing = replace(
         income, states=[], outputs=[], counts=np.zeros(0, dtype=np.int64), cells=np.zeros(0, dtype=np.int64)
     )
-    figures = [one["figure"] for one in _stages(replace(release, stages=(release.stages[0], nothing)), 1)]
+    figures = [one["figure"] for one in _stages(changed(release, stages=(release.stages[0], nothing)), 1)]
     assert figures[0] is not None and figures[1] is None
 
 

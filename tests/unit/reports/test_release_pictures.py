@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
+from tests.support.drawings import drawn, fixed_colours, overlapping, said, texts_outside
 from tests.support.inside.release import Stage
 from tests.support.inside.reports import MOST_STEPS, WHOLE, Cost, RiskSpread, draw_release_risk
 
@@ -69,10 +69,9 @@ PICTURES: dict[str, Callable[[], Picture]] = {
 @pytest.mark.parametrize("which", list(PICTURES))
 def test_words_neither_touch_nor_leave(which: str) -> None:
     picture = PICTURES[which]()
-    for narrow in (False, True):
-        figure, drawing = drawn(picture, narrow=narrow)
-        assert overlapping(figure) == [] and texts_outside(figure) == []
-        assert fixed_colours(drawing) == set()
+    figure, drawing = drawn(picture)
+    assert overlapping(figure) == [] and texts_outside(figure) == []
+    assert fixed_colours(drawing) == set()
     assert all(len(row) == len(picture.columns) for row in picture.rows)
 
 
@@ -87,8 +86,7 @@ def test_risk_counts_records_and_not_cells() -> None:
 def test_a_bound_that_is_not_kept_is_told() -> None:
     picture = draw_release_risk(spread_of([1.0], [5]), spread_of([0.6, 0.1], [1, 4]), bound=0.5)
     assert "1 still is" in picture.text
-    words = [text.get_text() for text in picture.figure().axes[0].texts]
-    assert any("1 record still above it" in said for said in words)
+    assert "1 record still above it" in said(picture)
 
 
 def test_a_risk_at_the_bound_is_not_above_it() -> None:

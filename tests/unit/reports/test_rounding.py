@@ -6,7 +6,8 @@ import math
 from fractions import Fraction
 
 import pytest
-from tests.support.inside.reports import asked, average_promise, bound_value, decimals_for, kept, number, percent
+from tests.support.inside.core import percent
+from tests.support.inside.reports import asked, average_promise, bound_value, decimals_for, kept, number
 
 from maskwell.privacy import Demand
 

@@ -58,11 +58,10 @@ def pictures() -> list[Picture]:
     ]
 
 
-@pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("which", range(5))
-def test_words_neither_touch_nor_leave(which: int, narrow: bool) -> None:
+def test_words_neither_touch_nor_leave(which: int) -> None:
     picture = pictures()[which]
-    figure, drawing = drawn(picture, narrow=narrow)
+    figure, drawing = drawn(picture)
     assert overlapping(figure) == [] and texts_outside(figure) == []
     assert fixed_colours(drawing) == set()
 
@@ -88,7 +87,7 @@ def test_those_that_lose_most_come_first_and_the_rest_is_told() -> None:
 def test_inflation_is_drawn_from_one() -> None:
     picture = plot_inflation(utility())
     assert 1 <= picture.data["least"][0] <= picture.data["most"][0] <= 2
-    assert picture.figure().axes[1].get_xlim()[0] == 1
+    assert picture.axes[0].get_xlim()[0] == 1
     assert picture.rows[0][0] == "roof" and "roof from " in picture.text
 
 

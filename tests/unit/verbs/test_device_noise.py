@@ -23,7 +23,7 @@ def test_a_category_without_reports_has_the_error_of_its_device() -> None:
     np.testing.assert_allclose(found.standard_error[3] ** 2, b * (1 - b) / (a - b) ** 2 / 60, rtol=1e-9)
     assert any("randomization alone" in flag for flag in found.flags)
     assert "0.000000" not in found.to_markdown()
-    together = found.contrast([1, 1, 1, 1])
+    together = found.estimate.contrast([1, 1, 1, 1])
     np.testing.assert_allclose(together, [1, 0], atol=1e-12)
 
 
@@ -49,14 +49,14 @@ def test_no_variance_is_below_the_least_that_the_device_adds(counts: list[int]) 
 def lonely() -> Any:
     rows = 20
     data = {"y": ["yes", "no"] * (rows // 2) + ["no", "yes"], "s": [1] * rows + [2, 3], "g": ["x"] * rows + ["l", "m"]}
-    return mw.estimate(data, {"y": WARNER}, strata="s", by="g", lonely="centre")
+    return mw.estimate(data, {"y": WARNER}, sampling=mw.Sampling(strata="s", lonely="centre"), by="g")
 
 
 def test_no_interval_without_degrees_of_freedom_is_not_laid_to_the_standard_error() -> None:
     """The note said that a standard error is zero, beside one of 0.33."""
     strata, clusters = [1] * 8 + [2] * 4, [1] * 4 + [2] * 4 + [3] * 4
     data = {"y": ["yes", "no"] * 6, "s": strata, "c": clusters, "g": ["x"] * 8 + ["l"] * 4}
-    found = mw.estimate(data, {"y": WARNER}, strata="s", clusters="c", by="g", lonely="centre")
+    found = mw.estimate(data, {"y": WARNER}, sampling=mw.Sampling(strata="s", clusters="c", lonely="centre"), by="g")
     (why,) = [flag for flag in found.estimate.domains["l"].intervals().flags if flag.startswith("no interval")]
     assert "degrees of freedom" in why
 
@@ -79,7 +79,7 @@ def test_pictures_and_tables_name_the_interval_of_each_row() -> None:
         "g": group.tolist(),
         "w": (1 + generator.random(630)).tolist(),
     }
-    found = mw.estimate(data, {"y": WARNER}, weights="w", by="g")
+    found = mw.estimate(data, {"y": WARNER}, sampling=mw.Sampling(weights="w"), by="g")
     assert [one.intervals().method for one in found.estimate.domains.values()] == ["score", "wald"]
     assert "Wald intervals (score for few)" in found.to_markdown()
     picture = found.plot()
@@ -104,6 +104,6 @@ def test_a_domain_of_one_row_keeps_no_other_from_its_interval() -> None:
 def test_a_domain_of_one_cluster_keeps_no_other_from_its_interval() -> None:
     data = {"y": ["yes"] * 3 + ["no"] * 3, "g": list("abaaaa"), "c": list("122345")}
     for method in ("score", "matched", "wald"):
-        found = mw.estimate(data, {"y": WARNER}, by="g", clusters="c", interval=method)
+        found = mw.estimate(data, {"y": WARNER}, by="g", sampling=mw.Sampling(clusters="c"), interval=method)
         assert "g = b: no interval: clusters and strata leave no degrees" in "\n".join(found.to_report())
         assert np.isfinite(found.estimate.domains["a"].intervals(method=method).to_array()).all()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.surveys import estimate_with
 from tests.support.together import together
 
 import maskwell as mw
@@ -22,7 +23,7 @@ COUNTED = {"y": ["yes", "no", "yes", "no", "yes"], "n": [BIG] * 4 + [100], "g": 
 def test_counts_beyond_64_bits_are_refused(options: dict[str, Any]) -> None:
     """Four times 2^62 is 0 in 64 bits: these reports gave 0.500 from 200 reports."""
     with pytest.raises(CountsError, match="must add up to at most 2"):
-        mw.estimate(COUNTED, {"y": WARNER}, counts="n", **options)
+        estimate_with(COUNTED, {"y": WARNER}, frequencies="n", **options)
 
 
 @together("values", [[BIG, BIG], [BIG, BIG + 1]])
@@ -46,7 +47,7 @@ def test_cells_are_summed_without_wrapping() -> None:
 def weighted(scale: float, **options: Any) -> Any:
     weights = (np.tile([1.0, 2.0, 1.5, 1.0, 3.0, 1.0], 8) * scale).tolist()
     data = {"y": ["yes", "no", "no", "yes", "no", "no"] * 8, "w": weights, "s": [1, 2] * 24, "g": list("abb") * 16}
-    return mw.estimate(data, {"y": WARNER}, weights="w", strata="s", by="g", **options).estimate
+    return estimate_with(data, {"y": WARNER}, weights="w", strata="s", by="g", **options).estimate
 
 
 @together("exponent", [-1000, -664, -300, -60, 40])
@@ -70,4 +71,4 @@ def test_batches_with_weights_of_different_size_are_added() -> None:
 def test_weights_that_are_too_large_are_named_so() -> None:
     for weight in (2**62, 3 * 2**62, 1e200):
         with pytest.raises(MaskwellError, match=r"too large|more than 64 bits"):
-            mw.estimate({"y": ["yes", "no", "no"], "w": [weight] * 3}, {"y": WARNER}, weights="w")
+            mw.estimate({"y": ["yes", "no", "no"], "w": [weight] * 3}, {"y": WARNER}, sampling=mw.Sampling(weights="w"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.surveys import estimate_with, tabulate_with
 
 import maskwell as mw
 
@@ -65,7 +66,7 @@ TABLES = {
 def test_tables_and_domains_have_the_order_of_the_labels(tmp_path: Path, kind: str) -> None:
     data = TABLES[kind](tmp_path)
     for column, order in (("pay", PAY), ("age", AGES)):
-        assert [*mw.tabulate(data, {"smokes": WARNER}, direct=column).margin(column).categories] == order
+        assert [*tabulate_with(data, {"smokes": WARNER}, direct=column).margin(column).categories] == order
         domains = mw.estimate(data, {"smokes": WARNER}, by=column).estimate.domains
         assert [*domains] == order
     both = mw.estimate(data, {"smokes": WARNER}, by=["age", "pay"]).estimate.domains
@@ -88,7 +89,7 @@ def test_releases_keep_the_order_of_an_ordered_dictionary(tmp_path: Path) -> Non
     kind = pq.read_table(public / "data.parquet").column("pay")
     assert kind.type.ordered and kind.chunk(0).dictionary.to_pylist() == PAY
     assert (order_in(public, "pay"), order_in(public, "age")) == (PAY, AGES)
-    shares = mw.estimate(str(public / "data.parquet"), receipt=str(public / "receipt.json"))
+    shares = estimate_with(str(public / "data.parquet"), receipt=str(public / "receipt.json"))
     assert [*shares.estimate.categories] == PAY
 
 
@@ -106,8 +107,8 @@ def test_a_receipt_tells_the_order_of_the_plan(tmp_path: Path, kind: str) -> Non
     plan, order = PLANS[kind]
     public = released(str(tmp_path / "a.csv"), tmp_path / "r", **plan)
     assert order_in(public, "pay") == order
-    assert [*mw.estimate(str(public / "data.csv"), receipt=str(public / "receipt.json")).estimate.categories] == order
+    assert [*estimate_with(str(public / "data.csv"), receipt=str(public / "receipt.json")).estimate.categories] == order
     told = json.loads((public / "receipt.json").read_text(encoding="utf-8")).get("categories", {})
     assert told == ({"pay": order} if order != sorted(order) else {})
-    both = mw.estimate(str(public / "data.csv"), receipt=str(public / "receipt.json"), columns=["age", "pay"])
+    both = estimate_with(str(public / "data.csv"), receipt=str(public / "receipt.json"), columns=["age", "pay"])
     assert [*both.estimate.categories] == [(age, pay) for age in AGES for pay in order]

@@ -125,7 +125,7 @@ KARY = mw.make_design("k-ary", categories=mw.Categories.of(["a", "b"]), epsilon=
         ({"design": {"items": KARY}}, ParameterError, "k-ary"),
         ({"design": {}}, ParameterError, "no design"),
         ({"design": {"items": DESIGN, "more": DESIGN}}, ParameterError, "2 designs"),
-        ({"design": {"items[g=1]": DESIGN}}, ParameterError, "some rows only"),
+        ({"design": {"items": mw.When({"g": 1}, DESIGN)}}, ParameterError, "some rows only"),
         ({"design": 7}, MaskwellError, ""),
         ({"data": {"items": []}}, DataFileError, "no rows"),
         ({"data": {"items": ["bread"]}}, MaskwellError, "1 basket"),

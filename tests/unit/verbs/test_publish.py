@@ -9,10 +9,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.inside.release import Draw
 from tests.support.inside.verbs import publish
 
 import maskwell as mw
 from maskwell.errors import DataFileError, ParameterError
+from maskwell.release import Assessment
 
 PLAN: dict[str, Any] = {
     "release": {"demonstration": True},
@@ -36,6 +38,19 @@ def test_a_frame_into_a_folder_leaves_nothing_beside_it(tmp_path: Path) -> None:
     assert isinstance(release, mw.Release)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"public", "internal"}
+
+
+def test_a_release_is_one_value_a_phase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    for kind in (Assessment, Draw, mw.Release):
+
+        def counted(self: Any, *, init: Any = kind.__init__, **parts: Any) -> None:
+            made.append(type(self).__name__)
+            init(self, **parts)
+
+        monkeypatch.setattr(kind, "__init__", counted)
+    mw.publish(people(), PLAN, tmp_path / "out", random=mw.SeededRandom(1))
+    assert made == ["Assessment", "Draw", "Release"]
 
 
 def test_a_disk_without_room_for_the_records_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.verbs import EstimateResult
+from tests.support.surveys import estimate_with
 
 import maskwell as mw
 from maskwell.errors import LabelError, MaskwellError, ParameterError, UnknownCategoryError
@@ -24,9 +24,9 @@ JAR = mw.designs.Dense.of(
 COUNTS = {"never": 300, "once": 120, "often": 80}
 
 
-def estimated(data: Any, designs: Any, **options: Any) -> EstimateResult:
-    result = mw.estimate(data, designs, **options)
-    assert isinstance(result, EstimateResult)
+def estimated(data: Any, designs: Any, **options: Any) -> mw.Shares:
+    result = estimate_with(data, designs, **options)
+    assert isinstance(result, mw.Shares)
     return result
 
 
@@ -242,7 +242,9 @@ def test_groups_without_a_plan_are_independent_samples() -> None:
     first = ["yes"] * 30 + ["no"] * 170
     second = [crosswise.outputs.labels[0]] * 90 + [crosswise.outputs.labels[1]] * 160
     data = {"y": first + second, "group": [1] * 200 + [2] * 250}
-    found = estimated(data, {"y[group=1]": direct, "y[group=2]": crosswise}, by="group", contrast="d=1-2")
+    found = estimated(
+        data, {"y": [mw.When({"group": 1}, direct), mw.When({"group": 2}, crosswise)]}, by="group", contrast="d=1-2"
+    )
     counts = dict(zip(crosswise.outputs.labels, (90, 160), strict=True))
     one, two = estimated({"yes": 30, "no": 170}, direct), estimated(counts, crosswise)
     yes = next(q for q in found.quantities if q.category == "yes")
@@ -421,7 +423,7 @@ def test_labels_with_signs_are_found() -> None:
 def test_what_makes_no_sense_is_refused_before_a_row_is_read(options: dict[str, Any], kind: type, said: str) -> None:
     """The file does not exist, and is not asked for."""
     with pytest.raises(kind, match=said) as raised:
-        mw.estimate("no such file.csv", {"y": DESIGN}, **options)
+        estimate_with("no such file.csv", {"y": DESIGN}, **options)
     assert isinstance(raised.value, MaskwellError)
     assert raised.value.hint
 
@@ -436,7 +438,7 @@ def test_what_makes_no_sense_is_refused_before_a_row_is_read(options: dict[str, 
 )
 def test_what_rows_must_tell_is_refused_then(options: dict[str, Any], said: str) -> None:
     with pytest.raises(MaskwellError, match=said):
-        mw.estimate(survey(), {"y": DESIGN}, **options)
+        estimate_with(survey(), {"y": DESIGN}, **options)
 
 
 def test_counts_have_no_rows_to_choose() -> None:
@@ -450,7 +452,9 @@ def test_counts_have_no_rows_to_choose() -> None:
 @pytest.mark.parametrize("yes", [(10, 390), (390, 10), (60, 330), (200, 200), (0, 0), (400, 400)])
 @pytest.mark.parametrize("method", ["ml", "moments"])
 def test_cheating_at_the_boundary_has_an_interval_or_a_reason(family, yes, method):
-    designs = {f"y[g={g}]": mw.make_design(family, p=p, reports=[1, 0]) for g, p in ((1, "1/6"), (2, "5/6"))}
+    designs = {
+        "y": [mw.When({"g": g}, mw.make_design(family, p=p, reports=[1, 0])) for g, p in ((1, "1/6"), (2, "5/6"))]
+    }
     reports = [z for k in yes for z in [1] * k + [0] * (400 - k)]
     found = mw.estimate({"g": [1] * 400 + [2] * 400, "y": reports}, designs, method=method)
     assert "nan" not in repr(found)
@@ -461,6 +465,6 @@ def test_cheating_at_the_boundary_has_an_interval_or_a_reason(family, yes, metho
 def test_a_ratio_and_its_inverse_have_the_same_p_value_against_one():
     design = mw.make_design("k-ary", gamma=6, categories=["a", "b", "c"])
     table = {"y": ["a"] * 150 + ["b"] * 230 + ["c"] * 320}
-    ratios = mw.estimate(table, {"y": design}, ratio=["r=a/b", "s=b/a"], contrast="d=a-b").quantities
+    ratios = estimate_with(table, {"y": design}, ratio=["r=a/b", "s=b/a"], contrast="d=a-b").quantities
     p = {one.name: one.p_value for one in ratios}
     assert p["r"] == pytest.approx(p["s"], rel=1e-9) and p["r"] == pytest.approx(p["d"], rel=1e-9)

@@ -159,7 +159,7 @@ def test_a_column_may_hold_how_many_reports_a_row_stands_for() -> None:
         ({"x": ["1"]}, {"y": SEX}, DataFileError, "the table has no column 'y'"),
         ({"x": ["1"], "z": []}, {"x": SEX}, Exception, "different lengths"),
         ({"x": ["1"]}, {}, ParameterError, "no design was given"),
-        ({"x": ["1"]}, {"x[g=1]": SEX}, ParameterError, "for some rows only"),
+        ({"x": ["1"]}, {"x": mw.When({"g": 1}, SEX)}, ParameterError, "for some rows only"),
         (3, {"x": SEX}, Exception, "a table is needed"),
     ],
 )

@@ -6,12 +6,12 @@ import pytest
 from tests.support.inside.reports import regression_table
 from tests.support.quiet import quiet
 from tests.support.regression import THREE, WARNER, logistic_data
+from tests.support.surveys import regress_with
 
 import maskwell as mw
 from maskwell.errors import DataFileError, InputError, MissingValueError, ParameterError, WrongTypeError
 
 pd, pl, pa = pytest.importorskip("pandas"), pytest.importorskip("polars"), pytest.importorskip("pyarrow")
-pytest.importorskip("formulaic")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_every_kind_of_table_gives_the_same(table, tmp_path):
 
 
 def test_a_formula_is_the_same_as_arrays(table):
-    found = mw.regress(table, "y ~ x", {"y": WARNER}, weights="weight", clusters="psu")
+    found = mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="weight", clusters="psu"))
     z = WARNER.outputs.encode(table.y).codes
     arrays = mw.estimation.regression.fit_logistic(
         table.x, z, WARNER, weights=table.weight, clusters=table.psu, codes=True
@@ -47,7 +47,9 @@ def test_a_formula_is_the_same_as_arrays(table):
     np.testing.assert_allclose(found.estimates, arrays.estimates, atol=1e-10)
     np.testing.assert_allclose(found.covariance, arrays.covariance, rtol=1e-8)
     assert found.degrees_of_freedom == arrays.degrees_of_freedom == table.psu.nunique() - 1
-    by_array = mw.regress(table, "y ~ x", {"y": WARNER}, weights=table.weight.to_numpy(), clusters=table.psu)
+    by_array = mw.regress(
+        table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights=table.weight.to_numpy(), clusters=table.psu)
+    )
     np.testing.assert_allclose(by_array.covariance, arrays.covariance, rtol=1e-8)
 
 
@@ -63,15 +65,20 @@ def test_the_formula_may_come_first(table, tmp_path):
 
 def test_chances_of_inclusion_in_place_of_weights(table):
     chances = table.assign(chance=1 / table.weight)
-    by_weights = mw.regress(table, "y ~ x", {"y": WARNER}, weights="weight")
+    by_weights = mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="weight"))
     for given in ("chance", chances.chance.to_numpy()):
-        by_chances = mw.regress(chances, "y ~ x", {"y": WARNER}, inclusion=given)
+        by_chances = mw.regress(chances, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(inclusion=given))
         np.testing.assert_allclose(by_chances.covariance, by_weights.covariance, rtol=1e-9)
     for weights in ("weight", table.weight.to_numpy()):
-        with pytest.raises(ParameterError, match="both weights and inclusion"):
-            mw.regress(chances, "y ~ x", {"y": WARNER}, weights=weights, inclusion=chances.chance.to_numpy())
-    with pytest.raises(ParameterError, match="inclusion probabilities"):
-        mw.regress(chances, "y ~ x", {"y": WARNER}, inclusion=table.weight.to_numpy())
+        with pytest.raises(ParameterError, match="weights and inclusion say the same"):
+            mw.regress(
+                chances,
+                "y ~ x",
+                {"y": WARNER},
+                sampling=mw.Sampling(weights=weights, inclusion=chances.chance.to_numpy()),
+            )
+    with pytest.raises(ParameterError, match="inclusion: the value in row 1 is not above 0"):
+        mw.regress(chances, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(inclusion=table.weight.to_numpy()))
 
 
 def test_names_as_in_statsmodels(table):
@@ -96,7 +103,7 @@ def test_tests_of_coefficients(table):
     assert both.df == 2 and 0 < both.p_value < 1 and "chi2(2)" in repr(both)
     same = found.wald_test(np.array([[0, 0, 1, -1]]))
     assert same.df == 1
-    clustered = mw.regress(table, "y ~ x", {"y": WARNER}, clusters="psu").wald_test("x")
+    clustered = mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(clusters="psu")).wald_test("x")
     assert clustered.df_denominator == table.psu.nunique() - 1 and "F(1," in repr(clustered)
     with pytest.raises(InputError, match="there is no term 'z'"):
         found.wald_test("z")
@@ -119,15 +126,15 @@ def test_predictions_for_new_rows(table):
 
 def test_groups_of_rows_with_their_own_designs(table):
     other = mw.make_design("warner", p="0.3", allow_unidentifiable=False)
-    found = mw.regress(table, "y ~ x", {"y": [({"group": "a"}, WARNER), ({"group": "b"}, other)]})
+    found = mw.regress(table, "y ~ x", {"y": [mw.When({"group": "a"}, WARNER), mw.When({"group": "b"}, other)]})
     z = WARNER.outputs.encode(table.y).codes
     arrays = mw.estimation.regression.fit_logistic(
         table.x, z, [WARNER, other], groups=(table.group == "b").astype(int), codes=True
     )
     np.testing.assert_allclose(found.estimates, arrays.estimates, atol=1e-10)
     with quiet(mw.MaskwellError, match="have no design, the first in data row", values="'b'"):
-        mw.regress(table, "y ~ x", {"y": [({"group": "a"}, WARNER)]})
-    three = {"y": [({"group": "a"}, WARNER), ({"group": "b"}, other), ({"group": "c"}, other)]}
+        mw.regress(table, "y ~ x", {"y": [mw.When({"group": "a"}, WARNER)]})
+    three = {"y": [mw.When({"group": "a"}, WARNER), mw.When({"group": "b"}, other), mw.When({"group": "c"}, other)]}
     with pytest.raises(mw.MaskwellError, match="no row with a report has group = c, for which there is a design"):
         mw.regress(table, "y ~ x", three)
 
@@ -169,8 +176,9 @@ def test_missing_values_need_a_word(table):
     assert found.dropped == 3 and found.n == 597
     without = mw.regress(holes.drop(index=[3, 5, 7]), "y ~ x + region", {"y": WARNER})
     np.testing.assert_allclose(found.estimates, without.estimates, atol=1e-10)
-    with pytest.raises(InputError, match="arrays of the sampling cannot follow"):
-        mw.regress(holes, "y ~ x + region", {"y": WARNER}, missing="drop", weights=np.ones(600))
+    some = np.where(np.isin(np.arange(600), [3, 5, 7]), 90.0, 1.0)  # arrays follow: rows left out take theirs along
+    weighted = mw.regress(holes, "y ~ x + region", {"y": WARNER}, mw.Sampling(weights=some), missing="drop")
+    np.testing.assert_allclose(weighted.estimates, without.estimates, atol=1e-6)
     with pytest.raises(ParameterError, match="missing = 'mean'"):
         mw.regress(table, "y ~ x", {"y": WARNER}, missing="mean")
 
@@ -186,10 +194,10 @@ def test_what_is_wrong_is_said_before_any_work(table):
     with pytest.raises(InputError, match=r"latent = '~ r' names a randomized predictor"):
         mw.regress(table, "asked ~ r", {"r": WARNER}, latent="~ r")
     with pytest.raises(DataFileError, match="the table has no column 'wight'"):
-        mw.regress(table, "y ~ x", {"y": WARNER}, weights="wight")
+        mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="wight"))
     with pytest.raises(WrongTypeError, match="a table is needed, not a int"):
         mw.regress(3, "y ~ x", {"y": WARNER})
-    with pytest.raises(WrongTypeError, match="designs must be a dictionary"):
+    with pytest.raises(WrongTypeError, match="designs must be a dict"):
         mw.regress(table, "y ~ x", WARNER)
     with pytest.raises(mw.MaskwellError, match="are no category"):
         mw.regress(table, "y ~ x", {"y": THREE})
@@ -215,7 +223,7 @@ def _nearly_flat(**options: Any) -> Any:
     counts = {0: (24, 10), 1: (23, 10), 2: (21, 12)}
     x = [level for level, (yes, no) in counts.items() for _ in range(yes + no)]
     y = [answer for yes, no in counts.values() for answer in ["yes"] * yes + ["no"] * no]
-    return mw.regress({"y": y, "x": x}, "y ~ x", {"y": mw.make_design("warner", p="0.3")}, **options)
+    return regress_with({"y": y, "x": x}, "y ~ x", {"y": mw.make_design("warner", p="0.3")}, **options)
 
 
 def test_a_likelihood_that_stays_flat_to_infinity_gives_no_standard_error_in_print() -> None:

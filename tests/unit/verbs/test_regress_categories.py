@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from tests.support.inside.engines import References
 from tests.support.regression import THREE, WARNER
+from tests.support.surveys import regress_with
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import InputError, MaskwellError, ParameterError, WrongTypeError
 
 pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
-pytest.importorskip("formulaic")
 
 LEVELS = ["low", "mid", "high"]
 KINDS = ["never", "once", "often"]
@@ -33,7 +33,7 @@ def table():
 
 def fit(table, formula, **more):
     designs = {name: design for name, design in (("y", WARNER), ("x", WARNER), ("often", THREE)) if name in formula}
-    return mw.regress(table, formula, designs, **more)
+    return regress_with(table, formula, designs, **more)
 
 
 def by_hand(table, contrasts):
@@ -166,8 +166,8 @@ def test_categories_that_count_as_one_are_those_of_a_design_for_two(table):
     three = table.assign(paid=paid, any=np.where(paid == "never", "no", "yes"))
     two = mw.make_design("forced", truth="8/11", yes="2/11", no="1/11")
     for plan in ({}, {"clusters": "code"}):
-        combined = mw.regress(three, "paid ~ flag", {"paid": kary}, combine={"any": ["once", "often"]}, **plan)
-        hand = mw.regress(three, "any ~ flag", {"any": two}, **plan)
+        combined = regress_with(three, "paid ~ flag", {"paid": kary}, combine={"any": ["once", "often"]}, **plan)
+        hand = regress_with(three, "any ~ flag", {"any": two}, **plan)
         np.testing.assert_allclose(combined.estimates, hand.estimates, atol=1e-8)
         np.testing.assert_allclose(combined.covariance, hand.covariance, atol=1e-8)
         assert combined.log_likelihood == pytest.approx(hand.log_likelihood)

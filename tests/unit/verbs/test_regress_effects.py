@@ -9,7 +9,6 @@ import maskwell as mw
 from maskwell.errors import InputError
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("formulaic")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +56,7 @@ def by_hand(fitted, table, name, dummy):
 )
 def test_effects_are_differences_of_predictions(table, right, outcome, dummy, weights):
     design = WARNER if outcome == "y" else THREE
-    fitted = mw.regress(table, f"{outcome} ~ {right}", {outcome: design}, weights=weights)
+    fitted = mw.regress(table, f"{outcome} ~ {right}", {outcome: design}, sampling=mw.Sampling(weights=weights))
     effects = fitted.marginal_effects(dummy=dummy)
     expected = {}
     for name in ("age", "region", "code", "flag"):

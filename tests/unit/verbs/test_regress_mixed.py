@@ -4,15 +4,20 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 from tests.support.regression import gradient_of, hessian_of, mixed_log_likelihood
+from tests.support.surveys import regress_with
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import InputError, MaskwellError, ParameterError
 
 pytest.importorskip("pandas")
-pytest.importorskip("formulaic")
 
-DESIGNS = {"y": [({"half": 1}, mw.make_design("warner", p="0.85")), ({"half": 2}, mw.make_design("warner", p="1"))]}
+DESIGNS = {
+    "y": [
+        mw.When({"half": 1}, mw.make_design("warner", p="0.85")),
+        mw.When({"half": 2}, mw.make_design("warner", p="1")),
+    ]
+}
 
 
 def table_of(seed, groups, size, spread):
@@ -111,7 +116,7 @@ def test_predictions_are_means_over_all_groups():
 
 
 def test_the_sandwich_adds_up_the_scores_of_the_firms():
-    robust = mw.regress(TABLE, "y ~ x + (1 | firm)", DESIGNS, variance="sandwich")
+    robust = regress_with(TABLE, "y ~ x + (1 | firm)", DESIGNS, variance="sandwich")
     scores = []
     for firm in range(40):
         rows = {name: column[TABLE["firm"] == firm] for name, column in TABLE.items()}
@@ -139,7 +144,7 @@ def test_the_sandwich_adds_up_the_scores_of_the_firms():
 )
 def test_what_is_refused(formula, more, kind, said):
     with pytest.raises(kind, match=said.replace("+", r"\+")):
-        mw.regress(TABLE, formula, DESIGNS, **more)
+        regress_with(TABLE, formula, DESIGNS, **more)
 
 
 def test_a_formula_of_a_release_has_no_random_intercept():

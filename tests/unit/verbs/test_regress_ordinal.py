@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 from tests.support.regression import THREE, draw, gradient_of, hessian_of, log_likelihood
+from tests.support.surveys import regress_with
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import InputError, ParameterError
 
 pytest.importorskip("pandas")
-pytest.importorskip("formulaic")
 
 LABELS = np.array(["never", "once", "often"])
 
@@ -49,7 +49,7 @@ def test_estimates_and_errors_are_those_of_the_formulas():
     covariance = np.linalg.inv(-hessian_of(likelihood, MODEL.estimates))
     assert MODEL.covariance == pytest.approx(covariance, rel=1e-4, abs=1e-7)
     assert MODEL.aic == pytest.approx(8 - 2 * MODEL.log_likelihood)
-    expected = mw.regress(TABLE, "y ~ x + g", {"y": THREE}, model="ordinal", variance="expected")
+    expected = regress_with(TABLE, "y ~ x + g", {"y": THREE}, model="ordinal", variance="expected")
     assert expected.standard_error == pytest.approx(MODEL.standard_error, rel=0.1)
 
 
@@ -129,7 +129,9 @@ def test_smaller_models_and_weights():
     ratio, wald = MODEL.compare(smaller), MODEL.compare(smaller, method="wald")
     assert (ratio.df, wald.p_value) == (1, pytest.approx(MODEL.p_values[1]))
     assert ratio.statistic == pytest.approx(2 * (MODEL.llf - smaller.llf))
-    weighted = mw.regress(TABLE, "y ~ x + g", {"y": THREE}, model="ordinal", weights=np.full(900, 2.0))
+    weighted = mw.regress(
+        TABLE, "y ~ x + g", {"y": THREE}, model="ordinal", sampling=mw.Sampling(weights=np.full(900, 2.0))
+    )
     assert weighted.estimates == pytest.approx(MODEL.estimates, abs=1e-6)
     assert weighted.checks == ()
     assert MODEL.llnull == pytest.approx(
@@ -158,4 +160,4 @@ def _null():
 )
 def test_what_is_refused(formula, design, more, kind, said):
     with pytest.raises(kind, match=said):
-        mw.regress(TABLE, formula, {"y": design}, **{"model": "ordinal", **more})
+        regress_with(TABLE, formula, {"y": design}, **{"model": "ordinal", **more})

@@ -10,7 +10,6 @@ import maskwell as mw
 from maskwell.errors import InputError, ParameterError
 
 pytest.importorskip("pandas")
-pytest.importorskip("formulaic")
 
 WARNER = mw.make_design("warner", p="0.8")
 RNG = np.random.default_rng(7)
@@ -69,7 +68,7 @@ def test_what_is_refused(given, said):
 # ---- the lie detector
 
 DECKS = [mw.make_design("lie-detector", p=p) for p in ("2/12", "10/12")]
-CHOICE = {"y": [({"deck": 0}, DECKS[0]), ({"deck": 1}, DECKS[1])]}
+CHOICE = {"y": [mw.When({"deck": 0}, DECKS[0]), mw.When({"deck": 1}, DECKS[1])]}
 
 
 def carriers(seed, n, t):
@@ -121,5 +120,7 @@ def test_where_all_seem_honest_it_is_said():
     assert model.estimates == pytest.approx(held.x, abs=1e-3)
     covariance = np.linalg.inv(-hessian_of(lambda b: likelihood([*b, 1.0]), model.estimates))
     assert model.standard_error == pytest.approx(np.sqrt(np.diag(covariance)), rel=1e-3)
-    clustered = mw.regress(table, "y ~ x", CHOICE, model="lie-detector", clusters=np.arange(1500) // 10)
+    clustered = mw.regress(
+        table, "y ~ x", CHOICE, model="lie-detector", sampling=mw.Sampling(clusters=np.arange(1500) // 10)
+    )
     assert clustered.parameters[0].confidence_interval() == (0, 1)

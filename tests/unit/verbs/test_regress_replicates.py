@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from tests.support.command_line import run
 from tests.support.regression import WARNER, logistic_data
+from tests.support.surveys import regress_with
 
 import maskwell as mw
 from maskwell.errors import InputError, ParameterError
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("formulaic")
 CLUSTERS = 24
 
 
@@ -27,19 +27,26 @@ def table():
 
 def test_the_variance_is_the_spread_of_the_replicates(table):
     fitted = mw.regress(
-        table, "y ~ x", {"y": WARNER}, weights="w", strata="h", replicates="rep", replicate_method="jkn"
+        table,
+        "y ~ x",
+        {"y": WARNER},
+        sampling=mw.Sampling(weights="w", strata="h", replicates="rep", replicate_method="jkn"),
     )
     runs = []
     for r in range(CLUSTERS):
         some = table[table.psu != r]
-        runs.append(mw.regress(some, "y ~ x", {"y": WARNER}, weights=some[f"rep{r}"].to_numpy()).estimates)
+        runs.append(
+            mw.regress(some, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights=some[f"rep{r}"].to_numpy())).estimates
+        )
     away = np.array(runs) - fitted.estimates
     np.testing.assert_allclose(fitted.covariance, 11 / 12 * away.T @ away, rtol=1e-4)
     assert fitted.degrees_of_freedom == 22 and fitted.variance == "24 replicates (jkn)"
-    whole = mw.regress(table, "y ~ x", {"y": WARNER}, weights="w", strata="h", clusters="psu")
+    whole = mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="w", strata="h", clusters="psu"))
     np.testing.assert_allclose(fitted.estimates, whole.estimates, atol=1e-8)
     np.testing.assert_allclose(fitted.standard_error, whole.standard_error, rtol=0.1)
-    told = mw.regress(table, "y ~ x", {"y": WARNER}, weights="w", replicates="rep", replicate_method="jkn")
+    told = mw.regress(
+        table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="w", replicates="rep", replicate_method="jkn")
+    )
     np.testing.assert_allclose(told.covariance, fitted.covariance, rtol=1e-6)  # strata are seen in the weights
 
 
@@ -47,11 +54,17 @@ def test_bootstrap_weights_count_alike(table):
     rng = np.random.default_rng(1)
     drawn = {f"b{r}": table.w * rng.multinomial(24, [1 / 24] * 24)[table.psu] for r in range(20)}
     some = table.assign(**drawn)
-    fitted = mw.regress(some, "y ~ x", {"y": WARNER}, weights="w", replicates="b", replicate_method="bootstrap")
+    fitted = mw.regress(
+        some, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="w", replicates="b", replicate_method="bootstrap")
+    )
     runs = []
     for name, weights in drawn.items():
         kept = weights > 0
-        runs.append(mw.regress(some[kept], "y ~ x", {"y": WARNER}, weights=some[name][kept].to_numpy()).estimates)
+        runs.append(
+            mw.regress(
+                some[kept], "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights=some[name][kept].to_numpy())
+            ).estimates
+        )
     away = np.array(runs) - fitted.estimates
     np.testing.assert_allclose(fitted.covariance, away.T @ away / 20, rtol=1e-4)
 
@@ -64,7 +77,10 @@ def test_the_command_takes_them(table, tmp_path, monkeypatch):
     told = run("regress", "t.csv", "--formula", "y ~ x", "--design", "y=w.json", *words, "--against", "y ~ 1", "--json")
     content = told.json()
     fitted = mw.regress(
-        table, "y ~ x", {"y": WARNER}, weights="w", strata="h", replicates="rep", replicate_method="jkn"
+        table,
+        "y ~ x",
+        {"y": WARNER},
+        sampling=mw.Sampling(weights="w", strata="h", replicates="rep", replicate_method="jkn"),
     )
     assert [row["standard_error"] for row in content["coefficients"]] == pytest.approx(fitted.standard_error.tolist())
     assert content["tests"][0]["denominator"] == 22 and content["aic"] is None
@@ -73,7 +89,7 @@ def test_the_command_takes_them(table, tmp_path, monkeypatch):
 def test_a_randomized_predictor_has_replicates_too(table):
     both = table.assign(z=WARNER.randomize(["yes", "no"] * 300, random=mw.SeededRandom(1)))
     how = {"weights": "w", "strata": "h"}
-    fitted = mw.regress(
+    fitted = regress_with(
         both, "y ~ x + z", {"y": WARNER, "z": WARNER}, replicates="rep", replicate_method="jkn", latent="~ 1", **how
     )
     assert fitted.latent.degrees_of_freedom == 22 and np.isfinite(fitted.latent.standard_error).all()
@@ -82,10 +98,10 @@ def test_a_randomized_predictor_has_replicates_too(table):
 def test_what_does_not_go_with_replicates(table):
     fit = {"weights": "w", "replicates": "rep"}
     with pytest.raises(ParameterError, match="without replicate_method"):
-        mw.regress(table, "y ~ x", {"y": WARNER}, **fit)
+        regress_with(table, "y ~ x", {"y": WARNER}, **fit)
     with pytest.raises(ParameterError, match="replicate weights with clusters"):
-        mw.regress(table, "y ~ x", {"y": WARNER}, clusters="psu", replicate_method="jkn", **fit)
+        regress_with(table, "y ~ x", {"y": WARNER}, clusters="psu", replicate_method="jkn", **fit)
     with pytest.raises(ParameterError, match="with replicate weights"):
-        mw.regress(table, "y ~ x", {"y": WARNER}, variance="observed", replicate_method="jkn", **fit)
+        regress_with(table, "y ~ x", {"y": WARNER}, variance="observed", replicate_method="jkn", **fit)
     with pytest.raises((InputError, ParameterError, mw.errors.MaskwellError), match="no columns whose names start"):
-        mw.regress(table, "y ~ x", {"y": WARNER}, replicates="none", replicate_method="jkn")
+        mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(replicates="none", replicate_method="jkn"))

@@ -18,7 +18,7 @@ from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.joint.variables import Layout, Names, direct
 from maskwell.estimation.maximum_likelihood import estimate_by
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.estimation.share_estimate import Estimate, Sample
 
 
@@ -26,7 +26,7 @@ def cross_tabulate(
     columns: Any,
     designs: Mapping[Names, Design | None],
     *,
-    plan: SamplingPlan | None = None,
+    plan: Sampling | None = None,
     method: str = "moments",
     missing: str = "error",
     match: str = "value",
@@ -57,7 +57,7 @@ def cross_tabulate(
     >>> table.shape, float(table.margin("sex").pi_hat[0])   # half are women
     ((2, 2), 0.5)
     """
-    check_kind(SamplingPlan | None, plan=plan)
+    check_kind(Sampling | None, plan=plan)
     check_kind(str, method=method)
     all_designs = {key: _design(columns, key, d) for key, d in _check_mapping(designs).items()}
     layout = Layout.of(all_designs)
@@ -71,7 +71,7 @@ def cross_tabulate(
     return table.with_flag(f"{dropped:,} rows without a report were left out") if dropped else table
 
 
-def _under_plan(joint: Array, layout: Layout, plan: SamplingPlan, method: str, dropped: int) -> Estimate:
+def _under_plan(joint: Array, layout: Layout, plan: Sampling, method: str, dropped: int) -> Estimate:
     from maskwell.estimation.sampling.weighted_survey import estimate_survey
 
     if method != "moments":

@@ -29,7 +29,7 @@ from maskwell.estimation.regression.row_likelihoods import (
     expit_pair,
 )
 from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_description import Sampling
 
 START_STEPS = 2
 
@@ -49,7 +49,7 @@ def fit_logistic(
     clusters: Any = None,
     population: Any = None,
     lonely: str = "error",
-    plan: SamplingPlan | None = None,
+    plan: Sampling | None = None,
     variance: str | None = None,
     names: Sequence[str] | None = None,
     intercept: bool = True,
@@ -123,7 +123,7 @@ def fit_multinomial(
     clusters: Any = None,
     population: Any = None,
     lonely: str = "error",
-    plan: SamplingPlan | None = None,
+    plan: Sampling | None = None,
     variance: str | None = None,
     names: Sequence[str] | None = None,
     intercept: bool = True,

@@ -23,9 +23,8 @@ from maskwell.estimation.regression.predicted_chances import Change
 from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
-from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling, scale_free
+from maskwell.estimation.regression.row_sampling import RowSampling, scale_free
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 
 class ReportColumn(Protocol):
@@ -138,14 +137,12 @@ def fit_model_table(
     table: ModelTable,
     *,
     lonely: str = "error",
-    plan: SamplingPlan | None = None,
     variance: str | None = None,
     replicates: ReplicateRule | None = None,
     model: str | None = None,
     interval: str | None = None,
-    **arrays: Any,
 ) -> Regression:
-    """Fit what the table calls for; ``arrays`` hold what its own columns do not say about the sampling.
+    """Fit what the table calls for.
 
     ``model`` may ask for one of :data:`MODELS` in place of what the outcome calls for by itself.
 
@@ -158,7 +155,7 @@ def fit_model_table(
     if replicates is not None:
         result = _replicated(table, np.asarray(table.plan["replicates"]), replicates, variance, model)
     else:
-        sampled = row_sampling(n, plan, lonely=lonely, **{**_sampling_columns(table.plan), **arrays})
+        sampled = RowSampling.of(n, lonely=lonely, **_sampling_columns(table.plan))
         result = _fitted(table, sampled, variance, model)
     return replace(
         result,
@@ -247,7 +244,7 @@ def _replicated(
 ) -> Regression:
     """``V = sum_r c_r (b_r - b)(b_r - b)'`` with the factors c_r of the method.
 
-    Source: standard, as in R's survey package (withReplicates with mse = TRUE).
+    Source: standard, as in R's survey package (withReplicates, mse as the rule says).
     """
     if variance is not None:
         raise ParameterError(f"variance = {variance!r} with replicate weights", hint="leave it out: they tell it")
@@ -261,19 +258,19 @@ def _replicated(
             hint="use fewer predictors, or weights, strata and clusters in place of the replicates",
         )
     df, said = int(rule.degrees_of_freedom(count)), f"{count:,} replicates ({rule.method})"
-    factors = rule.factors(count)
-    spread = _spread(result, runs, factors)
+    spread = _spread(result, runs, rule)
     result = replace(result, covariance=spread, degrees_of_freedom=df, variance=said, profiles=None)
     if result.latent is None:
         return result
     hidden = [run.latent for run in runs if run.latent is not None]
-    spread = _spread(result.latent, hidden, factors)
+    spread = _spread(result.latent, hidden, rule)
     return replace(result, latent=replace(result.latent, covariance=spread, degrees_of_freedom=df, profiles=None))
 
 
-def _spread(center: Coefficients, runs: Sequence[Coefficients], factors: Real) -> Real:
-    away = np.array([run.estimates - center.estimates for run in runs])
-    return np.asarray((away * factors[:, None]).T @ away)
+def _spread(center: Coefficients, runs: Sequence[Coefficients], rule: ReplicateRule) -> Real:
+    made = np.array([run.estimates for run in runs])
+    away = made - rule.centre(made, center.estimates)
+    return np.asarray((away * rule.factors(len(made))[:, None]).T @ away)
 
 
 def _change(moved: tuple[str, Real, Real | None]) -> Change:
@@ -372,5 +369,6 @@ def _sampling_columns(plan: Mapping[str, Any]) -> dict[str, Any]:
         "strata": plan.get("stratum"),
         "clusters": clusters[0] if clusters else None,
         "population": population[0] if population else None,
+        "auxiliary": plan.get("auxiliary"),
     }
     return {name: column for name, column in columns.items() if column is not None}

@@ -351,7 +351,9 @@ def _paths(T: Real, bread: Real, limit: Limit) -> Real:
 def score_variance(likelihood: Likelihood, theta: Real, sampled: RowSampling) -> Real:
     """B on the common scale, shape (p, p)."""
     slopes = likelihood.slopes(theta)
-    if sampled.cluster is None:
+    if sampled.auxiliary is not None:
+        B = sampled.variance_of_total(np.concatenate([block for _, block in likelihood.score_blocks(slopes)]))
+    elif sampled.cluster is None:
         B = sampled.variance_by_rows(likelihood.score_blocks(slopes), likelihood.p)
     else:
         weights = 1.0 if sampled.weights is None else sampled.weights

@@ -22,7 +22,7 @@ from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_matrix import blocks
 from maskwell.estimation.sampling.sample_stages import lonely_hint
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_description import Sampling
 
 LONELY = ("error", "certainty", "centre")
 VARIANCES = ("observed", "expected", "sandwich")
@@ -51,6 +51,8 @@ class RowSampling:
         Names of the strata.
     lonely
         What to do with a stratum of one cluster.
+    auxiliary
+        For calibrated weights: the values they were calibrated with and, in the last column, their factors g.
     """
 
     n: int
@@ -61,6 +63,7 @@ class RowSampling:
     fraction: Real | None = None
     strata_labels: tuple[Any, ...] = ("all",)
     lonely: str = "error"
+    auxiliary: Real | None = None
 
     @classmethod
     def of(
@@ -72,6 +75,7 @@ class RowSampling:
         clusters: Any = None,
         population: Any = None,
         lonely: str = "error",
+        auxiliary: Any = None,
     ) -> RowSampling:
         """Check and number what was given.
 
@@ -87,16 +91,16 @@ class RowSampling:
             cluster, _ = _numbered(clusters, n, "clusters")
             cluster, parent = _nested(cluster, stratum)
         checked = None if weights is None else scale_free(check_weights(weights, n))
-        made = cls(n, checked, stratum, cluster, parent, None, tuple(labels), lonely)
+        known = None if auxiliary is None else np.asarray(auxiliary, dtype=np.float64)
+        made = cls(n, checked, stratum, cluster, parent, None, tuple(labels), lonely, known)
         return made if population is None else made._of_population(population)
 
     @classmethod
-    def from_plan(cls, plan: SamplingPlan, n: int) -> RowSampling:
+    def from_plan(cls, plan: Sampling, n: int) -> RowSampling:
         """What a sampling plan says, as far as a regression takes it into account."""
-        check_kind(SamplingPlan, plan=plan)
+        check_kind(Sampling, plan=plan)
         beyond = {
             "replicate weights": plan.replicates,
-            "calibration": plan.auxiliary,
             "pairwise inclusion probabilities": plan.joint_inclusion,
             "independent draws": plan.poisson or None,
             "several stages of a finite population": plan.population[1:] or None,
@@ -116,7 +120,13 @@ class RowSampling:
             plan.population[0] if plan.population else None,
         )
         return cls.of(
-            n, weights=weights, strata=plan.strata, clusters=clusters, population=population, lonely=plan.lonely
+            n,
+            weights=weights,
+            strata=plan.strata,
+            clusters=clusters,
+            population=population,
+            lonely=plan.lonely,
+            auxiliary=plan.auxiliary,
         )
 
     def _of_population(self, population: Any) -> RowSampling:
@@ -153,7 +163,8 @@ class RowSampling:
         '2 strata, 4 clusters'
         """
         units, strata = int(self.units.sum()), len(self.strata_labels)
-        parts = ["weights"] if self.weights is not None else []
+        kind = "weights" if self.auxiliary is None else "calibrated weights"
+        parts = [kind] if self.weights is not None else []
         parts += [f"{strata:,} strata"] if self.stratum is not None else []
         parts += [f"{units:,} clusters"] if self.cluster is not None else []
         parts += ["finite population"] if self.fraction is not None else []
@@ -178,7 +189,15 @@ class RowSampling:
         return np.zeros(self.n, dtype=np.intp) if self.stratum is None else self.stratum
 
     def variance_of_total(self, scores: Real) -> Real:
-        """Variance of the sum of weighted scores (n, p) under the sampling, shape (p, p)."""
+        """Variance of the sum of weighted scores (n, p) under the sampling, shape (p, p).
+
+        For calibrated weights ``w = d g`` the residuals of a regression on the auxiliary values x take the place of the
+        scores: ``w_i (s_i - B' x_i)`` with ``B = (sum d x x')^-1 sum d x s'``. Source: standard, as for shares.
+        """
+        if self.auxiliary is not None and self.weights is not None:
+            x, base = self.auxiliary[:, :-1], self.weights / self.auxiliary[:, -1]
+            slope = np.linalg.lstsq((x.T * base) @ x, x.T @ (scores / self.auxiliary[:, -1:]), rcond=None)[0]
+            scores = scores - (x * self.weights[:, None]) @ slope
         if self.cluster is None:
             return self.variance_by_rows(((where, scores[where]) for where in blocks(len(scores))), scores.shape[1])
         return self.variance_by_clusters(enumerate(scores.T), scores.shape[1])
@@ -261,7 +280,7 @@ class RowSampling:
         return sizes
 
 
-def row_sampling(n: int, plan: SamplingPlan | None, **columns: Any) -> RowSampling:
+def row_sampling(n: int, plan: Sampling | None, **columns: Any) -> RowSampling:
     """Rows as a plan says, or as columns of their own say; not both."""
     if plan is None:
         return RowSampling.of(n, **columns)

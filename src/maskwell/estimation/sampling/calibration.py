@@ -20,14 +20,14 @@ import numpy as np
 
 from maskwell.core.arguments import Real, as_array, as_floats, check_kind, numbers_of_rows
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_description import Sampling
 
 DISTANCES = ("linear", "raking")
 STEPS = 100
 REACHED = 1e-10  # of the totals
 
 
-def calibrate(plan: SamplingPlan, x: Any, totals: Any, *, distance: str = "linear") -> SamplingPlan:
+def calibrate(plan: Sampling, x: Any, totals: Any, *, distance: str = "linear") -> Sampling:
     """The plan with weights that reproduce ``totals``.
 
     Parameters
@@ -41,11 +41,11 @@ def calibrate(plan: SamplingPlan, x: Any, totals: Any, *, distance: str = "linea
     distance
         ``"linear"`` (weights may become negative, which estimates then say) or ``"raking"`` (they stay positive).
 
-    >>> plan = SamplingPlan(weights=[10.0, 10.0, 20.0])
+    >>> plan = Sampling(weights=[10.0, 10.0, 20.0])
     >>> calibrate(plan, [[1, 0], [1, 1], [1, 0]], [44, 12]).weights.round(4).tolist()   # 44 people, 12 of them women
     [10.6667, 12.0, 21.3333]
     """
-    check_kind(SamplingPlan, plan=plan)
+    check_kind(Sampling, plan=plan)
     check_kind(str, distance=distance)
     if distance not in DISTANCES:
         raise ParameterError(f"distance = {distance!r}", hint=f"choose one of {', '.join(DISTANCES)}")

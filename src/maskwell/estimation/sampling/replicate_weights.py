@@ -2,7 +2,9 @@
 
     V = scale sum_r rscale_r (theta_r - theta)(theta_r - theta)'
 
-where theta_r is the estimate with the r-th set of weights, applied to the same reports; nothing is randomized anew. The
+where theta_r is the estimate with the r-th set of weights, applied to the same reports; nothing is randomized anew.
+theta is the estimate with all rows (``mse``, as in R's survey package with ``mse = TRUE``), or else the mean of the
+theta_r (``mse = FALSE``, R's default). The
 spread between replicates holds the randomization, so there is no correction, unless the replicates were scaled for a
 finite population. Standard; for totals jackknife, balanced half samples and ultimate clusters coincide.
 
@@ -19,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
+from maskwell.core.arguments import Flag, Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
 from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import option
@@ -48,6 +50,8 @@ class ReplicateRule:
         Whether the replicates were scaled for a finite population, so that the randomization correction is due.
     rank
         The rank of the replicate weights, where it is known: one more than their degrees of freedom.
+    mse
+        Whether deviations are from the estimate with all rows; else from the mean of the replicates.
 
     >>> ReplicateRule("jkn", strata=("a", "a", "b", "b")).factors(4).tolist()
     [0.5, 0.5, 0.5, 0.5]
@@ -60,12 +64,14 @@ class ReplicateRule:
     strata: tuple[Any, ...] | None = None
     finite: bool = False
     rank: int | None = None
+    mse: bool = True
 
     def __post_init__(self) -> None:
         check_kind(str, method=self.method)
         if self.scale is not None:
             object.__setattr__(self, "scale", as_real(self.scale, "scale"))
         check_kind(RealNumber | None, rho=self.rho)
+        check_kind(Flag, mse=self.mse)
         if self.method not in METHODS:
             raise ParameterError(
                 f"no replicate method {self.method!r}", hint=f"choose one of {', '.join(METHODS)}", method=self.method
@@ -115,6 +121,17 @@ class ReplicateRule:
         scale = {"jk1": (count - 1) / count, "fay": 1 / (count * (1 - (self.rho or 0)) ** 2)}
         return np.full(count, scale.get(self.method, 1 / count))
 
+    def centre(self, estimates: Real, whole: Real) -> Real:
+        """What the estimates of the replicates, shape (R, k), are compared with: the ``whole``, or their mean.
+
+        >>> ReplicateRule("jk1", mse=False).centre(np.array([[1.0], [3.0]]), np.array([2.5])).tolist()
+        [2.0]
+        """
+        if self.mse:
+            return whole
+        estimates = as_floats(estimates, "estimates", finite=False)
+        return np.asarray(estimates[self.factors(len(estimates)) > 0].mean(axis=0))
+
     def degrees_of_freedom(self, count: int, strata: int = 1) -> float:
         """One less than the rank of the replicate weights: units minus strata for a jackknife, strata for half samples.
 
@@ -128,6 +145,10 @@ class ReplicateRule:
         if self.method in ("brr", "fay"):
             return float(min(strata, count) if strata > 1 else count)
         return float(count - self._strata(count))
+
+    def spread(self, estimates: Real, whole: Real, *, full: bool) -> Real:
+        """``sum_r factor_r (theta_r - theta)(theta_r - theta)'``, or its diagonal."""
+        return square_of(estimates - self.centre(estimates, whole), self.factors(len(estimates)), full=full)
 
     def _strata(self, count: int) -> int:
         """How many strata the replicates of a jackknife belong to: a stratum of n_h has n_h factors 1 - 1 / n_h."""
@@ -174,10 +195,6 @@ class ReplicateTotals:
                 totals[columns.start : columns.stop] += reading.sums(np.stack(parts[place]))
         inside = lines[recovery.cells.is_row[lines]]
         return cls(totals, weights[inside].sum(axis=0))
-
-    def spread(self, estimates: Real, around: Real, factors: Real, *, full: bool) -> Real:
-        """``sum_r factor_r (theta_r - theta)(theta_r - theta)'``, or its diagonal."""
-        return square_of(estimates - around, factors, full=full)
 
 
 ALONE = 1e-8

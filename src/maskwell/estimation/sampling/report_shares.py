@@ -39,7 +39,7 @@ from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.sampling.recovery import Calibrated, LinearReading, Recovery, Scores, square_of
+from maskwell.estimation.sampling.recovery import Calibrated, LinearReading, Recovery, Scores
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import Variance, lines_of_domains
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, flags_of, with_domains
@@ -133,9 +133,8 @@ class Together:
         theta = np.asarray(sum(parts))
         if self.rule is not None:
             thetas, sizes = shares.replicated(L, lines)
-            factors = self.rule.factors(len(sizes))
-            totals = square_of(thetas * sizes[:, None] - size * theta, factors, full=True)
-            return square_of(thetas - theta, factors, full=True), totals
+            totals = self.rule.spread(thetas * sizes[:, None], size * theta, full=True)
+            return self.rule.spread(thetas, theta, full=True), totals
         tables = [((left - part[:, None]) / n).T for left, part, n in zip(L, parts, shares.sizes, strict=True)]
         return self._open(lines, shares, tables), self._open(lines, shares, [size * one + theta for one in tables])
 

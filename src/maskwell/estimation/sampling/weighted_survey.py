@@ -39,7 +39,6 @@ from maskwell.estimation.sampling.recovery import (
     diagonal,
     reading_of,
     readings_of,
-    square_of,
 )
 from maskwell.estimation.sampling.replicate_weights import ReplicateTotals, rank_of_replicates
 from maskwell.estimation.sampling.report_shares import Together
@@ -51,7 +50,7 @@ from maskwell.estimation.sampling.sample_stages import (
     stages_of,
     weight_factor,
 )
-from maskwell.estimation.sampling.sampling_plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.estimation.sampling.survey_estimate import (
     SurveyEstimate,
     empty_domain,
@@ -69,7 +68,7 @@ _MOST_UNITS = 1e100
 def estimate_survey(
     reports: Any,
     design: Designs,
-    plan: SamplingPlan,
+    plan: Sampling,
     *,
     domains: Any = None,
     samples: Any = None,
@@ -103,18 +102,18 @@ def estimate_survey(
 
     >>> from maskwell.designs import Dense
     >>> jar = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-    >>> whole = estimate_survey([0, 1, 1, 2, 0, 1, 2, 1], jar, SamplingPlan(population=20))
+    >>> whole = estimate_survey([0, 1, 1, 2, 0, 1, 2, 1], jar, Sampling(population=20))
     >>> [round(float(x), 2) for x in (whole.total[1], whole.total_standard_error[1])]   # ten of them, give or take five
     [10.42, 5.46]
     """
-    check_kind(SamplingPlan, plan=plan)
+    check_kind(Sampling, plan=plan)
     check_kind(LeftInverse | None, inverse=inverse)
     check_kind(RealNumber | None, denominator=denominator)
     cells, readings = cells_of_rows(reports, design, plan, domains=domains, samples=samples, inverse=inverse)
     return _estimate(Recovery(cells, readings), _scheme(plan), denominator)
 
 
-def _scheme(plan: SamplingPlan) -> Scheme:
+def _scheme(plan: Sampling) -> Scheme:
     """That of a plan whose values have been checked, with the rank of its replicate weights."""
     scheme = plan.scheme
     if scheme.replicates is None or scheme.replicates.rank is not None or plan.replicates is None:
@@ -257,7 +256,7 @@ def _replicates_between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]
         whole += f * survey.totals(lines, cells.weight) / size
         made += f * replicated.totals / np.where(replicated.sizes > 0, replicated.sizes, np.nan)[:, None]
         correction += (f / size) ** 2 * survey.randomization(lines, cells.weight) if rule.finite else 0
-    return square_of(made - whole, rule.factors(len(made)), full=True) + correction
+    return rule.spread(made, whole, full=True) + correction
 
 
 def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:
@@ -423,11 +422,11 @@ def _replicate_variances(
     rule, cells, full = survey.scheme.replicates, survey.cells, survey.recovery.full
     assert rule is not None
     count = cells.replicates.shape[1]
-    factors, made = rule.factors(count), ReplicateTotals.of(survey.recovery, lines)
-    v_total = made.spread(made.totals, total, factors, full=full)
+    made = ReplicateTotals.of(survey.recovery, lines)
+    v_total = rule.spread(made.totals, total, full=full)
     if denominator is None:
         shares = made.totals / np.where(made.sizes > 0, made.sizes, np.nan)[:, None]
-        v_share, base = made.spread(shares, total / size, factors, full=full), size
+        v_share, base = rule.spread(shares, total / size, full=full), size
     else:
         v_share, base = v_total / denominator**2, denominator
     if rule.finite:
@@ -442,7 +441,7 @@ def _replicate_variances(
 def cells_of_rows(
     reports: Any,
     design: Design | Mapping[Any, Design],
-    plan: SamplingPlan,
+    plan: Sampling,
     *,
     domains: Any = None,
     samples: Any = None,
@@ -484,7 +483,7 @@ def _designs_of(labels: Sequence[Any], designs: Mapping[Any, Design]) -> list[De
     return [designs[label] for label in labels]
 
 
-def _grouped(design: Design, reports: Any, plan: SamplingPlan, *, domain: Any) -> Cells:
+def _grouped(design: Design, reports: Any, plan: Sampling, *, domain: Any) -> Cells:
     if isinstance(design, CodedDesign):
         codes = _codes(design, reports)
         return Cells.of(codes, domain=domain, **plan.columns(len(codes)))

@@ -15,7 +15,7 @@ import numpy as np
 from maskwell.core.arguments import Array, check_kind, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.display import plain_label
-from maskwell.core.phrases import Printed, option
+from maskwell.core.phrases import Printed, in_words, option
 from maskwell.core.verdicts import at_least
 from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.row_sources import Progress
@@ -43,7 +43,6 @@ from maskwell.release.analysis.table_routes import (
     weights_used,
 )
 from maskwell.release.folder.receipt import Receipt
-from maskwell.release.folder.receipt_contents import in_words
 
 MISSING = "missing"
 UNMOVED = "these columns were not randomized: their counts are those of the original file"

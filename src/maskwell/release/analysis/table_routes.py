@@ -14,18 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from maskwell.core.phrases import option, shorten
+from maskwell.core.phrases import in_words, option, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.engines.assignments import Assignment
-from maskwell.engines.cell_counts import open_rows
-from maskwell.engines.row_sources import MemoryTable, Source
+from maskwell.engines.row_sources import Source
+from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.release.analysis.bias_bounds import COUNTS, WEIGHTS, Move, moves_of
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as
-from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.stages.stage import acting, is_kept, needed_columns
 
 OPEN, EXACT, KEPT, SOLVED, BOUNDED = "open", "exact", "kept", "solved", "bounded"
@@ -216,9 +214,9 @@ def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str
 @contextmanager
 def released_rows(data: Any, names: Sequence[str]) -> Iterator[tuple[Source, str]]:
     """The rows of a file or of a table in memory, and what messages call them."""
-    place = data if isinstance(data, MemoryTable) else str(data) if isinstance(data, str | Path) else MemoryTable(data)
-    with open_rows(place, names) as source:
-        yield source, str(place)
+    rows = Rows.of(data)
+    with rows.open_stored(names) as source:
+        yield source, str(rows)
 
 
 # ---- a table that is that of a survey

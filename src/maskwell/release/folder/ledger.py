@@ -29,21 +29,22 @@ from maskwell.core.atomic import OWNER_ONLY, atomic_file
 from maskwell.core.documents import canonical_text, from_json, read_document
 from maskwell.core.exact import to_decimal
 from maskwell.core.labels import texts
-from maskwell.core.phrases import fault_of, option, round_up, shorten
+from maskwell.core.percentages import tenths
+from maskwell.core.phrases import fault_of, in_words, option, round_up, shorten
 from maskwell.core.verdicts import above
 from maskwell.designs.design import Transitions
 from maskwell.errors import DataFileError, MaskwellError, PublishError
-from maskwell.release.assessment import Release
 from maskwell.release.folder.receipt import load_receipt, stages_of
-from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.folder.release_folder import RECEIPT
 from maskwell.release.folder.release_metadata import INTERNAL, MANIFEST, plan_hash, sha256_of, source_hashes
-from maskwell.release.kept_bounds import achieved, asked_of
+from maskwell.release.kept_bounds import asked_of
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.recodes import recode_contents
 from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_values import AnyRelease
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.identity_disclosure import risks_of
+from maskwell.release.stages.achieved_bounds import achieved
 from maskwell.release.stages.stage import Stage, State
 
 VERSION = 1
@@ -223,7 +224,7 @@ def _check_kinds(content: Mapping[str, Any]) -> None:
 _FIELDS = ("number", "time", "dataset", "commitment", "folder", "rows", "plan", "manifest", "receipt")
 
 
-def begin(ledger: Ledger, release: Release, partial: Path, folder: str, source: Sequence[tuple[str, str]]) -> int:
+def begin(ledger: Ledger, release: AnyRelease, partial: Path, folder: str, source: Sequence[tuple[str, str]]) -> int:
     """Write down that a release is about to get its name, with the hashes of all that it holds; returns its number."""
     number = max((one.number for one in ledger.releases), default=0) + 1
     content = {
@@ -244,7 +245,7 @@ def begin(ledger: Ledger, release: Release, partial: Path, folder: str, source: 
     return number
 
 
-def state_of(ledger: Ledger, release: Release) -> dict[str, Any]:
+def state_of(ledger: Ledger, release: AnyRelease) -> dict[str, Any]:
     """What a manifest tells of the ledger as it was before its release: how long it was, and the hash of its end.
 
     The hash of the manifest goes into the next line. So each vouches for the other, and who signed a manifest signed
@@ -253,11 +254,11 @@ def state_of(ledger: Ledger, release: Release) -> dict[str, Any]:
     return {**_name_of(ledger, release), "lines": len(ledger.lines), "head": ledger.last}
 
 
-def _name_of(ledger: Ledger, release: Release) -> dict[str, Any]:
+def _name_of(ledger: Ledger, release: AnyRelease) -> dict[str, Any]:
     return {"file": ledger.path.name, "dataset": release.plan.dataset, "commitment": release.keyed}
 
 
-def check_not_cut(ledger: Ledger, release: Release, folder: str) -> None:
+def check_not_cut(ledger: Ledger, release: AnyRelease, folder: str) -> None:
     """Raise where a folder is found of a release that was written down in this ledger and is not in it any more.
 
     Its end was cut off then, or an older copy was brought back. Looked at are folders beside the one that is to be
@@ -322,7 +323,7 @@ def _append(ledger: Ledger, content: Mapping[str, Any]) -> None:
         file.write("".join(f"{one}\n" for one in (*ledger.lines, line)).encode())
 
 
-def _record(release: Release, stage: Stage) -> StageRecord:
+def _record(release: AnyRelease, stage: Stage) -> StageRecord:
     return StageRecord(
         variables=stage.variables,
         within=stage.within,
@@ -334,10 +335,10 @@ def _record(release: Release, stage: Stage) -> StageRecord:
     )
 
 
-def _basis(release: Release, stage: Stage) -> dict[str, Any]:
+def _basis(release: AnyRelease, stage: Stage) -> dict[str, Any]:
     """What a kept draw depends on that neither key nor matrix tells."""
     plan = release.plan
-    asks_rules = bool({*stage.columns} & {*release.further})
+    asks_rules = bool({*stage.columns} & {*release.file.further})
     recodes = {name: recode_contents(one) for name, one in plan.recodes.items() if asks_rules or name in stage.columns}
     earlier = release.stages[: release.stages.index(stage)]
     within = [one for one in earlier if {*one.moved} & {*stage.within}]
@@ -416,7 +417,7 @@ class DrawnAgain:
         return asdict(self)
 
 
-def drawn_again(release: Release, ledger: Ledger, path: str | None = None) -> tuple[DrawnAgain, ...]:
+def drawn_again(release: AnyRelease, ledger: Ledger, path: str | None = None) -> tuple[DrawnAgain, ...]:
     """What earlier releases of the same data set tell together with a release that is planned.
 
     With the ``path`` of the true file, releases of that file count under whatever name of the data set.
@@ -425,7 +426,7 @@ def drawn_again(release: Release, ledger: Ledger, path: str | None = None) -> tu
     return tuple(one for stage in release.stages for one in _of_stage(release, stage, earlier, path))
 
 
-def same_matrices(release: Release, ledger: Ledger, path: str | None = None) -> tuple[str, ...]:
+def same_matrices(release: AnyRelease, ledger: Ledger, path: str | None = None) -> tuple[str, ...]:
     """For each randomization whose draws repeat those of earlier releases, the last of these, in words."""
     earlier = ledger.of_dataset(release.plan.dataset, path)
     pairs = [(stage, record, one) for stage in release.stages for record in earlier for one in record.stages]
@@ -436,7 +437,7 @@ def same_matrices(release: Release, ledger: Ledger, path: str | None = None) -> 
 
 
 def _of_stage(
-    release: Release, stage: Stage, earlier: Sequence[ReleaseRecord], path: str | None
+    release: AnyRelease, stage: Stage, earlier: Sequence[ReleaseRecord], path: str | None
 ) -> Iterator[DrawnAgain]:
     others = [(record, one) for record in earlier for one in record.stages if {*one.variables} & {*stage.variables}]
     new = [pair for pair in others if not _is_same_draw(release, stage, *pair)]
@@ -469,7 +470,7 @@ def _of_stage(
     )
 
 
-def _is_recoded_alike(release: Release, stage: Stage, others: Sequence[StageRecord]) -> bool:
+def _is_recoded_alike(release: AnyRelease, stage: Stage, others: Sequence[StageRecord]) -> bool:
     """Whether earlier releases had the same true states, so that it can be said what all tell together.
 
     Otherwise a state of one release may be a part of a state of another. And where one key keeps draws under one
@@ -479,7 +480,7 @@ def _is_recoded_alike(release: Release, stage: Stage, others: Sequence[StageReco
     return all(one.basis.get(name) == basis[name] for one in others for name in (RECODES, RULES))
 
 
-def _is_same_draw(release: Release, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
+def _is_same_draw(release: AnyRelease, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
     """Whether a draw of an earlier release is this one: kept by one key, under one matrix, of the same true states.
 
     A column that is drawn within one whose draw is new has new states, and so a new draw, too. Reports that are
@@ -498,7 +499,7 @@ def _name_of_draw(record: ReleaseRecord, one: StageRecord) -> tuple[str, ...]:
     return (str(record.number), *one.variables)
 
 
-def _is_beyond(release: Release, protection: Protection, parity: float, match: float | None) -> bool:
+def _is_beyond(release: AnyRelease, protection: Protection, parity: float, match: float | None) -> bool:
     asked = {**asked_of(protection)}
     limit = release.plan.match_of(protection)
     if limit is not None:
@@ -518,7 +519,7 @@ _OF_ONE_FILE = ("least_kept", "changed_at_most", "changed_at_least")
 """Bounds on how much is changed, which another release does not touch."""
 
 
-def _reason(release: Release, protection: Protection, stage: Stage, record: ReleaseRecord, one: StageRecord) -> str:
+def _reason(release: AnyRelease, protection: Protection, stage: Stage, record: ReleaseRecord, one: StageRecord) -> str:
     """Why a draw is another one, as far as keys, columns and bounds say; nothing where they are as they were."""
     if record.commitment != release.keyed:
         return "it was drawn with another key, or without one"
@@ -540,7 +541,7 @@ def _reason(release: Release, protection: Protection, stage: Stage, record: Rele
     return ""
 
 
-def _why_another_matrix(release: Release, stage: Stage, record: ReleaseRecord, path: str | None) -> str:
+def _why_another_matrix(release: AnyRelease, stage: Stage, record: ReleaseRecord, path: str | None) -> str:
     """The cause where neither key nor columns nor bounds changed: file, plan, or the program that computed it."""
     if path is None or {*record.source} != {digest for _, digest in source_hashes(path)}:
         return "the counts or the labels of the file changed, and so the matrix is another one"
@@ -559,7 +560,7 @@ def _words(stage: Stage, record: ReleaseRecord, reason: str, draws: int, match: 
         if both is None
         else f"if all these files hold the same persons, whoever has them, knows {known} of somebody and nothing else,"
         " and knows which records are one person's, finds the right one with a chance of up to"
-        f" {_percent(both)} instead of {_percent(match)}"
+        f" {tenths(both, up=True)} instead of {tenths(match, up=True)}"
     )
     return (
         f"{names}: records that are in {record.title} too are drawn anew, for the {_nth(draws)} time ({reason}); {told}"
@@ -568,10 +569,6 @@ def _words(stage: Stage, record: ReleaseRecord, reason: str, draws: int, match: 
 
 def _nth(number: int) -> str:
     return {2: "second", 3: "third"}.get(number, f"{number}th")
-
-
-def _percent(share: float) -> str:
-    return f"{round_up(100 * share, 1):g} %"
 
 
 def check_again(again: Sequence[DrawnAgain], *, allowed: bool) -> None:

@@ -22,7 +22,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
-from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
+from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import RandomizedColumns, Stage, State, kept_columns, share_step, state_categories
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class Receipt:
     demonstration: bool
     commitment: str | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
-    intruder: str = ANY_LOOK
+    intruder: str = ANY_LOOK.name
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -198,7 +198,7 @@ def _categories(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _intruder(plan: Mapping[str, Any]) -> str:
-    intruder = str(plan.get("release", {}).get("intruder", ANY_LOOK))
+    intruder = str(plan.get("release", {}).get("intruder", ANY_LOOK.name))
     if intruder not in INTRUDERS:
         raise ValueError(f"there is no intruder {intruder!r}")
     return intruder

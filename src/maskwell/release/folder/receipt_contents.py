@@ -26,20 +26,20 @@ from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.documents import json_form, version_text
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import Printed, in_json, magnitude
+from maskwell.core.phrases import Printed, in_json, in_words, magnitude
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
-from maskwell.engines.recoding import Recode
 from maskwell.errors import LabelError
 from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt import VERSION, Group, labels_from, matrix_from
 from maskwell.release.plans.protection import INCLUDED, UNIT, WITHHELD
+from maskwell.release.records.recoding import Recode
 from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.stages.stage import Stage, State, kept_columns, share_step
 from maskwell.release.utility.utility_measures import inflation_of
 
 if TYPE_CHECKING:
-    from maskwell.release.assessment import Release, ReleasedColumn
+    from maskwell.release.release_values import AnyRelease, ReleasedColumn
 
 
 PublicGroup = Mapping[str, Any]
@@ -95,15 +95,6 @@ def _errors(groups: Sequence[PublicGroup]) -> list[str]:
     by_unit = [name for group in groups if group.get("each") == UNIT for name in group["variables"]]
     more = [BY_UNIT.format(names=in_words(by_unit))] if by_unit else []
     return [sentence for invariance, sentence in ERRORS.items() if invariance in hidden] + more
-
-
-def in_words(names: Sequence[str]) -> str:
-    """Names as a sentence has them.
-
-    >>> in_words(["sex"]), in_words(["sex", "age"]), in_words(["sex", "age", "roof"])
-    ('sex', 'sex and age', 'sex, age and roof')
-    """
-    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
 
 
 def _of_group(groups: Sequence[PublicGroup], place: int, weights: str | None) -> str:
@@ -163,7 +154,7 @@ SPEC = "pram-vectors/1"
 DIGITS = 2
 
 
-def public_receipt(release: Release) -> dict[str, Any]:
+def public_receipt(release: AnyRelease) -> dict[str, Any]:
     """What users may know: what was randomized and how, in rounded numbers, with the matrices that were fixed before.
 
     Raises
@@ -175,15 +166,15 @@ def public_receipt(release: Release) -> dict[str, Any]:
     return {**_head(release, "public"), "groups": groups, "advice": advice_of(groups, release.plan.weights)}
 
 
-def internal_receipt(release: Release) -> dict[str, Any]:
+def internal_receipt(release: AnyRelease) -> dict[str, Any]:
     """Everything: the plan, every matrix, the counts they came from, risk and utility. Never to be published."""
     return _internal(release, stage_to_dict)
 
 
-def _internal(release: Release, stage_form: Callable[[Stage], dict[str, Any]]) -> dict[str, Any]:
+def _internal(release: AnyRelease, stage_form: Callable[[Stage], dict[str, Any]]) -> dict[str, Any]:
     return {
         **_head(release, "internal"),
-        "source": release.source_name,
+        "source": release.file.source_name,
         "plan": release.plan.to_dict(),
         "randomness": {
             "source": _randomness(release),
@@ -191,16 +182,16 @@ def _internal(release: Release, stage_form: Callable[[Stage], dict[str, Any]]) -
             "draws": draws_told(release),
             "attempts": release.attempts,
         },
-        "missing_values": dict(release.missing),
+        "missing_values": dict(release.file.missing),
         "changed": dict(release.changed),
         "groups": [_internal_group(release, stage, stage_form(stage)) for stage in release.stages],
         "risk": release.risk_dict(),
         "side_channels": [one.to_dict() for one in release.side_channels],
-        "utility": None if release.utility is None else release.utility.to_dict(),
+        "utility": release.utility.to_dict(),
     }
 
 
-def draws_told(release: Release) -> list[dict[str, Any]]:
+def draws_told(release: AnyRelease) -> list[dict[str, Any]]:
     """With a key, how each group was drawn and what two releases of it tell: exact parities, None where unknown."""
     if release.keyed is None:
         return []
@@ -217,7 +208,7 @@ def draws_told(release: Release) -> list[dict[str, Any]]:
     ]
 
 
-def internal_text(release: Release) -> Iterator[str]:
+def internal_text(release: AnyRelease) -> Iterator[str]:
     """The text of the internal receipt, piece by piece: its matrices may have millions of entries."""
     marks = _Marks()
     whole = dumps(_internal(release, lambda stage: _stage_content(stage, marks.list, marks.design)))
@@ -267,7 +258,7 @@ def dumps(receipt: Mapping[str, Any]) -> str:
     return in_json(text) + "\n"
 
 
-def _head(release: Release, audience: str) -> dict[str, Any]:
+def _head(release: AnyRelease, audience: str) -> dict[str, Any]:
     return {
         "maskwell": "receipt",
         "version": VERSION,
@@ -283,7 +274,7 @@ def _head(release: Release, audience: str) -> dict[str, Any]:
     }
 
 
-def public_labels(release: Release, column: ReleasedColumn) -> list[Hashable]:
+def public_labels(release: AnyRelease, column: ReleasedColumn) -> list[Hashable]:
     """The labels of a column that users may know: declared in the plan, in a published matrix, or of a released record.
 
     Any other would tell that somebody has it, or had it before the file was made.
@@ -300,7 +291,7 @@ def public_labels(release: Release, column: ReleasedColumn) -> list[Hashable]:
     return [label for label in labels if label in seen or declared & {*rules.texts(label)}]
 
 
-def _told_orders(release: Release) -> dict[str, list[str]]:
+def _told_orders(release: AnyRelease) -> dict[str, list[str]]:
     """Labels of released columns that the plan puts in another order than their natural one."""
     orders = {}
     for column in release.columns:
@@ -311,7 +302,7 @@ def _told_orders(release: Release) -> dict[str, list[str]]:
     return orders
 
 
-def recoded_in_words(release: Release) -> dict[str, str]:
+def recoded_in_words(release: AnyRelease) -> dict[str, str]:
     """What was done to recoded columns that are published; what they held before is not told."""
     return {column: _how(recode) for column, recode in release.plan.recodes.items()}
 
@@ -326,11 +317,11 @@ def _how(recode: Recode) -> str:
     return "; ".join(done)
 
 
-def _randomness(release: Release) -> str:
+def _randomness(release: AnyRelease) -> str:
     return "seed" if not release.private else "operating system" if release.keyed is None else "key"
 
 
-def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
+def _public_group(release: AnyRelease, stage: Stage) -> dict[str, Any]:
     if not release.plan.publishes(stage):
         within = len(np.unique(stage.cells))  # parts of a withheld matrix tell how many combinations stay as they are
         return {**_about(release, stage), "blocks": within, "matrix": WITHHELD}
@@ -338,7 +329,7 @@ def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
     return {**_about(release, stage), "matrix": INCLUDED, **_public_matrix(stage)}
 
 
-def _about(release: Release, stage: Stage) -> dict[str, Any]:
+def _about(release: AnyRelease, stage: Stage) -> dict[str, Any]:
     """What both parts tell of a group of variables."""
     inflation = {name: inflation_of(stage, name) for name in stage.variables}
     known = {name: factors.worst for name, factors in inflation.items() if factors is not None}
@@ -365,7 +356,7 @@ def _public_matrix(stage: Stage) -> dict[str, Any]:
     return {"states": labels_json(stage.states), "outputs": labels_json(stage.outputs), "design": design}
 
 
-def _internal_group(release: Release, stage: Stage, content: dict[str, Any]) -> dict[str, Any]:
+def _internal_group(release: AnyRelease, stage: Stage, content: dict[str, Any]) -> dict[str, Any]:
     return {
         **_about(release, stage),
         "matrix": INCLUDED if release.plan.publishes(stage) else WITHHELD,

@@ -13,12 +13,11 @@ from typing import Any
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.documents import from_json, read_document
-from maskwell.core.phrases import fault_of, round_up, shorten
+from maskwell.core.phrases import fault_of, in_words, round_up, shorten
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.certificate_check import Check, Verified
 from maskwell.release.folder.ledger import RELEASED, has_state, ledger_state, read_ledger
 from maskwell.release.folder.receipt import receipt_from_dict, stages_of
-from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.folder.release_folder import CODEBOOK, RECEIPT
 from maskwell.release.folder.release_metadata import (
     FOLDER_HINT,

@@ -27,10 +27,9 @@ from maskwell.core.arguments import Real, check_path
 from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 from maskwell.core.documents import json_form
 from maskwell.core.labels import texts
-from maskwell.core.phrases import in_json, in_markdown, shorten, start_of_line, visible
+from maskwell.core.phrases import in_json, in_markdown, in_words, shorten, start_of_line, visible
 from maskwell.engines.arrow_arrays import describe
 from maskwell.engines.column_codes import numbered_column
-from maskwell.engines.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.engines.input_file import SEPARATORS, UTF8, InputFile, TextForm
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, LabelError, PublishError
@@ -38,7 +37,6 @@ from maskwell.release.folder.matrix_disclosure import check_matrix
 from maskwell.release.folder.receipt_contents import (
     advice_of,
     dumps,
-    in_words,
     internal_text,
     kept_of,
     matrix_tables,
@@ -67,11 +65,12 @@ from maskwell.release.folder.release_metadata import (
     sums_text,
 )
 from maskwell.release.plans.protection import INCLUDED
+from maskwell.release.records.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.side_channels import identifies
 
 if TYPE_CHECKING:
-    from maskwell.release.assessment import Release
+    from maskwell.release.release_values import AnyRelease
 
 
 @contextmanager
@@ -300,7 +299,7 @@ CODEBOOK = "codebook.json"
 RISKS = "risk.csv"
 
 
-def write_public(release: Release, folder: Path) -> list[Path]:
+def write_public(release: AnyRelease, folder: Path) -> list[Path]:
     """Write what users get beside ``data<ending>``, which must be there; returns all files.
 
     Raises
@@ -316,9 +315,9 @@ def write_public(release: Release, folder: Path) -> list[Path]:
         RECEIPT: dumps(receipt),
         CODEBOOK: _json(codebook_json(entries)),
         "codebook.csv": codebook_csv(entries),
-        "datapackage.json": _json(datapackage(receipt, entries, data, release.released.form)),
+        "datapackage.json": _json(datapackage(receipt, entries, data, release.form)),
         "ddi.xml": ddi_codebook(receipt, entries, data.name),
-        "README.md": readme(receipt, entries, data.name, release.released.form),
+        "README.md": readme(receipt, entries, data.name, release.form),
         **matrix_tables(receipt["groups"]),
     }
     for name, text in contents.items():
@@ -329,7 +328,7 @@ def write_public(release: Release, folder: Path) -> list[Path]:
 
 
 def write_manifest(
-    release: Release, folder: Path, source: Sequence[tuple[str, str]], ledger: Mapping[str, Any] | None = None
+    release: AnyRelease, folder: Path, source: Sequence[tuple[str, str]], ledger: Mapping[str, Any] | None = None
 ) -> Path:
     """Write the list of all files of a release, when they are there, with their hashes and those of the source.
 
@@ -340,7 +339,7 @@ def write_manifest(
     return path
 
 
-def write_internal(release: Release, folder: Path) -> list[Path]:
+def write_internal(release: AnyRelease, folder: Path) -> list[Path]:
     """Write what stays with the data holder; returns the files."""
     path = folder / RECEIPT
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -351,27 +350,27 @@ def write_internal(release: Release, folder: Path) -> list[Path]:
     return [path, folder / RISKS]
 
 
-def data_name(release: Release) -> str:
+def data_name(release: AnyRelease) -> str:
     """The name of the released file."""
-    return f"data{release.ending}"
+    return f"data{release.file.ending}"
 
 
 def _json(content: Any) -> str:
     return in_json(json.dumps(json_form(content), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
-def check_rows(path: Path, release: Release, secrets: Sequence[str] = ()) -> None:
+def check_rows(path: Path, release: AnyRelease, secrets: Sequence[str] = ()) -> None:
     """Raise unless the columns of a released file, and what it says about them, may be published.
 
     ``secrets`` are texts in lower case that its metadata must not hold.
     """
-    with open_source(InputFile.of(str(path), release.released.form), exact=True) as source:
+    with open_source(InputFile.of(str(path), release.form), exact=True) as source:
         _check_columns(source.schema.names, release, path.name)
         _check_traces(source.schema, release, path.name, secrets)
         _check_identifiers(source, release)
 
 
-def _check_columns(names: Sequence[str], release: Release, file: str) -> None:
+def _check_columns(names: Sequence[str], release: AnyRelease, file: str) -> None:
     expected = [column.name for column in release.columns]
     hidden = {*release.plan.unpublished}
     for name in names:
@@ -381,7 +380,7 @@ def _check_columns(names: Sequence[str], release: Release, file: str) -> None:
             raise _leak(file, f"column {shorten(name)!r} is not among those of the release", "write no more columns")
 
 
-def _check_traces(schema: Any, release: Release, file: str, secrets: Sequence[str]) -> None:
+def _check_traces(schema: Any, release: AnyRelease, file: str, secrets: Sequence[str]) -> None:
     """Arrow and Parquet files carry notes about their columns, which may name others or tell designs."""
     notes = [(schema.metadata or {}), *((field.metadata or {}) for field in schema)]
     texts = [value.decode(errors="replace") for one in notes for value in one.values()]
@@ -414,7 +413,7 @@ def _values(content: Any) -> Iterator[str]:
             yield from _values(part)
 
 
-def _check_identifiers(source: Any, release: Release) -> None:
+def _check_identifiers(source: Any, release: AnyRelease) -> None:
     """Raise for a column whose values tell the records apart, in all rows: an id, a copy of one, or a number.
 
     Columns that were randomized, keys, whose risk is known, and what the plan accepts are not looked at.
@@ -447,7 +446,7 @@ LEAST_SECRET = 8
 """Texts shorter than this occur by chance."""
 
 
-def check_public(folder: Path, release: Release, *, secrets: Iterable[str] = ()) -> None:
+def check_public(folder: Path, release: AnyRelease, *, secrets: Iterable[str] = ()) -> None:
     """Raise unless everything in the public folder may be published.
 
     Parameters
@@ -477,7 +476,7 @@ def check_public(folder: Path, release: Release, *, secrets: Iterable[str] = ())
     check_rows(folder / data_name(release), release, hidden)
 
 
-def check_receipt(receipt: Mapping[str, Any], release: Release) -> None:
+def check_receipt(receipt: Mapping[str, Any], release: AnyRelease) -> None:
     """Raise unless a public receipt holds nothing but what the schema of public receipts names."""
     allowed = schema()["$defs"]
     _check_keys(receipt, allowed["public"]["properties"], RECEIPT)
@@ -506,7 +505,7 @@ def _check_keys(content: Mapping[str, Any], allowed: Mapping[str, Any], name: st
         raise _leak(name, f"it holds {shorten(more[0])!r}, which is internal", "leave it out of the public receipt")
 
 
-def _check_order(release: Release) -> None:
+def _check_order(release: AnyRelease) -> None:
     if release.plan.order == "shuffled" and not release.shuffled:
         raise PublishError(
             "the records are in their original order, which links them to the original file",
@@ -542,7 +541,7 @@ def _check_texts(folder: Path, secrets: Sequence[str]) -> None:
             )
 
 
-def _withheld(release: Release) -> list[str]:
+def _withheld(release: AnyRelease) -> list[str]:
     """Fingerprints of matrices that are not published: with one, matrices can be tried until it fits."""
     fingerprints = []
     for stage in release.stages:

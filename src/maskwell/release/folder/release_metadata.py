@@ -35,19 +35,19 @@ from xml.etree import ElementTree as ET
 
 from maskwell.core.documents import canonical_text, read_document, version_text
 from maskwell.core.labels import texts
-from maskwell.core.phrases import Printed, in_spreadsheet, is_formula, visible_lines
+from maskwell.core.phrases import Printed, in_spreadsheet, in_words, is_formula, visible_lines
 from maskwell.engines.input_file import TextForm
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
-from maskwell.engines.release_pass import MOST_CATEGORIES
 from maskwell.engines.row_sources import COMPRESSED, input_files
 from maskwell.errors import DataFileError
-from maskwell.release.folder.receipt_contents import in_words, kept_of, label_json, public_labels, recoded_in_words
+from maskwell.release.folder.receipt_contents import kept_of, label_json, public_labels, recoded_in_words
+from maskwell.release.records.release_pass import MOST_CATEGORIES
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from maskwell.release.assessment import Release, ReleasedColumn
     from maskwell.release.plans.release_plan import ReleasePlan
+    from maskwell.release.release_values import AnyRelease, ReleasedColumn
 
 
 MOST_NUMBERS = 100
@@ -97,7 +97,7 @@ class Entry:
         }
 
 
-def codebook_of(release: Release) -> tuple[Entry, ...]:
+def codebook_of(release: AnyRelease) -> tuple[Entry, ...]:
     """The codebook of a release."""
     return tuple(_entry(release, column) for column in release.columns)
 
@@ -132,7 +132,7 @@ def codebook_csv(entries: Sequence[Entry]) -> str:
     return out.getvalue()
 
 
-def _entry(release: Release, column: ReleasedColumn) -> Entry:
+def _entry(release: AnyRelease, column: ReleasedColumn) -> Entry:
     about = _about(release.labels, column.name)
     group = next((i for i, s in enumerate(release.stages, 1) if column.name in (*s.variables, *s.linked)), None)
     return Entry(
@@ -147,14 +147,14 @@ def _entry(release: Release, column: ReleasedColumn) -> Entry:
     )
 
 
-def _role(release: Release, column: ReleasedColumn, group: int | None) -> str:
+def _role(release: AnyRelease, column: ReleasedColumn, group: int | None) -> str:
     if group is not None:
         return "randomized" if column.name in release.stages[group - 1].variables else "follows"
     return "weight" if column.name == release.plan.weights else "unchanged"
 
 
 def _categories(
-    release: Release, column: ReleasedColumn, about: ColumnLabels, group: int | None
+    release: AnyRelease, column: ReleasedColumn, about: ColumnLabels, group: int | None
 ) -> tuple[tuple[Hashable, str | None], ...] | None:
     file_labels = public_labels(release, column)
     many = MOST_NUMBERS if column.kind in ("integer", "number") else MOST_CATEGORIES

@@ -21,7 +21,8 @@ import numpy as np
 
 from maskwell.core.arguments import Array
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, MESSAGE, VALUES, Printed, listed, shorten
+from maskwell.core.percentages import tenths
+from maskwell.core.phrases import HINT, MESSAGE, VALUES, listed, shorten
 from maskwell.core.verdicts import above, below
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import FROM_BELOW, Bounds
@@ -119,7 +120,7 @@ def check_largest(bounds: Bounds, states: States, pairs: Pairs) -> None:
         bound = getattr(bounds, asked)
         if bound is not None and bound < share:
             raise _too_large(
-                f"{name} holds {_percent(share)} of the records: no matrix has {asked} = {to_decimal(bound)}",
+                f"{name} holds {tenths(share, up=False)} of the records: no matrix has {asked} = {to_decimal(bound)}",
                 (asked, share, "merge categories, or protect within other cells"),
                 (bounds, states, pairs),
                 place,
@@ -129,8 +130,8 @@ def check_largest(bounds: Bounds, states: States, pairs: Pairs) -> None:
         if bounds.own(i) < least:
             asked = _own_name(bounds, i)
             raise _too_large(
-                f"{states.numbered([i])} holds {_percent(states.share(i))} of the records:"
-                f" at least {_percent(least)} must stay",
+                f"{states.numbered([i])} holds {tenths(states.share(i), up=False)} of the records:"
+                f" at least {tenths(least, up=False)} must stay",
                 (asked, least / (1 - least) if asked == "odds" else least, f"a cap for it, {_WAY_OUT}"),
                 (bounds, states, pairs),
                 i,
@@ -435,7 +436,3 @@ def _error(
         nearest=nearest_values,
         **objects,
     )
-
-
-def _percent(share: Fraction) -> str:
-    return f"{Printed(share):.1%}".replace(".0%", "%").replace("%", " %")

@@ -31,7 +31,7 @@ from maskwell.release.matrices.closed_forms import method1
 from maskwell.release.matrices.infeasibility import label_text, upwards
 from maskwell.release.matrices.matrix_patterns import block_numbers
 from maskwell.release.matrices.optimal_flows import OptimalMatrix, optimal_matrix
-from maskwell.release.risk.risk_report import ALL_COLUMNS, ANY_LOOK, OWN_KEY, RELEASED_COUNTS, risk_against
+from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, Intruder, intruder_named
 
 STEP = Fraction(1, 20)
 """By how much a cap is lowered at a time."""
@@ -90,7 +90,7 @@ def lower_until(
     *,
     bounds: Bounds | None = None,
     risk: Risk | None = None,
-    intruder: str = ANY_LOOK,
+    intruder: str = ANY_LOOK.name,
     step: Number = STEP,
     categories: Categories | None = None,
     **options: Any,
@@ -111,7 +111,7 @@ def lower_until(
     risk
         The risk of every state under a design; left out, the largest chance of a correct match by the intruder.
     intruder
-        Whom the bound is for: one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`. Against one who looks under
+        Whom the bound is for: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`. Against one who looks under
         any released value, moves by which a record would be found too easily are limited too.
     step
         By how much a cap is lowered at a time.
@@ -142,7 +142,11 @@ def lower_until(
     labels = labels_for(amounts, categories)
     asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
     best = partial(optimal_matrix, v, categories=categories, **options)
-    judge = _Judge.by_risk(_checked_risk(risk, len(amounts))) if risk else _Judge.by_intruder(intruder, amounts, small)
+    judge = (
+        _Judge.by_risk(_checked_risk(risk, len(amounts)))
+        if risk
+        else _Judge.by_intruder(intruder_named(intruder), amounts, small)
+    )
     search = _Search(amounts, _block_counts(amounts, options.get("blocks")), asked, small, by, judge, best)
     attempt, rounds = search.least_risky(allowed)
     if not attempt.is_safe:
@@ -157,7 +161,7 @@ def method1_for_match(
     nu: Number,
     *,
     risk: Risk | None = None,
-    intruder: str = ANY_LOOK,
+    intruder: str = ANY_LOOK.name,
     categories: Categories | None = None,
 ) -> Lowered:
     """Method 1 with the smallest theta, to six digits, under which every risk is at most nu.
@@ -175,7 +179,8 @@ def method1_for_match(
     amounts = read_amounts(v)
     labels = labels_for(amounts, categories)
     small = _small(amounts, allowed)
-    measure = _checked_risk(risk, len(amounts)) if risk else match_risks(amounts, small, intruder=intruder)
+    known = intruder_named(intruder)
+    measure = _checked_risk(risk, len(amounts)) if risk else match_risks(amounts, small, known)
 
     trials: list[int] = []
 
@@ -213,22 +218,18 @@ def _checked_risk(risk: Risk, k: int) -> Risk:
     return risks
 
 
-def match_risks(amounts: Amounts, cells: Array, *, intruder: str = ANY_LOOK) -> Risk:
-    """The largest chance of a correct match by one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`."""
+def match_risks(amounts: Amounts, cells: Array, intruder: Intruder = ANY_LOOK) -> Risk:
+    """The largest chance of a correct match by an intruder."""
     from maskwell.release.risk.identity_disclosure import cell_risks
 
     def risks(design: Sparse) -> Real:
         every = np.zeros(len(amounts))
         if len(cells):
-            by_cell = cell_risks(amounts.integers, design, cells=cells, every_release=_looks_anywhere(intruder))
-            every[by_cell.cells] = risk_against(intruder, vars(by_cell))
+            by_cell = cell_risks(amounts.integers, design, cells=cells, every_release=intruder.looks_anywhere)
+            every[by_cell.cells] = intruder.chances(vars(by_cell))
         return every
 
     return risks
-
-
-def _looks_anywhere(intruder: str) -> bool:
-    return intruder in (ANY_LOOK, RELEASED_COUNTS, ALL_COLUMNS)
 
 
 def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Array) -> dict[Move, Fraction]:
@@ -263,11 +264,11 @@ class _Judge:
         return cls(risk, lambda *_: {}, risk)
 
     @classmethod
-    def by_intruder(cls, intruder: str, amounts: Amounts, small: Array) -> _Judge:
-        if not _looks_anywhere(intruder):
-            return cls.by_risk(match_risks(amounts, small, intruder=intruder))
+    def by_intruder(cls, intruder: Intruder, amounts: Amounts, small: Array) -> _Judge:
+        if not intruder.looks_anywhere:
+            return cls.by_risk(match_risks(amounts, small, intruder))
         easy = partial(_easy_looks, amounts=amounts, small=small)
-        own, worst = (match_risks(amounts, small, intruder=one) for one in (OWN_KEY, intruder))
+        own, worst = (match_risks(amounts, small, one) for one in (OWN_KEY, intruder))
         return cls(own, easy, worst)
 
 

@@ -22,10 +22,10 @@ from maskwell.core.arguments import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten, shows_values
-from maskwell.engines.recoding import YES
 from maskwell.errors import EditRuleError, PlanError
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.plan_entries import by_text, find_levels
+from maskwell.release.records.recoding import YES
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.mixing import ExchangeCosts
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.plan_entries import Reader
-from maskwell.release.risk.risk_report import ANY_LOOK
+from maskwell.release.risk.intruders import ANY_LOOK
 from maskwell.release.stages.stage import state_categories
 
 INVARIANCES = ("counts", "weights")
@@ -66,7 +66,7 @@ class OpenStates:
     bounds: Bounds
     forbidden: Sequence[tuple[int, int]] = ()
     where: str = ""
-    intruder: str = ANY_LOOK
+    intruder: str = ANY_LOOK.name
     others: ExchangeCosts | None = None
 
     @property

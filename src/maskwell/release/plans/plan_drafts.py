@@ -37,7 +37,7 @@ from maskwell.errors import LabelError, MatrixError, PlanError
 from maskwell.release.plans.plan_entries import write_entry, write_key
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.risk.risk_report import ALL_COLUMNS, ANY_LOOK
+from maskwell.release.risk.intruders import ANY_LOOK, intruder_named
 
 FEW = 30
 """A column with at most so many labels can be randomized as it is."""
@@ -172,7 +172,7 @@ def starting_plan(
     keys: Collection[str] = (),
     match: Number = MATCH,
     method: str = MIXING,
-    intruder: str = ANY_LOOK,
+    intruder: str = ANY_LOOK.name,
 ) -> str:
     """The text of a plan for a file.
 
@@ -233,7 +233,8 @@ def starting_plan(
     release = _release(
         guesses, keys, [name for name in sensitive if name not in left_out], others, bound, missing=lacking
     )
-    release += _commented(write_entry("intruder", intruder), _WEIGHING) + "\n" if intruder == ALL_COLUMNS else ""
+    why = intruder_named(intruder).comment
+    release += _commented(write_entry("intruder", intruder), why) + "\n" if why else ""
     release += _unit(*unit) if unit is not None else ""
     parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others), _protect(keys, method)]
     parts += [_example(sensitive[0])] if sensitive else []
@@ -303,7 +304,6 @@ def _release(
     return "\n".join(["[release]", *written_lines]) + "\n"
 
 
-_WEIGHING = "also not by someone who weighs how well the other columns go with the keys"
 _MISSING = {
     "unchanged": 'missing values stay; "category" treats them like the others',
     "category": 'keys have missing values, which are a category like others; "unchanged" would leave them open',

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import shorten
 from maskwell.engines.labelled_columns import ColumnLabels, value_text
-from maskwell.engines.recoding import YES, Indicator, Recode, Recoding
 from maskwell.errors import PlanError
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import INCLUDED, Protection
+from maskwell.release.records.recoding import YES, Indicator, Recode, Recoding
 
 if TYPE_CHECKING:
     from maskwell.release.plans.release_plan import ReleasePlan

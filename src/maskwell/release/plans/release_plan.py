@@ -18,7 +18,6 @@ from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values, shows_values
 from maskwell.engines.formula import read_formula
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.recoding import Recode
 from maskwell.errors import PlanError, PublishError, UnknownCategoryError
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule, Steps, read_rule
@@ -26,7 +25,8 @@ from maskwell.release.plans.method import located
 from maskwell.release.plans.plan_entries import by_text, typed, unknown_label, write_toml
 from maskwell.release.plans.protection import INCLUDED, UNIT, Protection
 from maskwell.release.plans.recodes import check_recodes, in_codes, read_recodes, recode_contents
-from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
+from maskwell.release.records.recoding import Recode
+from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS, Intruder, intruder_named
 from maskwell.release.stages.stage import Randomization
 
 ORDERS = ("shuffled", "kept")
@@ -80,7 +80,7 @@ class ReleasePlan:
     match
         The largest chance of a correct match that any record may have.
     intruder
-        Whom ``match`` speaks of: one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`, by default somebody who
+        Whom ``match`` speaks of: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`, by default somebody who
         knows the matrices and the counts and looks where a record is found most easily.
     recodes
         Columns that are made coarser before anything is counted; all else in the plan speaks of their new categories.
@@ -115,7 +115,7 @@ class ReleasePlan:
     accept: tuple[str, ...] = ()
     missing: str = "unchanged"
     match: Fraction | None = None
-    intruder: str = ANY_LOOK
+    intruder: str = ANY_LOOK.name
     recodes: Mapping[str, Recode] = field(default_factory=dict)
     codebook: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     title: str | None = None
@@ -164,6 +164,11 @@ class ReleasePlan:
     def randomized(self) -> tuple[str, ...]:
         """Columns whose labels can change, linked ones included."""
         return tuple(name for protection in self.protections for name in protection.moved)
+
+    @property
+    def against(self) -> Intruder:
+        """Whom ``match`` speaks of."""
+        return intruder_named(self.intruder)
 
     @property
     def unpublished(self) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from maskwell.release.risk.attribute_disclosure import guess_probability as guess_probability
     from maskwell.release.risk.attribute_disclosure import posterior_matrix as posterior_matrix
     from maskwell.release.risk.attribute_disclosure import predictive_disclosure as predictive_disclosure
+    from maskwell.release.risk.contributions import level_contributions as level_contributions
+    from maskwell.release.risk.contributions import variable_contributions as variable_contributions
     from maskwell.release.risk.file_risk import assess_risk as assess_risk
-    from maskwell.release.risk.file_risk import variable_contributions as variable_contributions
     from maskwell.release.risk.identity_disclosure import CellRisks as CellRisks
     from maskwell.release.risk.identity_disclosure import cell_risks as cell_risks
     from maskwell.release.risk.identity_disclosure import individual_risk as individual_risk
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from maskwell.release.risk.repeated_releases import repeated_guess as repeated_guess
     from maskwell.release.risk.risk_report import FileRisk as FileRisk
     from maskwell.release.risk.risk_report import RiskReport as RiskReport
-    from maskwell.release.risk.risk_report import level_contributions as level_contributions
     from maskwell.release.risk.risk_report import record_risks as record_risks
     from maskwell.release.risk.special_unique_scores import SpecialUniques as SpecialUniques
     from maskwell.release.risk.special_unique_scores import special_uniques as special_uniques
@@ -47,11 +47,12 @@ else:
                 "posterior_matrix",
                 "predictive_disclosure",
             ],
-            "file_risk": ["assess_risk", "variable_contributions"],
+            "contributions": ["level_contributions", "variable_contributions"],
+            "file_risk": ["assess_risk"],
             "identity_disclosure": ["CellRisks", "cell_risks", "individual_risk"],
             "match_chances": ["MatchRisk", "match_risk", "match_risk_row"],
             "repeated_releases": ["TwoReleases", "repeated_guess"],
-            "risk_report": ["FileRisk", "RiskReport", "level_contributions", "record_risks"],
+            "risk_report": ["FileRisk", "RiskReport", "record_risks"],
             "special_unique_scores": ["SpecialUniques", "special_uniques"],
             "unit_risk": ["UnitRisk", "unit_risks"],
         },

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from maskwell.core.arguments import Array, Flag, Real, RealNumber, as_real, chec
 from maskwell.core.cells import CellTable, give_back_memory
 from maskwell.core.exact import Parity
 from maskwell.core.groups import find_keys, number_cells
-from maskwell.core.phrases import Printed, round_up
 from maskwell.core.verdicts import above, below
 from maskwell.errors import CountsError, ParameterError
 from maskwell.release.risk.arrivals import Arrivals, SparseArrivals, arrival_parts
@@ -29,16 +27,16 @@ from maskwell.release.risk.identity_disclosure import (
     risks_of,
     swapped_risks,
 )
+from maskwell.release.risk.intruders import ANY_LOOK, MEASURES, chance_said, intruder_named
 from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.risk.risk_report import (
-    ANY_LOOK,
-    OWN_KEY_95,
     FileRisk,
     RiskReport,
+    SampleRisk,
+    SmallCells,
     count_above,
+    largest_by_measure,
     percentile,
-    risk_against,
-    violations,
 )
 from maskwell.release.stages.stage import Stage, acting, needed_columns, unchanged_columns
 
@@ -53,7 +51,6 @@ SAMPLED = (
     " to be in the sample"
 )
 LIGHT = "in {cells:,} cells the weights sum to less than the records; they are taken to be the whole population"
-RARE = "in {rest:.3g} % of the releases the number of similar records is unusual; then the chance can be {most:g}"
 FINDS_MORE = "someone who "
 BEST = (
     f"{FINDS_MORE}knows the matrices and looks at the released value that serves best can find a record with a chance"
@@ -79,7 +76,7 @@ def assess_risk(
     threshold: float | None = None,
     level: float = 0.95,
     weights: bool = False,
-    intruder: str = ANY_LOOK,
+    intruder: str = ANY_LOOK.name,
     seen: Sequence[str] | None = None,
     parities: Mapping[str, Parity] | None = None,
 ) -> RiskReport:
@@ -106,7 +103,7 @@ def assess_risk(
     weights
         Whether the weights of the table are sampling weights, from which the population is estimated.
     intruder
-        Whom the threshold speaks of: one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`.
+        Whom the threshold speaks of: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`.
     seen
         Unchanged columns inside whose cells records are counted, too: by default those within which a key is
         randomized.
@@ -146,7 +143,7 @@ def assess_risk(
         if len(known) > len(keys):
             inside = _counted_inside(finer, known, stages, level, released)
             measured = _larger(measured, inside, _shares(finer, keys, known), cells_in(finer, table))
-        per_cell |= {"after": risk_against(intruder, measured)} | measured
+        per_cell |= {"after": intruder_named(intruder).chances(measured)} | measured
         after = _after(own, drawn, whole, threshold, per_cell)
         if weights:
             after = _of_sample(after, whole.risks, per_cell, before.max_risk_sampled)
@@ -215,27 +212,25 @@ def _of_reports(before: FileRisk, risk: Real, table: CellTable) -> FileRisk:
 def _before(own: CellTable, per_cell: Mapping[str, Real], table: CellTable, threshold: float | None) -> FileRisk:
     """The original file: everybody in a cell is found with one chance in its size."""
     risk, population = per_cell["before"], per_cell.get("population")
-    uniques = int((own.counts == 1).sum())
+    small = SmallCells.of(own)
     return FileRisk(
         records=own.n,
         cells=len(own),
-        smallest=int(own.counts.min()),
-        violations=violations(own),
-        uniques=uniques,
+        small=small,
         expected_matches=float(len(own)),
         guess_probability=1.0,
-        expected_uniques=float(uniques),
-        expected_true_uniques=float(uniques),
+        expected_uniques=float(small.uniques),
+        expected_true_uniques=float(small.uniques),
         max_risk=float(risk.max()),
-        max_risk_in_range=float(risk.max()),
-        max_risk_strict=float(risk.max()),
-        max_risk_any_release=float(risk.max()),
+        max_risk_by=dict.fromkeys(MEASURES[:-1], float(risk.max())),  # none is drawn, so no counts are compared
         percentile_95=percentile(risk, table.counts, 0.95),
         records_above=count_above(risk, table.counts, threshold),
-        expected_reidentifications=None if population is None else float((population * table.counts).sum()),
-        max_risk_population=None if population is None else float(population.max()),
-        max_risk_sampled=None if population is None else largest_inclusion(own),
+        sample=None if population is None else _sampled(population, table, own),
     )
+
+
+def _sampled(population: Real, table: CellTable, own: CellTable) -> SampleRisk:
+    return SampleRisk(float((population * table.counts).sum()), float(population.max()), largest_inclusion(own))
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,18 +368,13 @@ def _after(
     return FileRisk(
         records=own.n,
         cells=len(own) if drawn is None else len(drawn),
-        smallest=None if drawn is None else int(drawn.counts.min()),
-        violations=None if drawn is None else violations(drawn),
-        uniques=None if drawn is None else int((drawn.counts == 1).sum()),
+        small=None if drawn is None else SmallCells.of(drawn),
         expected_matches=float((risks.unconditional * risks.counts).sum()),
         guess_probability=whole.right / own.n,
         expected_uniques=whole.uniques,
         expected_true_uniques=float(risks.true_unique.sum()),
         max_risk=float(per_cell["after"].max()),
-        max_risk_in_range=float(per_cell["in_range"].max()),
-        max_risk_strict=float(per_cell["strict"].max()),
-        max_risk_any_release=float(per_cell["any_release"].max()),
-        max_risk_released_counts=float(per_cell["released_counts"].max()) if "released_counts" in per_cell else None,
+        max_risk_by=largest_by_measure(per_cell),
         percentile_95=percentile(per_cell["after"], risks.counts, 0.95),
         records_above=count_above(per_cell["after"], risks.counts, threshold),
     )
@@ -393,21 +383,15 @@ def _after(
 def _of_sample(after: FileRisk, risks: CellRisks, per_cell: Mapping[str, Real], inclusion: float | None) -> FileRisk:
     """The released file if it is not known who is in the sample: nobody is found more often than sampled."""
     part = per_cell["population"] / per_cell["before"]
-    return replace(
-        after,
-        expected_reidentifications=float((risks.unconditional * risks.counts * part).sum()),
-        max_risk_population=largest_in_population(per_cell),
-        max_risk_sampled=inclusion,
-    )
+    matches = float((risks.unconditional * risks.counts * part).sum())
+    return replace(after, sample=SampleRisk(matches, largest_in_population(per_cell), inclusion))
 
 
-def largest_in_population(per_cell: Mapping[str, Real]) -> float | None:
-    """The largest chance of a match after a release if it is not known who is in the sample; None without weights.
+def largest_in_population(per_cell: Mapping[str, Real]) -> float:
+    """The largest chance of a match after a release if it is not known who is in the sample.
 
     Chances are multiplied by what goes with not knowing it, as it was before.
     """
-    if "population" not in per_cell:
-        return None
     return float((per_cell["after"] * per_cell["population"] / per_cell["before"]).max())
 
 
@@ -416,19 +400,13 @@ def beyond(after: FileRisk | None, intruder: str, level: float) -> Iterator[str]
     if after is None:
         return
     said = after.max_risk
-    if intruder == OWN_KEY_95 and above(after.max_risk_strict, said, scale=1):
-        yield RARE.format(rest=Printed(100 * (1 - level)), most=_at_most(after.max_risk_strict))
+    yield from intruder_named(intruder).left_out(after, level)
     if above(after.max_risk_any_release, said, scale=1):
-        yield BEST.format(most=_at_most(after.max_risk_any_release))
+        yield BEST.format(most=chance_said(after.max_risk_any_release))
     if after.max_risk_released_counts is not None and above(after.max_risk_released_counts, said, scale=1):
-        yield COUNTS.format(most=_at_most(after.max_risk_released_counts))
+        yield COUNTS.format(most=chance_said(after.max_risk_released_counts))
     if after.smallest is not None and after.max_risk_released_counts is None:
         yield NOT_COVERED
-
-
-def _at_most(chance: float) -> float:
-    """Three decimals, rounded up; rounding of floats is not counted."""
-    return min(1.0, round_up(chance, 3))
 
 
 def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterator[str]:
@@ -443,90 +421,3 @@ def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterato
     yield UNUSUAL if on_key else UNTOUCHED
     if has_exchange(stages, own.columns) and not keeps_counts(stages, own.columns):
         yield EXCHANGED
-
-
-# ---- what each key adds
-
-
-@dataclass(frozen=True)
-class VariableContribution:
-    """How much less an intruder could do who does not know one variable.
-
-    Attributes
-    ----------
-    variable
-        Its name.
-    matches, matches_without
-        Expected correct matches with the whole key, and without the variable.
-    uniques_without
-        Expected uniques without the variable.
-    max_risk_without
-        The largest chance of a correct match without it.
-    """
-
-    variable: str
-    matches: float
-    matches_without: float
-    uniques_without: float
-    max_risk_without: float
-
-    @property
-    def share(self) -> float:
-        """Share of the expected matches that would be gone."""
-        return 1 - self.matches_without / self.matches if self.matches else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**asdict(self), "share": self.share}
-
-
-def variable_contributions(
-    table: CellTable,
-    keys: Sequence[str],
-    stages: Sequence[Stage] = (),
-    *,
-    level: float = 0.95,
-    parities: Mapping[str, Parity] | None = None,
-) -> list[VariableContribution]:
-    """What each key adds, the largest first.
-
-    >>> cells = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
-    >>> job, town = variable_contributions(CellTable.of(["town", "job"], cells), ["town", "job"])
-    >>> job.variable, job.matches, job.matches_without   # who does not know the job finds two instead of four
-    ('job', 4.0, 2.0)
-    """
-    check_kind(CellTable, table=table)
-    keys = list_of(str, keys, "keys")
-    stages = list_of(Stage, stages, "stages")
-    check_kind(Mapping | None, parities=parities)
-    matches = _last(table, keys, stages, level, parities).expected_matches
-    added = [_without(name, table, keys, stages, level, matches, parities) for name in keys]
-    return sorted(added, key=lambda one: one.matches_without)
-
-
-def _without(
-    name: str,
-    table: CellTable,
-    keys: Sequence[str],
-    stages: Sequence[Stage],
-    level: float,
-    matches: float,
-    parities: Mapping[str, Parity] | None,
-) -> VariableContribution:
-    others = [key for key in keys if key != name]
-    if not others:  # who knows nothing picks any record
-        return VariableContribution(name, matches, 1.0, float(table.n == 1), 1 / table.n)
-    left = _last(table, others, stages, level, parities)
-    return VariableContribution(name, matches, left.expected_matches, left.expected_uniques, left.max_risk)
-
-
-def _last(
-    table: CellTable,
-    keys: Sequence[str],
-    stages: Sequence[Stage],
-    level: float,
-    parities: Mapping[str, Parity] | None,
-) -> FileRisk:
-    known = {name: parity for name, parity in (parities or {}).items() if name in keys}
-    report = assess_risk(table, keys, stages, level=level, parities=known)
-    return report.before if report.after is None else report.after

@@ -3,7 +3,7 @@
 A record that was given the keys of another person still has its own job, income and language. Somebody who looks for a
 person takes, of the records released with the person's keys, the one whose other columns go best with these keys. This
 intruder knows the matrices and the counts, and learns from the released file what goes with what, as naive Bayes does
-(:mod:`maskwell.engines.column_fit`): the chance that a record released in state o came from state d is
+(:mod:`maskwell.release.records.column_fit`): the chance that a record released in state o came from state d is
 
     p_od N_d exp(t f_d) / sum_e p_oe N_e exp(t f_e),
 
@@ -27,7 +27,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.randomness import SeededRandom
 from maskwell.core.verdicts import below as is_below
-from maskwell.engines.column_fit import ColumnFit
+from maskwell.release.records.column_fit import ColumnFit
 from maskwell.release.stages.stage import Stage
 
 SEED = 1

@@ -1,69 +1,69 @@
-"""The risk of a file, put together: who looks for a record, what they find, and where the risk lies.
-
-All intruders know the keys of a person, that the person is in the file, the matrices and the true counts. They differ
-in where they look and in what else they use:
-
-``any-look``
-    looks at the released value under which the person is found most easily, whatever number of records has it.
-``own-key``
-    looks only at the records released with the person's own keys, whatever their number.
-``own-key-95``
-    the same, for the numbers of records that 95 % of the releases have.
-``released-counts``
-    as ``any-look``, and also compares all released counts with the true ones. What this tells is known only once the
-    file is drawn, so the bound is for the very file that is released.
-``all-columns``
-    as ``any-look``, and also weighs how well the unchanged columns of a record go with the keys. How often this is
-    right is simulated: :mod:`maskwell.release.risk.joined_columns`.
-"""
+"""The risk of a file, put together: what an intruder finds, and where the risk lies."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_mapping, check_kind, check_option
+from maskwell.core.arguments import Array, Real, as_mapping, check_kind
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.verdicts import above
 from maskwell.errors import ParameterError, UnknownCategoryError
+from maskwell.release.risk.intruders import ANY_LOOK, MEASURES
 
 if TYPE_CHECKING:
     from maskwell.release.risk.joined_columns import JoinedRisk
     from maskwell.release.risk.unit_risk import UnitRisk
 
-ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS = "any-look", "own-key", "own-key-95", "released-counts"
-ALL_COLUMNS = "all-columns"
-OF_COUNTS = (ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS)
-"""Intruders whose chance follows from the counts of a file."""
-
-INTRUDERS = (*OF_COUNTS, ALL_COLUMNS)
-_MEASURES = {
-    ANY_LOOK: ("any_release",),
-    OWN_KEY: ("strict",),
-    OWN_KEY_95: ("in_range",),
-    RELEASED_COUNTS: ("any_release", "released_counts"),
-    ALL_COLUMNS: ("any_release",),
-}
-
-
-def risk_against(intruder: str, risks: Mapping[str, Real]) -> Real:
-    """The risk of each cell against one of the intruders, of risks by their measure: the largest that is known.
-
-    >>> risk_against("own-key", {"strict": np.array([0.5]), "any_release": np.array([0.6])}).tolist()
-    [0.5]
-    """
-    check_option("intruder", intruder, _MEASURES)
-    known = [risks[name] for name in _MEASURES[intruder] if name in risks]
-    return np.asarray(np.max(known, axis=0))
-
-
 SIZES = (2, 3, 5)
 """Cells smaller than these are counted."""
+
+
+@dataclass(frozen=True)
+class SmallCells:
+    """The small cells of a file as it came out.
+
+    Attributes
+    ----------
+    smallest, violations
+        Records of the smallest cell, and the records in cells of fewer than 2, 3 and 5.
+    uniques
+        Records that are alone in their cell.
+    """
+
+    smallest: int
+    violations: Mapping[int, int]
+    uniques: int
+
+    @classmethod
+    def of(cls, own: CellTable) -> SmallCells:
+        """Those of a table over the keys."""
+        small = {size: int(own.counts[own.counts < size].sum()) for size in SIZES}
+        return cls(int(own.counts.min()), small, int((own.counts == 1).sum()))
+
+
+@dataclass(frozen=True)
+class SampleRisk:
+    """What somebody can do who does not know who is in the sample, told by its weights.
+
+    Attributes
+    ----------
+    expected_reidentifications, max_risk_population
+        Correct matches, and the largest chance of one, estimated from a model of the population.
+    max_risk_sampled
+        What the chance of any person to be sampled and found cannot exceed, if every weight is one over the chance to
+        be in the sample; ``None`` where weights allow no such statement.
+    """
+
+    expected_reidentifications: float
+    max_risk_population: float
+    max_risk_sampled: float | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,11 +74,8 @@ class FileRisk:
     ----------
     records, cells
         Records of the file, and cells of the key that occur.
-    smallest, violations
-        The smallest cell, and the records in cells of fewer than 2, 3 and 5; of the released file as it came out, and
-        ``None`` where it is not yet drawn.
-    uniques
-        Records that are alone in their cell; ``None`` as before.
+    small
+        Its small cells, and its uniques; ``None`` of a released file that is not yet drawn.
     expected_matches
         Correct matches that are expected if every record is looked for.
     guess_probability
@@ -89,46 +86,80 @@ class FileRisk:
         file of randomized reports.
     max_risk
         The largest chance of a correct match of any record, against the intruder that the report speaks of.
-    max_risk_in_range, max_risk_strict, max_risk_any_release
-        The same for somebody who looks only at records with the person's own key, over the numbers of them that are
-        likely and over all that are possible; and for somebody who looks at the released value that is best for them,
-        over all possible numbers.
-    max_risk_released_counts
-        The same of the file as it came out, for somebody who also compares all released counts with the true ones;
-        ``None`` where it is not drawn yet, or too large to tell.
+    max_risk_by
+        The same by what is measured (:data:`~maskwell.release.risk.intruders.MEASURES`), as far as it is known.
     percentile_95
         The chance that 95 % of the records do not exceed.
     records_above
         Records whose chance is above the threshold; ``None`` without one.
-    expected_reidentifications, max_risk_population
-        With weights, correct matches if it is not known who is in the sample, and the largest chance of one, estimated
-        from a model of the population; else ``None``.
-    max_risk_sampled
-        With weights, what the chance of any person to be sampled and found cannot exceed, if every weight is one over
-        the chance to be in the sample; else ``None``.
+    sample
+        With weights, the risk if it is not known who is in the sample; else ``None``.
     """
 
     records: int
     cells: int
-    smallest: int | None
-    violations: Mapping[int, int] | None
-    uniques: int | None
+    small: SmallCells | None
     expected_matches: float
     guess_probability: float | None
     expected_uniques: float
     expected_true_uniques: float | None
     max_risk: float
-    max_risk_in_range: float
-    max_risk_strict: float
-    max_risk_any_release: float
-    max_risk_released_counts: float | None = None
+    max_risk_by: Mapping[str, float]
     percentile_95: float
     records_above: int | None = None
-    expected_reidentifications: float | None = None
-    max_risk_population: float | None = None
-    max_risk_sampled: float | None = None
+    sample: SampleRisk | None = None
 
-    @property
+    @cached_property
+    def smallest(self) -> int | None:
+        """Records of the smallest cell; ``None`` where the file is not yet drawn, as of the next two."""
+        return None if self.small is None else self.small.smallest
+
+    @cached_property
+    def violations(self) -> Mapping[int, int] | None:
+        """Records in cells of fewer than 2, 3 and 5."""
+        return None if self.small is None else self.small.violations
+
+    @cached_property
+    def uniques(self) -> int | None:
+        """Records that are alone in their cell."""
+        return None if self.small is None else self.small.uniques
+
+    @cached_property
+    def max_risk_in_range(self) -> float:
+        """For somebody who looks only at records with the person's own key, over their likely numbers."""
+        return self.max_risk_by["in_range"]
+
+    @cached_property
+    def max_risk_strict(self) -> float:
+        """The same, over all numbers that are possible."""
+        return self.max_risk_by["strict"]
+
+    @cached_property
+    def max_risk_any_release(self) -> float:
+        """For somebody who looks at the released value that is best for them, over all possible numbers."""
+        return self.max_risk_by["any_release"]
+
+    @cached_property
+    def max_risk_released_counts(self) -> float | None:
+        """For somebody who also compares all counts of the file as it came out; ``None`` where that is not known."""
+        return self.max_risk_by.get("released_counts")
+
+    @cached_property
+    def expected_reidentifications(self) -> float | None:
+        """With weights, correct matches if it is not known who is in the sample; else ``None``, as the next two."""
+        return None if self.sample is None else self.sample.expected_reidentifications
+
+    @cached_property
+    def max_risk_population(self) -> float | None:
+        """The largest chance of one, estimated from a model of the population."""
+        return None if self.sample is None else self.sample.max_risk_population
+
+    @cached_property
+    def max_risk_sampled(self) -> float | None:
+        """What the chance of any person to be sampled and found cannot exceed."""
+        return None if self.sample is None else self.sample.max_risk_sampled
+
+    @cached_property
     def k_anonymity(self) -> dict[str, Any]:
         """The smallest cell, and the records in cells smaller than 2, 3 and 5."""
         small = None if self.violations is None else {str(k): n for k, n in self.violations.items()}
@@ -136,18 +167,28 @@ class FileRisk:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        told: dict[str, Any] = {}
-        for name, value in vars(self).items():
-            if name == "smallest":
-                told["k_anonymity"] = self.k_anonymity
-            elif name != "violations":
-                told[name] = value
-        return told
+        return {
+            "records": self.records,
+            "cells": self.cells,
+            "k_anonymity": self.k_anonymity,
+            "uniques": self.uniques,
+            "expected_matches": self.expected_matches,
+            "guess_probability": self.guess_probability,
+            "expected_uniques": self.expected_uniques,
+            "expected_true_uniques": self.expected_true_uniques,
+            "max_risk": self.max_risk,
+            **{f"max_risk_{name}": self.max_risk_by.get(name) for name in MEASURES},
+            "percentile_95": self.percentile_95,
+            "records_above": self.records_above,
+            "expected_reidentifications": self.expected_reidentifications,
+            "max_risk_population": self.max_risk_population,
+            "max_risk_sampled": self.max_risk_sampled,
+        }
 
 
-def violations(own: CellTable) -> dict[int, int]:
-    """Records in cells of fewer than 2, 3 and 5."""
-    return {size: int(own.counts[own.counts < size].sum()) for size in SIZES}
+def largest_by_measure(per_cell: Mapping[str, Real]) -> dict[str, float]:
+    """The largest chance of a correct match by what is measured, as far as it is known of the cells."""
+    return {name: float(per_cell[name].max()) for name in MEASURES if name in per_cell}
 
 
 def count_above(risk: Real, counts: Array, threshold: float | None) -> int | None:
@@ -178,7 +219,7 @@ class RiskReport(Result):
         The file as it is, and as it is released; ``after`` is ``None`` without a release.
     intruder
         Whom ``max_risk``, ``records_above`` and ``per_cell["after"]`` speak of:
-        one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`.
+        one of :data:`~maskwell.release.risk.intruders.INTRUDERS`.
     threshold, level
         The chance of a correct match that was to be kept, if any, and the probability of the range of counts.
     table
@@ -204,7 +245,7 @@ class RiskReport(Result):
     level: float
     table: CellTable
     per_cell: Mapping[str, Real] = field(repr=False)
-    intruder: str = ANY_LOOK
+    intruder: str = ANY_LOOK.name
     flags: tuple[str, ...] = ()
     units: UnitRisk | None = None
     joined: JoinedRisk | None = None
@@ -262,69 +303,6 @@ class RiskReport(Result):
             **({} if self.units is None else {"units": self.units.to_dict()}),
             **({} if self.joined is None else {"joined_columns": self.joined.to_dict()}),
         }
-
-
-@dataclass(frozen=True)
-class LevelContribution:
-    """The risk of the records with one label of a key variable.
-
-    Attributes
-    ----------
-    variable, level, records
-        The variable, its label and the records that have it.
-    mean_risk, max_risk
-        Mean and largest chance of a correct match of these records.
-    matches
-        Expected correct matches among them, each record with the risk that it has.
-    """
-
-    variable: str
-    level: Hashable
-    records: int
-    mean_risk: float
-    max_risk: float
-    matches: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
-
-def level_contributions(report: RiskReport) -> list[LevelContribution]:
-    """The risk of each label of each key, those with the largest mean risk first.
-
-    >>> from maskwell.release.risk import assess_risk
-    >>> cells = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3}
-    >>> first = level_contributions(assess_risk(CellTable.of(["town", "job"], cells), ["town", "job"]))[0]
-    >>> first.variable, first.level, first.mean_risk   # the only baker
-    ('job', 'baker', 1.0)
-    """
-    check_kind(RiskReport, report=report)
-    matched = report.per_cell["before" if report.after is None else "unconditional"]
-    levels = [level for name in report.keys for level in _levels(report, name, matched)]
-    return sorted(levels, key=lambda level: (-level.mean_risk, -level.matches))
-
-
-def _levels(report: RiskReport, name: str, matched: Real) -> list[LevelContribution]:
-    table, risk = report.table, report.risk
-    place = table.place(name)
-    codes, size = table.codes[:, place], len(table.levels[place])
-    records, risks, matches = (
-        np.bincount(codes, weights=table.counts * values, minlength=size) for values in (1, risk, matched)
-    )
-    largest = np.zeros(size)
-    np.maximum.at(largest, codes, risk)
-    return [
-        LevelContribution(
-            variable=name,
-            level=table.levels[place][code],
-            records=int(records[code]),
-            mean_risk=float(risks[code] / records[code]),
-            max_risk=float(largest[code]),
-            matches=float(matches[code]),
-        )
-        for code in np.flatnonzero(records).tolist()
-    ]
 
 
 def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) -> dict[str, Array]:

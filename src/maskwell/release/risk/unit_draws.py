@@ -30,9 +30,10 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import distinct_rows
 from maskwell.core.verdicts import at_most
-from maskwell.engines.unit_rows import UnitMembers
+from maskwell.release.records.unit_rows import UnitMembers
 from maskwell.release.risk.file_risk import assess_risk, beyond, cells_in, largest_in_population, risks_as_released
-from maskwell.release.risk.risk_report import RiskReport, count_above, percentile, risk_against
+from maskwell.release.risk.intruders import intruder_named
+from maskwell.release.risk.risk_report import RiskReport, count_above, largest_by_measure, percentile
 from maskwell.release.stages.stage import Stage, TableFlow, acting, needed_columns
 
 TOGETHER = (
@@ -552,20 +553,17 @@ class _Ways:
 def _replaced(report: RiskReport, measured: Mapping[str, Real]) -> RiskReport:
     """A report with other chances of a match; what is known of draws apart only is left out."""
     assert report.after is not None
-    chance, counts = risk_against(report.intruder, measured), report.table.counts
+    chance, counts = intruder_named(report.intruder).chances(measured), report.table.counts
     known = {name: values for name, values in report.per_cell.items() if name != "released_counts"}
-    counted = measured.get("released_counts")
     per_cell = {**known, **measured, "after": chance}
+    sample = report.after.sample
     after = replace(
         report.after,
         max_risk=float(chance.max()),
-        max_risk_in_range=float(measured["in_range"].max()),
-        max_risk_strict=float(measured["strict"].max()),
-        max_risk_any_release=float(measured["any_release"].max()),
-        max_risk_released_counts=None if counted is None else float(counted.max()),
+        max_risk_by=largest_by_measure(measured),
         percentile_95=percentile(chance, counts, 0.95),
         records_above=count_above(chance, counts, report.threshold),
-        max_risk_population=largest_in_population(per_cell),
+        sample=None if sample is None else replace(sample, max_risk_population=largest_in_population(per_cell)),
     )
     apart = {*beyond(report.after, report.intruder, report.level)}
     flags = [flag for flag in report.flags if flag not in apart]

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_array, as_list
-from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import ParameterError
+from maskwell.release.records.unit_rows import UnitMembers
 from maskwell.release.risk.file_risk import cells_in
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.risk.unit_draws import TOGETHER

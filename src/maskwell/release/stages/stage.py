@@ -109,7 +109,7 @@ class RandomizedColumns:
     method: str
     invariance: str
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Those that tell the state: within, then variables."""
         return (*self.within, *self.variables)

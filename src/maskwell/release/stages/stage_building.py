@@ -19,8 +19,6 @@ from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.core.verdicts import above
 from maskwell.designs.sparse import Sparse
-from maskwell.engines.column_fit import ColumnFit
-from maskwell.engines.unit_rows import UnitMembers
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.matrix_algebra import mixed, repeated
@@ -36,6 +34,8 @@ from maskwell.release.plans.method import CountMethod, GivenMethod, OpenStates
 from maskwell.release.plans.plan_entries import find_levels
 from maskwell.release.plans.protection import UNIT, Protection
 from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.records.column_fit import ColumnFit
+from maskwell.release.records.unit_rows import UnitMembers
 from maskwell.release.stages.given_stages import given_stage, recounted_stage
 from maskwell.release.stages.stage import Stage, state_categories
 

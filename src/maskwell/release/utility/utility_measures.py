@@ -36,6 +36,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ from maskwell.core.arguments import Array, Real, as_floats, check_kind
 from maskwell.core.phrases import shorten
 from maskwell.core.verdicts import at_least, below, largest
 from maskwell.designs.design import Design
-from maskwell.engines.model_frame import assignments_of, read_model_frame
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.model_frame import read_model_frame
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
@@ -226,7 +228,7 @@ class Inflation:
     shift: Real
     n: int
 
-    @property
+    @cached_property
     def worst(self) -> float:
         """The largest factor."""
         return float(self.factors.max(initial=1.0))
@@ -461,7 +463,8 @@ def _open(formula: str, data: Any, missing: str) -> Regression:
 
 
 def _corrected(formula: str, data: Any, designs: Mapping[str, Design], missing: str) -> Regression:
-    return fit_model_table(read_model_frame(data, formula, assignments_of(designs), missing=missing))
+    assigned = [Assignment.of(name, design) for name, design in designs.items()]
+    return fit_model_table(read_model_frame(data, formula, assigned, missing=missing))
 
 
 def _compared(term: str, first: Regression, second: Regression, third: Regression | None) -> ComparedTerm:

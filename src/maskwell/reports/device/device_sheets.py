@@ -51,7 +51,7 @@ from maskwell.reports.device.paper_cards import (
     quoted,
     sheets_of,
 )
-from maskwell.reports.pictures.canvas import MONO_FONTS, TEXT_FONTS
+from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS
 from maskwell.reports.report import environment
 
 PAPERS = {"a4": "A4", "letter": "letter"}

@@ -16,21 +16,23 @@ from typing import Any
 from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
-from maskwell.core.phrases import Printed, round_up
+from maskwell.core.percentages import in_percent
+from maskwell.core.phrases import Printed, in_words, round_up
 from maskwell.core.verdicts import at_least, below
-from maskwell.release.assessment import Release
-from maskwell.release.folder.receipt_contents import in_words, public_receipt, recoded_in_words, rounded_up
+from maskwell.release.folder.receipt_contents import public_receipt, recoded_in_words, rounded_up
 from maskwell.release.folder.release_metadata import release_day
-from maskwell.release.kept_bounds import achieved, exempted, guessed
+from maskwell.release.kept_bounds import exempted
+from maskwell.release.release_values import AnyRelease
 from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.risk.risk_report import FileRisk, RiskReport
 from maskwell.release.risk.unit_risk import UnitRisk
+from maskwell.release.stages.achieved_bounds import achieved, guessed
 from maskwell.release.stages.stage import Stage, kept_columns, share_step
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.pictures.transition_picture import plot_matrix
 from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variables, plot_associations, plot_inflation
-from maskwell.reports.plain_words import SPACE, count, counted, label, percent
+from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import Facts, environment, page_style
 from maskwell.reports.text.release_words import (
     ASSUMED,
@@ -74,7 +76,7 @@ MOST_PAIRS = 16
 """Pairs of columns whose association a report draws."""
 
 
-def release_page(release: Release, *, signed: Sequence[tuple[str, str]] = ()) -> str:
+def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ()) -> str:
     """The whole page as text.
 
     Parameters
@@ -84,7 +86,7 @@ def release_page(release: Release, *, signed: Sequence[tuple[str, str]] = ()) ->
     signed
         Names and SHA-256 hashes of the files that a signature under the page stands for.
     """
-    check_kind(Release, release=release)
+    check_kind(AnyRelease, release=release)
     signed = [tuple(one) for one in list_of(tuple, signed, "signed")]
     figures = _figures(release)
     return (
@@ -114,14 +116,14 @@ def release_page(release: Release, *, signed: Sequence[tuple[str, str]] = ()) ->
             advice=public_receipt(release)["advice"],
             commands=_commands(release),
             secrets=_secrets(release),
-            source=release.source_name,
+            source=release.file.source_name,
             rows=f"{release.rows:,}",
             signed=signed,
         )
     )
 
 
-def lead(release: Release) -> str:
+def lead(release: AnyRelease) -> str:
     """The answer in a few sentences: the risk against its limit, for whom, and what the release costs."""
     said = "The plan names no keys, so the risk of a match was not measured."
     if release.risk is not None:
@@ -134,17 +136,17 @@ def lead(release: Release) -> str:
                 f"{easiest(release.risk, release.labels, whole=True)}.",
             ]
         )
-    return f"{said} {percent(release.expected_change())}{SPACE}% of the records are expected to change."
+    return f"{said} {in_percent(release.expected_change())} of the records are expected to change."
 
 
-def _released(release: Release) -> list[tuple[str, str]]:
+def _released(release: AnyRelease) -> list[tuple[str, str]]:
     """What is released, in short."""
     plan = release.plan
     moved = {name for stage in release.stages for name in stage.moved}
-    coarser = {column.name: how for column in release.columns if (how := _coarser(release, column.name))}
+    coarser = _coarser(release)
     still = [column.name for column in release.columns if column.name not in (*moved, *coarser)]
     randomized = [
-        f"{columns_of(stage)}; {percent(stage.expected_changed())}{SPACE}% of the records are expected to change"
+        f"{columns_of(stage)}; {in_percent(stage.expected_changed())} of the records are expected to change"
         for stage in release.stages
     ]
     columns = counted(len(release.columns), "column", "columns")
@@ -158,14 +160,19 @@ def _released(release: Release) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-def _coarser(release: Release, column: str) -> str:
-    """How a column became coarser, with the number of its values before and after; empty where it did not."""
-    how = recoded_in_words(release).get(column, "")
-    old, new = release.recoded.get(column, (0, 0))
-    return f"{how} ({old:,} values became {new:,})" if how and old else how
+def _coarser(release: AnyRelease) -> dict[str, str]:
+    """How columns became coarser, with the number of their values before and after."""
+    done, known = recoded_in_words(release), release.file.recoded
+    return {
+        column.name: f"{how} ({known[column.name][0]:,} values became {known[column.name][1]:,})"
+        if known.get(column.name, (0, 0))[0]
+        else how
+        for column in release.columns
+        if (how := done.get(column.name))
+    }
 
 
-def _finding(release: Release) -> list[tuple[str, str]]:
+def _finding(release: AnyRelease) -> list[tuple[str, str]]:
     """Who could find whom, with what chance."""
     risk, plan = release.risk, release.plan
     if risk is None or risk.after is None:
@@ -183,7 +190,7 @@ def _finding(release: Release) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-def _known_besides(risk: RiskReport, release: Release) -> str:
+def _known_besides(risk: RiskReport, release: AnyRelease) -> str:
     """What is assumed, without what the line before says already."""
     units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
     said = assumptions(risk, release).replace(OF_UNITS, units)
@@ -230,11 +237,11 @@ def _found_of_units(units: UnitRisk | None) -> str:
     return f"in {found} at least one record is expected to be found if all are looked for; the limit is not for groups"
 
 
-def _users_can(release: Release) -> list[str]:
+def _users_can(release: AnyRelease) -> list[str]:
     """What the released file is good for, in sentences."""
     kept = [stays_right(release.stages, stage) for stage in release.stages if kept_columns(release.stages, stage)]
     sentences = [f"Make tables and regressions of kept columns: {one}." for one in dict.fromkeys(kept)]
-    known = {} if release.utility is None else release.utility.variables
+    known = release.utility.variables
     worst = [one.inflation.worst for one in known.values() if one.inflation is not None]
     if worst:
         factor = f"{Printed(round_up(math.sqrt(max(worst)), 2)):g}"
@@ -254,7 +261,7 @@ def _users_can(release: Release) -> list[str]:
     return sentences or ["Count: no column was randomized."]
 
 
-def _users_cannot(release: Release) -> list[str]:
+def _users_cannot(release: AnyRelease) -> list[str]:
     """What nobody can do with the released file, or not without an error, in sentences."""
     sentences = ["Take a record for a statement about a person, or tell which records were changed."]
     withheld = [columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
@@ -272,16 +279,16 @@ def _users_cannot(release: Release) -> list[str]:
     return sentences
 
 
-def _title(release: Release) -> str:
-    return f"Release of {release.plan.title or release.source_name or 'a file'}"
+def _title(release: AnyRelease) -> str:
+    return f"Release of {release.plan.title or release.file.source_name or 'a file'}"
 
 
-def _subtitle(release: Release) -> str:
+def _subtitle(release: AnyRelease) -> str:
     randomized = in_words([name for stage in release.stages for name in stage.moved])
     return f"{counted(release.rows, 'record', 'records')}; {randomized} randomized"
 
 
-def _warnings(release: Release) -> list[tuple[str, str]]:
+def _warnings(release: AnyRelease) -> list[tuple[str, str]]:
     warnings = []
     if not release.private:
         warnings.append(
@@ -298,7 +305,7 @@ def _warnings(release: Release) -> list[tuple[str, str]]:
     return warnings
 
 
-def _key_figures(release: Release) -> list[tuple[str, str, str]]:
+def _key_figures(release: AnyRelease) -> list[tuple[str, str, str]]:
     """Name, value and unit of what a board wants first."""
     figures = [("Records", f"{release.rows:,}", "in the file")]
     if release.risk is not None and release.risk.after is not None:
@@ -315,10 +322,10 @@ def _key_figures(release: Release) -> list[tuple[str, str, str]]:
                 f"expected; {_at_most(before.expected_matches)} before",
             ),
         ]
-    return [*figures, ("Records changed", f"{percent(release.expected_change())}{SPACE}%", "expected, in some column")]
+    return [*figures, ("Records changed", in_percent(release.expected_change()), "expected, in some column")]
 
 
-def _facts(release: Release) -> list[tuple[str, str]]:
+def _facts(release: AnyRelease) -> list[tuple[str, str]]:
     """The plan in words."""
     plan = release.plan
     protected = [f"{columns_of(stage)}: {made_by(plan.protection_of(stage))}" for stage in release.stages]
@@ -337,7 +344,7 @@ def _facts(release: Release) -> list[tuple[str, str]]:
     ]
 
 
-def _draws(release: Release) -> str:
+def _draws(release: AnyRelease) -> str:
     if not release.private:
         return "repeatable, from a seed (demonstration only)"
     if release.keyed is None:
@@ -348,18 +355,18 @@ def _draws(release: Release) -> str:
     )
 
 
-def _figures(release: Release) -> dict[str, Picture | None]:
+def _figures(release: AnyRelease) -> dict[str, Picture | None]:
     """The pictures of the page; one that would have nothing to show is left out."""
     utility = release.utility
     measured = release.risk is not None and release.risk.after is not None
     return {
         "risk": plot_release_risk(release) if measured else None,
-        "associations": plot_associations(utility, most=MOST_PAIRS) if utility and drawn_pairs(utility) else None,
-        "inflation": plot_inflation(utility) if utility and drawn_variables(utility) else None,
+        "associations": plot_associations(utility, most=MOST_PAIRS) if drawn_pairs(utility) else None,
+        "inflation": plot_inflation(utility) if drawn_variables(utility) else None,
     }
 
 
-def _risk(release: Release) -> dict[str, Any]:
+def _risk(release: AnyRelease) -> dict[str, Any]:
     if release.risk is None:
         return {}
     keys = in_words(release.plan.keys)
@@ -376,17 +383,17 @@ def _risk(release: Release) -> dict[str, Any]:
     }
 
 
-def _utility(release: Release) -> dict[str, Any]:
+def _utility(release: AnyRelease) -> dict[str, Any]:
     utility = release.utility
-    compared = () if utility is None else utility.regressions
+    compared = utility.regressions
     return {
         "rows": utility_rows(release),
         "regressions": [{"formula": one.formula, "rows": regression_rows(one)} for one in compared],
-        "flags": () if utility is None else utility.flags,
+        "flags": utility.flags,
     }
 
 
-def _unprotected(release: Release) -> dict[str, Any]:
+def _unprotected(release: AnyRelease) -> dict[str, Any]:
     risk, rows = release.risk, riskiest(release)
     others = [] if risk is None else split_by(risk)
     parts = [in_words(others), "Records", "With the same keys"] if others else ["Records"]
@@ -398,7 +405,7 @@ def _unprotected(release: Release) -> dict[str, Any]:
     }
 
 
-def _untouched(release: Release) -> list[str]:
+def _untouched(release: AnyRelease) -> list[str]:
     plan, sentences = release.plan, []
     kept = [key for key in plan.keys if key not in plan.randomized]
     if kept:
@@ -415,7 +422,7 @@ def _untouched(release: Release) -> list[str]:
             "on anybody knowing them."
         )
     sentences += [sentence for stage in release.stages for sentence in _never_changed(stage)]
-    gaps = {name: n for name, n in release.missing.items() if n and plan.missing == "unchanged"}
+    gaps = {name: n for name, n in release.file.missing.items() if n and plan.missing == "unchanged"}
     if gaps:
         counts = ", ".join(f"{name} ({counted(n, 'record', 'records')})" for name, n in gaps.items())
         sentences.append(f"Missing values stay missing: {counts}.")
@@ -437,7 +444,7 @@ def _never_changed(stage: Stage) -> list[str]:
     ]
 
 
-def _stages(release: Release, first: int) -> list[dict[str, Any]]:
+def _stages(release: AnyRelease, first: int) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = []
     for i, stage in enumerate(release.stages):
         drawn = sum(one["figure"] is not None for one in content)
@@ -483,7 +490,7 @@ def _caption(stage: Stage) -> str:
     return "The matrix was fixed without looking at the file."
 
 
-def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
+def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
     protection = release.plan.protection_of(stage)
     cells = int(stage.cells.max(initial=-1)) + 1
     within = f" in {counted(cells, 'cell', 'cells')} of {in_words(stage.within)}" if stage.within else ""
@@ -492,7 +499,7 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
         ("Method", made_by(protection)),
         ("What stays right", stays_right(release.stages, stage)),
         ("Combinations", f"{len(stage.states):,}{within}"),
-        ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
+        ("Expected to change", f"{in_percent(stage.expected_changed())} of the records"),
         ("What a released value tells", _told(stage)),
         ("Randomized once more", f"with {to_decimal(protection.again)} of the matrix" if protection.again else ""),
         ("Draws", _drawn(release, stage)),
@@ -506,7 +513,7 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-def _drawn(release: Release, stage: Stage) -> str:
+def _drawn(release: AnyRelease, stage: Stage) -> str:
     """Whether draws are kept, in a release with a key."""
     if release.keyed is None:
         return ""
@@ -517,7 +524,7 @@ def _drawn(release: Release, stage: Stage) -> str:
     }[release.draws_of(stage)]
 
 
-def _two_releases(release: Release, stage: Stage) -> str:
+def _two_releases(release: AnyRelease, stage: Stage) -> str:
     """The exact parities of two releases, in a release with a key."""
     if release.keyed is None or stage.method == "swap":
         return ""
@@ -548,8 +555,8 @@ def _excluded(exclude: Any) -> str:
     return "; ".join(f"{name}: {', '.join(map(label, labels))}" for name, labels in exclude.items())
 
 
-def _commands(release: Release) -> list[tuple[str, str]]:
-    file = f"public/data{release.ending}"
+def _commands(release: AnyRelease) -> list[tuple[str, str]]:
+    file = f"public/data{release.file.ending}"
     column = next((stage.variables[0] for stage in release.stages), None)
     if column is None:
         return []
@@ -565,7 +572,7 @@ def _commands(release: Release) -> list[tuple[str, str]]:
     ]
 
 
-def _secrets(release: Release) -> list[str]:
+def _secrets(release: AnyRelease) -> list[str]:
     withheld = [columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
     secrets = list(SECRETS)
     if withheld:

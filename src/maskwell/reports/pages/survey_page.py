@@ -17,6 +17,7 @@ import numpy as np
 from maskwell.core.arguments import Real
 from maskwell.core.documents import version_text
 from maskwell.core.exact import to_text
+from maskwell.core.percentages import bound_in_percent, percent
 from maskwell.core.phrases import Printed, round_up
 from maskwell.core.verdicts import largest
 from maskwell.designs.design import Design
@@ -118,7 +119,7 @@ def _key_figures(content: PageContent) -> list[tuple[str, str, str]]:
         ("Odds change at most", f"× {plain_words.factor_up(stands_for(design))}", "up or down, by one report"),
         (
             "Widest interval",
-            f"± {plain_words.percent(widest, _decimals(content))}",
+            f"± {percent(widest, _decimals(content))}",
             f"points, at {Printed(100 * content.level):g} %",
         ),
         ("Worth about", _open_answers(content), "open answers, for the same error"),
@@ -161,10 +162,7 @@ def _estimate_rows(content: PageContent) -> list[dict[str, str]]:
     return [
         {
             "label": str(label),
-            **{
-                name: plain_words.percent(float(values[i]), places + (name in finer))
-                for name, values in columns.items()
-            },
+            **{name: percent(float(values[i]), places + (name in finer)) for name, values in columns.items()},
         }
         for i, label in enumerate(estimate.categories)
     ]
@@ -180,8 +178,8 @@ def _cost(content: PageContent) -> dict[str, Any]:
     rows = [
         (
             f"{Printed(estimate.n * g):,.0f}",
-            plain_words.percent(total / g**0.5, places),
-            plain_words.percent(open_ / g**0.5, places),
+            percent(total / g**0.5, places),
+            percent(open_ / g**0.5, places),
         )
         for g in GROWTH
     ]
@@ -190,16 +188,16 @@ def _cost(content: PageContent) -> dict[str, Any]:
 
 def _facts(content: PageContent) -> list[tuple[str, str]]:
     design, estimate = content.design, content.estimate
-    guess = plain_words.percent_bound(plain_words.as_decimal(design.guess_probability()), up=True)
-    unaided = plain_words.percent_bound(Fraction(1, design.k), up=False)
+    guess = bound_in_percent(design.guess_probability(), up=True)
+    unaided = bound_in_percent(Fraction(1, design.k), up=False)
     asked = [] if content.demand is None else [("Demand", content.demand.text)]
     return [
         *asked,
         ("Structure", f"{design.kind}, {count(design.k)} truths, {count_of_reports(design)} reports"),
         ("Parity, exact", to_text(design.parity_exact())),
         ("ε, rounded up", f"{round_up(design.epsilon(), 4):.12g}"),
-        ("Best guess of a truth from one report", f"{guess}{plain_words.SPACE}% right"),
-        ("Without a report", f"{unaided}{plain_words.SPACE}% right, all answers equally likely"),
+        ("Best guess of a truth from one report", f"{guess} right"),
+        ("Without a report", f"{unaided} right, all answers equally likely"),
         ("Estimated by", f"{estimate.method}, {estimate.intervals(content.level).name} intervals"),
         ("Fingerprint of the design", design.fingerprint),
     ]

@@ -18,22 +18,12 @@ import numpy as np
 
 from maskwell.core.arguments import Real
 from maskwell.core.exact import Parity
+from maskwell.core.percentages import as_decimal, percent_bound
 from maskwell.core.phrases import Printed
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.privacy.curves import Boundary
-from maskwell.reports.pictures.canvas import (
-    SMALL,
-    WIDE,
-    Canvas,
-    Note,
-    colour,
-    line_mark,
-    notes_height,
-    open_point,
-    point_mark,
-    write_notes,
-)
-from maskwell.reports.plain_words import as_decimal, percent_bound
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.sheet import Note, Sheet, line_mark, open_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -283,42 +273,27 @@ def _case(parity: Parity, demand: Demand, prior: float, *, upwards: bool) -> Wor
     return Worst(before, _reach(parity, before, upwards=upwards), as_decimal(float(limit[0])), upwards)
 
 
-SIDE, LEFT, TOP = 376, 54, 42
-NARROW_SIDE, NARROW_LEFT, NARROW_TOP = 264, 46, 40
-NOTES_LEFT = LEFT + SIDE + 24
-BELOW = 52
 TICKS = np.linspace(0, 1, 6)
 HATCHES = ("////", "\\\\\\\\")
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)))
 
 
-def square(canvas: Canvas) -> Axes:
+def square(sheet: Sheet) -> Axes:
     """The empty square, with its scales and the diagonal on which nothing is learned."""
-    side, left, top = (NARROW_SIDE, NARROW_LEFT, NARROW_TOP) if canvas.narrow else (SIDE, LEFT, TOP)
-    axes = canvas.axes(left=left, top=top, width=side, height=side)
-    axes.set(xlim=(0, 1), ylim=(0, 1), xticks=TICKS, yticks=TICKS)
-    axes.set_xticklabels([f"{Printed(100 * t):.0f}" for t in TICKS])
-    axes.set_yticklabels([f"{Printed(100 * t):.0f}" for t in TICKS])
-    axes.grid(color=colour("grid"), linewidth=1)
+    (axes,) = sheet.plots(0)
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(TICKS.tolist(), labels=[f"{Printed(100 * t):.0f}" for t in TICKS])
     axes.plot([0, 1], [0, 1], **nothing_learned())
-    canvas.text(4, top - 22, "Belief after the report, %", tone="muted", fontsize=SMALL)
-    across: dict[str, Any] = {"tone": "muted", "align": "right", "fontsize": SMALL}
-    canvas.text(left + side, top + side + 38, "Belief before the report, %", **across)
+    axes.set_title("Belief after the report, %")
+    axes.set_xlabel("Belief before the report, %")
     return axes
 
 
-def explain(canvas: Canvas, notes: Sequence[Note], *, brief: Sequence[Note] | None = None) -> None:
-    """Words to the right of the square, or under it on a narrow screen, where they may be fewer."""
-    if canvas.narrow:
-        write_notes(canvas, brief or notes, x=4, top=NARROW_TOP + NARROW_SIDE + BELOW)
-    else:
-        write_notes(canvas, notes, x=NOTES_LEFT, top=TOP - 4)
-
-
-def square_heights(notes: Sequence[Note], *, brief: Sequence[Note] | None = None) -> tuple[int, int]:
-    """Pixels for the square with its words, wide and narrow."""
-    beside, below = notes_height(notes, x=NOTES_LEFT, width=WIDE), notes_height(brief or notes)
-    return max(TOP + SIDE + 52, TOP + beside + 4), NARROW_TOP + NARROW_SIDE + BELOW + below + 8
+def explain(sheet: Sheet, notes: Sequence[Note]) -> None:
+    """Sentences above the square, and below it what its lines and areas mean."""
+    sheet.above += [note for note in notes if note.mark is None]
+    sheet.below += [note for note in notes if note.mark is not None]
 
 
 def shade(axes: Axes, prior: Real, lower: Real, upper: Real, **style: Any) -> None:
@@ -339,15 +314,16 @@ def trace(axes: Axes, curve: Outline, **style: Any) -> None:
     held, approached = curve.ends()
     point: dict[str, Any] = {"marker": "o", "markersize": 6, "linestyle": "none", "clip_on": False, "zorder": 6}
     for points, face in ((held, {"color": style["color"]}), (approached, open_point(style["color"]))):
-        axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
+        if points:  # the layout would make room for a line without points, too
+            axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
 
 
 def end_notes(*regions: Region) -> list[Note]:
     """What filled and open points mean, where there are any."""
     if not any(region.lower.jumps or region.upper.jumps for region in regions):
         return []
-    held = point_mark(marker="o", markersize=6, color=colour("risk"))
-    approached = point_mark(marker="o", markersize=6, **open_point(colour("risk")))
+    held = line_mark(linestyle="none", marker="o", markersize=6, color=colour("risk"))
+    approached = line_mark(linestyle="none", marker="o", markersize=6, **open_point(colour("risk")))
     return [Note("end included", held), Note("end not included", approached)]
 
 
@@ -374,8 +350,3 @@ def breach_line(dashes: Any = DASHES[0]) -> dict[str, Any]:
 def at_parity() -> dict[str, Any]:
     """The boundary of the parity that a demand allows."""
     return {"color": colour("ink"), "linewidth": 1.4}
-
-
-def sample_of(area: dict[str, Any]) -> dict[str, Any]:
-    """An area as a sample among the words: with an outline."""
-    return {**area, "linewidth": 1}

@@ -18,6 +18,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.exact import Number, log_of
+from maskwell.core.percentages import SPACE, percent
 from maskwell.core.phrases import Printed, shorten
 from maskwell.planning.candidates import Frontier, FrontierLine, frontier
 from maskwell.planning.design_choice import Choice, choose
@@ -25,26 +26,24 @@ from maskwell.planning.sample_size import check_n
 from maskwell.planning.set_sizes import gamma_of
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.demand_words import asked, in_symbols
-from maskwell.reports.pictures.canvas import (
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.sheet import (
     LARGEST_PLAIN,
-    NARROW,
-    SMALL,
-    WIDE,
-    Canvas,
     Note,
-    Picture,
-    colour,
-    notes_height,
+    Row,
+    Sheet,
+    line_mark,
+    name_ends,
     open_point,
-    point_mark,
     raised,
     round_numbers,
+    rows_height,
     scale_number,
     set_numbers,
-    spread,
-    write_notes,
+    write_rows,
 )
-from maskwell.reports.plain_words import SPACE, counted, percent
+from maskwell.reports.plain_words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,8 +111,7 @@ def _picture(k: int, demand: Demand | None, n: Number, choice: Choice | None) ->
         data=_arrays(curves),
         columns=("design", "added variance", "error of a share, points", "a guess is right", "beaten by"),
         rows=[_row(line, entry, place) for line, entry in zip(lines, scene.entries, strict=True)],
-        heights=scene_heights(scene),
-        draw=lambda canvas: draw_scene(canvas, scene),
+        draw=lambda sheet: _draw(sheet, scene),
     )
 
 
@@ -188,15 +186,11 @@ def _in_words(curves: Frontier, scene: Scene, demand: Demand | None) -> str:
 
 # ---- the drawing
 
-LEFT, TOP, HEIGHT = 50, 40, 240
-SECOND = TOP + HEIGHT + 126
-ROW, NARROW_ROW = 26, 40
-MOST_TICKS, NARROW_TICKS = 8, 5
+HEIGHT = 240
+MOST_TICKS = 6
 SHORT = {"minimax subset selection": "minimax subset", "gamma-diagonal": "γ-diagonal"}
-SHORTER = {**SHORT, "minimax subset selection": "subset", "optimised unary": "opt. unary", "basic RAPPOR": "RAPPOR"}
 HUGE_POWER = 100  # of ten, beyond which a digit before it says nothing
-LONGEST = (70, 34)  # letters of the demand, wide and narrow
-NEAR = 14.0  # pixels below which an arrow would say nothing
+NEAR = 0.04  # part of the scale below which an arrow would say nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,51 +258,48 @@ class Scene:
         """The largest error of the scale from zero."""
         return 1.04 * self.points()[-1][1]
 
-    def arrows(self, *, narrow: bool) -> dict[str, float]:
+    @property
+    def arrows(self) -> dict[str, float]:
         """By label of a dominated design the error of what beats it, where that is far enough for an arrow."""
         errors = {entry.label: float(entry.error[self.place]) for entry in self.entries}
         pairs = [(entry, error, errors.get(entry.beaten_by or "", error)) for entry, error in self.points()]
-        width = _place(narrow=narrow)[1]
-        return {entry.label: better for entry, error, better in pairs if (error - better) / self.span * width > NEAR}
+        return {entry.label: better for entry, error, better in pairs if (error - better) / self.span > NEAR}
 
 
-def scene_heights(scene: Scene) -> tuple[int, int]:
-    """Pixels for the whole, wide and narrow."""
-    rows = len(scene.points())
-    wide = SECOND + ROW * rows + 48 + notes_height(_notes(scene, narrow=False), x=LEFT, width=WIDE)
-    return wide, SECOND + NARROW_ROW * rows + 48 + notes_height(_notes(scene, narrow=True))
+def _draw(sheet: Sheet, scene: Scene) -> None:
+    points = scene.points()
+    rows = [
+        Row(SHORT.get(entry.label, entry.label), _figures(error, points[0][1]), entry.tone, strong=entry.recommended)
+        for entry, error in points
+    ]
+    lines, frame = sheet.plots(HEIGHT, rows_height(rows))
+    _lines(lines, scene)
+    _points(frame, scene, rows)
+    sheet.below += _notes(scene)
 
 
-def draw_scene(canvas: Canvas, scene: Scene) -> None:
-    """Both panels and their words."""
-    _lines(canvas, scene)
-    row = NARROW_ROW if canvas.narrow else ROW
-    _points(canvas, scene, row)
-    bottom = SECOND + row * len(scene.points())
-    notes = _notes(scene, narrow=canvas.narrow)
-    write_notes(canvas, notes, x=4 if canvas.narrow else LEFT, top=bottom + 40)
-
-
-def _notes(scene: Scene, *, narrow: bool) -> list[Note]:
-    arrow = "the arrow leads to" if scene.arrows(narrow=narrow) else "there is"
+def _notes(scene: Scene) -> list[Note]:
+    arrow = "the arrow leads to" if scene.arrows else "there is"
     kinds = [
         ("accent", f"recommended: {scene.reason}"),
         ("ink", "another admissible design"),
         ("muted", f"dominated: {arrow} a design of the same parity that errs less, whatever the shares"),
     ]
     seen = {entry.tone for entry, _ in scene.points()}
-    marked = [Note(words, point_mark(**_point(tone))) for tone, words in kinds if tone in seen]
+    marked = [Note(words, line_mark(**_point(tone))) for tone, words in kinds if tone in seen]
     return [*marked, *(Note(remark) for remark in scene.remarks)]
 
 
-# ---- lines over privacy
-
-
-def _lines(canvas: Canvas, scene: Scene) -> None:
-    width = 190 if canvas.narrow else 470
-    axes = canvas.axes(left=LEFT, top=TOP, width=width, height=HEIGHT)
+def _lines(axes: Axes, scene: Scene) -> None:
+    """Error over privacy; an error of more than a hundred points is left out, unless the demand needs it."""
     drawn = [entry for entry in scene.entries if entry.drawn]
-    _frame(axes, scene, drawn, narrow=canvas.narrow)
+    values = np.concatenate([entry.error for entry in drawn])
+    asked_for = max(float(entry.error[scene.place]) for entry in drawn)
+    low, high = float(values.min()) / 1.15, min(float(values.max()), max(1.0, asked_for)) * 1.15
+    axes.set(xlim=(float(scene.epsilon[0]), float(scene.epsilon[-1])), ylim=(low, high), yscale="log")
+    set_numbers(axes.yaxis, [x / 100 for x in round_numbers(100 * low, 100 * high)], factor=100)
+    ticks = _ticks(*axes.get_xlim(), most=MOST_TICKS)
+    axes.set_xticks(ticks, [f"{Printed(e):g}\n{_gamma(e)}" for e in ticks])
     for entry in sorted(drawn, key=lambda entry: entry.tone == "accent"):
         axes.plot(scene.epsilon, entry.error, **_line(entry.tone))
     at = float(scene.epsilon[scene.place])
@@ -316,20 +307,12 @@ def _lines(canvas: Canvas, scene: Scene) -> None:
     for entry in drawn:
         if entry.recommended:
             axes.plot([at], [float(entry.error[scene.place])], **_point("accent"))
-    _names(canvas, axes, drawn, LEFT + width + 8)
-    _words(canvas, scene, width)
-
-
-def _frame(axes: Axes, scene: Scene, drawn: Sequence[Entry], *, narrow: bool) -> None:
-    """The scales; an error of more than a hundred points is left out, unless the demand needs it."""
-    values = np.concatenate([entry.error for entry in drawn])
-    asked_for = max(float(entry.error[scene.place]) for entry in drawn)
-    low, high = float(values.min()) / 1.15, min(float(values.max()), max(1.0, asked_for)) * 1.15
-    axes.set(xlim=(float(scene.epsilon[0]), float(scene.epsilon[-1])), ylim=(low, high), yscale="log")
-    set_numbers(axes.yaxis, [x / 100 for x in round_numbers(100 * low, 100 * high)], factor=100)
-    ticks = _ticks(*axes.get_xlim(), most=NARROW_TICKS if narrow else MOST_TICKS)
-    axes.set_xticks(ticks, [f"{Printed(e):g}\n{_gamma(e)}" for e in ticks])
-    axes.grid(color=colour("grid"), linewidth=1)
+    heights = [math.log(float(entry.error[-1]) / low) / math.log(high / low) for entry in drawn]
+    names = [SHORT.get(name, name) for name in (entry.label.split(",", maxsplit=1)[0] for entry in drawn)]
+    ends = zip(heights, names, (e.tone for e in drawn), (e.recommended for e in drawn), strict=True)
+    name_ends(axes, HEIGHT, [*ends])
+    axes.set_title(f"Error of a share, % points, from {scene.n:,} reports")
+    axes.set_xlabel("← more private; ε, and below it γ", loc="left")
 
 
 def _ticks(low: float, high: float, *, most: int) -> list[float]:
@@ -357,56 +340,28 @@ def _gamma(epsilon: float) -> str:
     return scale_number(float(f"{Printed(gamma):.2g}" if gamma < LARGEST_PLAIN else f"{Printed(gamma):.1g}"))
 
 
-def _names(canvas: Canvas, axes: Axes, drawn: Sequence[Entry], x: float) -> None:
-    """Each line's name beside its end."""
-    low, high = axes.get_ylim()
-    ends = [TOP + HEIGHT * math.log(high / float(entry.error[-1])) / math.log(high / low) for entry in drawn]
-    for entry, y in zip(drawn, spread(ends, apart=16, low=TOP, high=TOP + HEIGHT - 10), strict=True):
-        weight = "bold" if entry.recommended else "normal"
-        canvas.text(x, y, _short(entry.label, narrow=canvas.narrow), tone=entry.tone, weight=weight, fontsize=SMALL)
-
-
-def _short(label: str, *, narrow: bool) -> str:
-    """A design without its estimator."""
-    name = label.split(",", maxsplit=1)[0]
-    return (SHORTER if narrow else SHORT).get(name, name)
-
-
-def _words(canvas: Canvas, scene: Scene, width: int) -> None:
-    canvas.text(4, 14, f"Error of a share, % points, from {scene.n:,} reports", tone="muted", fontsize=SMALL)
-    for step, symbol in enumerate("εγ"):
-        canvas.text(LEFT - 20, TOP + HEIGHT + 12 + 14 * step, symbol, tone="muted", fontsize=SMALL)
-    canvas.text(LEFT, TOP + HEIGHT + 52, "← more private", tone="muted", fontsize=SMALL)
-    if not canvas.narrow:
-        canvas.text(LEFT + width, TOP + HEIGHT + 52, "less private →", tone="muted", align="right", fontsize=SMALL)
-
-
 # ---- points at the demand
 
 
-def _place(*, narrow: bool) -> tuple[int, int]:
-    """Left end and width of the scale from zero."""
-    return (8, NARROW - 20) if narrow else (212, 318)
-
-
-def _points(canvas: Canvas, scene: Scene, step: int) -> None:
+def _points(axes: Axes, scene: Scene, rows: Sequence[Row]) -> None:
     """A row for each design: its error from zero, and an arrow to what beats it."""
-    left, width = _place(narrow=canvas.narrow)
-    points, arrows = scene.points(), scene.arrows(narrow=canvas.narrow)
-    axes = canvas.axes(left=left, top=SECOND, width=width, height=step * len(points))
-    axes.set(xlim=(0, scene.span), ylim=(step * len(points), 0), yticks=[])
+    axes.set_xlim(0, scene.span)
     _scale_from_zero(axes)
-    for row, (entry, error) in enumerate(points):
-        y = step * row + (30 if canvas.narrow else step / 2)
+    for (entry, error), y in zip(scene.points(), write_rows(axes, rows), strict=True):
         axes.plot([0, error], [y, y], color=colour("rule"), linewidth=1.4, zorder=2)
         axes.plot([error], [y], **_point(entry.tone), clip_on=False)
-        if entry.label in arrows:
-            _arrow(axes, error, arrows[entry.label], y)
-        _row_words(canvas, entry, SECOND + step * row + (12 if canvas.narrow else step / 2), points[0][1], error)
-    canvas.text(4, SECOND - 40, shorten(f"At {scene.where}", LONGEST[canvas.narrow]), weight="bold")
-    canvas.text(4, SECOND - 14, counted(scene.k, "category", "categories"), tone="muted", fontsize=SMALL)
-    for x, head in zip(_columns(canvas), ("points", "reports"), strict=True):
-        canvas.text(x, SECOND - 14, head, tone="muted", align="right", fontsize=SMALL)
+        if entry.label in scene.arrows:
+            _arrow(axes, error, scene.arrows[entry.label], y)
+    where = shorten(f"At {scene.where}", 46)
+    axes.set_title(f"{where}\n{counted(scene.k, 'category', 'categories')}; points, reports needed")
+    axes.set_xlabel("Error of a share, % points")
+
+
+def _figures(error: float, least: float) -> str:
+    """The error, and how many times the reports it needs for the error of the best."""
+    times = (error / least) ** 2
+    shown = f"{Printed(times):.2f}" if times < 10 else scale_number(float(f"{Printed(times):.3g}"))
+    return f"{scale_number(float(f'{Printed(100 * error):.3g}'))},  {shown} ×"
 
 
 def _scale_from_zero(axes: Axes) -> None:
@@ -414,7 +369,6 @@ def _scale_from_zero(axes: Axes) -> None:
 
     axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: scale_number(100 * x) if x else "0"))
-    axes.grid(axis="x", color=colour("grid"), linewidth=1)
     axes.axvline(0, color=colour("muted"), linewidth=1)
 
 
@@ -422,25 +376,6 @@ def _arrow(axes: Axes, start: float, end: float, y: float) -> None:
     """From a design back to the error of the one that beats it."""
     style = {"arrowstyle": "-|>", "color": colour("muted"), "linewidth": 1.4, "shrinkA": 5, "shrinkB": 0}
     axes.annotate("", xy=(end, y), xytext=(start, y), arrowprops=style, zorder=3)
-
-
-def _columns(canvas: Canvas) -> tuple[float, float]:
-    """Right ends of the columns of numbers."""
-    return canvas.width - 82, canvas.width - 4
-
-
-def _row_words(canvas: Canvas, entry: Entry, y: float, least: float, error: float) -> None:
-    """Its name, its error, and how many times the reports it needs for the error of the best."""
-    weight = "bold" if entry.recommended else "normal"
-    x, align = (12, "left") if canvas.narrow else (200, "right")
-    name = SHORT.get(entry.label, entry.label)
-    canvas.text(x, y, name, tone=entry.tone, align=align, weight=weight, fontsize=SMALL)
-    times = (error / least) ** 2
-    shown = f"{Printed(times):.2f}" if times < 10 else scale_number(float(f"{Printed(times):.3g}"))
-    for column, words in zip(
-        _columns(canvas), (scale_number(float(f"{Printed(100 * error):.3g}")), f"{shown} ×"), strict=True
-    ):
-        canvas.text(column, y, words, align="right", fontsize=SMALL)
 
 
 def _line(tone: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, as_list, check_kind, list_of
 from maskwell.core.exact import Number, log_of, safe_below, to_float
+from maskwell.core.percentages import SPACE
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.demand_words import COLUMNS, asked, demand_in_words, demand_rows, in_symbols
@@ -32,15 +33,15 @@ from maskwell.reports.pictures.belief_square import (
     diagonal_note,
     end_notes,
     explain,
-    sample_of,
     shade,
     shade_outside,
     square,
-    square_heights,
     trace,
 )
-from maskwell.reports.pictures.canvas import LEVELS, SMALL, Canvas, Note, Picture, area_mark, colour, levels, line_mark
-from maskwell.reports.plain_words import PRIORS, SPACE, factor_up, range_in_words
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import LEVELS, colour, levels
+from maskwell.reports.pictures.sheet import Note, Sheet, area_mark, line_mark
+from maskwell.reports.plain_words import PRIORS, factor_up, range_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,16 +55,11 @@ def plot_demand(demand: Demand) -> Picture:
     """
     check_kind(Demand, demand=demand)
     region = Region.of(demand)
-    notes = [
-        *_heading(demand),
-        *_breach_notes(region, "breach", "upper and lower limit"),
-        *end_notes(region),
-        diagonal_note(),
-    ]
 
-    def draw(canvas: Canvas) -> None:
-        _stated(square(canvas), region)
-        explain(canvas, notes)
+    def draw(sheet: Sheet) -> None:
+        _stated(square(sheet), region)
+        marked = _breach_notes(region, "breach", "upper and lower limit")
+        explain(sheet, [*_heading(demand), *marked, *end_notes(region), diagonal_note()])
 
     return Picture(
         name="demand",
@@ -72,7 +68,6 @@ def plot_demand(demand: Demand) -> Picture:
         data=_region_arrays(region),
         columns=COLUMNS,
         rows=demand_rows(demand),
-        heights=square_heights(notes),
         draw=draw,
     )
 
@@ -88,20 +83,15 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
         raise ParameterError(f"{len(demands)} demands", hint="give two: the figure compares a pair", demands=demands)
     regions = [Region.of(demand) for demand in demands]
     verdict = _stricter(*demands)
-    both = sample_of(breach()) | {"hatch": "".join(HATCHES)}
-    notes = [
-        *(note for place, pair in enumerate(zip(demands, regions, strict=True)) for note in _one_of_two(place, *pair)),
-        *([Note("breach of both", area_mark(**both), space=8)] if _overlap(*demands) else []),
-        *end_notes(*regions),
-        diagonal_note(),
-        Note(verdict, space=8),
-    ]
 
-    def draw(canvas: Canvas) -> None:
-        axes = square(canvas)
+    def draw(sheet: Sheet) -> None:
+        axes = square(sheet)
         for place, region in enumerate(regions):
             _stated(axes, region, place)
-        explain(canvas, notes)
+        pairs = enumerate(zip(demands, regions, strict=True))
+        marked = [note for place, pair in pairs for note in _one_of_two(place, *pair)]
+        both = [Note("breach of both", area_mark(**breach("".join(HATCHES))))] if _overlap(*demands) else []
+        explain(sheet, [Note(verdict), *marked, *both, *end_notes(*regions), diagonal_note()])
 
     return Picture(
         name="demands",
@@ -114,7 +104,6 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
         },
         columns=("demand", *COLUMNS),
         rows=[[in_symbols(demand), *row] for demand in demands for row in demand_rows(demand)],
-        heights=square_heights(notes),
         draw=draw,
     )
 
@@ -138,10 +127,9 @@ def plot_canonical(demand: Demand) -> Picture:
         if same
         else "A rise of one belief is a fall of its opposite, so more is forbidden than stated."
     )
-    notes = [*_canonical_notes(demand, stated, same=same), Note(remark, space=8)]
 
-    def draw(canvas: Canvas) -> None:
-        axes = square(canvas)
+    def draw(sheet: Sheet) -> None:
+        axes = square(sheet)
         shade(axes, stated.upper.prior, canonical.upper.value, stated.upper.value, **breach(HATCHES[1]))
         shade(axes, stated.lower.prior, stated.lower.value, canonical.lower.value, **breach(HATCHES[1]))
         _stated(axes, stated)
@@ -149,7 +137,7 @@ def plot_canonical(demand: Demand) -> Picture:
             trace(axes, curve, **breach_line(DASHES[1]))
         for curve in (implied.lower, implied.upper):
             trace(axes, curve, **at_parity())
-        explain(canvas, notes)
+        explain(sheet, [*_canonical_notes(demand, stated, same=same), Note(remark)])
 
     return Picture(
         name="canonical",
@@ -164,7 +152,6 @@ def plot_canonical(demand: Demand) -> Picture:
         },
         columns=COLUMNS,
         rows=demand_rows(demand),
-        heights=square_heights(notes),
         draw=draw,
     )
 
@@ -174,7 +161,7 @@ def _canonical_notes(demand: Demand, stated: Region, *, same: bool) -> list[Note
     return [
         *_heading(demand),
         *_breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
-        *([] if same else [Note("breach that follows from it", area_mark(**sample_of(breach(HATCHES[1]))))]),
+        *([] if same else [Note("breach that follows from it", area_mark(**breach(HATCHES[1])))]),
         *([] if same else [Note("limits that follow from it", line_mark(**breach_line(DASHES[1])))]),
         Note(f"really asked: {asked(demand).split(' (')[0]}", line_mark(**at_parity())),
         *end_notes(stated),
@@ -188,10 +175,8 @@ def _region_arrays(region: Region) -> Mapping[str, Array]:
 
 def _heading(demand: Demand) -> list[Note]:
     return [
-        Note("The demand", tone="muted"),
-        Note(in_symbols(demand), strong=True),
-        Note("asks for parity up to", tone="muted"),
-        Note(asked(demand), strong=True),
+        Note(f"The demand {in_symbols(demand)}", strong=True),
+        Note(f"asks for parity up to {asked(demand)}", strong=True),
         *([Note("Reaching the boundary is a breach already.")] if demand.closed else []),
         *([] if demand.certified else [Note("Not certain: seen on samples only.", tone="risk")]),
     ]
@@ -201,14 +186,14 @@ def _breach_notes(region: Region, area: str, line: str) -> list[Note]:
     """What hatching and its edge mean, where there is any."""
     if region.is_empty:
         return []
-    return [Note(area, area_mark(**sample_of(breach())), space=10), Note(line, line_mark(**breach_line()))]
+    return [Note(area, area_mark(**breach())), Note(line, line_mark(**breach_line()))]
 
 
 def _one_of_two(place: int, demand: Demand, region: Region) -> list[Note]:
-    area = None if region.is_empty else area_mark(**sample_of(breach(HATCHES[place])))
+    area = None if region.is_empty else area_mark(**breach(HATCHES[place]))
     line = None if region.is_empty else line_mark(**breach_line(DASHES[place]))
     return [
-        Note(in_symbols(demand), area, strong=True, space=8 * place),
+        Note(in_symbols(demand), area, strong=True),
         Note(f"parity up to {asked(demand)}", line),
     ]
 
@@ -264,14 +249,9 @@ def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = No
     asked_for = None if demand is None else Region.of(demand)
     regions = [Region.at_parity(gamma, like=asked_for) for gamma in exact]
     implied = None if demand is None else Region.at_parity(demand.gamma_exact, like=asked_for)
-    notes = [
-        *_key(exact),
-        *([] if demand is None or asked_for is None else _demand_key(demand, asked_for)),
-        diagonal_note(),
-    ]
 
-    def draw(canvas: Canvas) -> None:
-        axes = square(canvas)
+    def draw(sheet: Sheet) -> None:
+        axes = square(sheet)
         if asked_for and implied and not asked_for.is_empty:
             shade_outside(axes, asked_for.lower, asked_for.upper, **breach())
             for curve in (asked_for.lower, asked_for.upper):
@@ -282,7 +262,8 @@ def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = No
             for curve in (region.lower, region.upper):
                 trace(axes, curve, **style)
         _label(axes, exact)
-        explain(canvas, notes)
+        added = [] if demand is None or asked_for is None else _demand_key(demand, asked_for)
+        explain(sheet, [*_key(exact), *added, diagonal_note()])
 
     return Picture(
         name="family",
@@ -291,7 +272,6 @@ def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = No
         data=_family_arrays(exact, regions, asked_for, implied),
         columns=("γ", *(f"from {100 * p}{SPACE}%" for p in PRIORS)),
         rows=[[factor_up(gamma), *(_range(gamma, p) for p in PRIORS)] for gamma in exact],
-        heights=square_heights(notes),
         draw=draw,
     )
 
@@ -349,15 +329,15 @@ def _key(gammas: Sequence[Fraction]) -> list[Note]:
         Note(f"γ = {factor_up(gamma)}: {_range(gamma, CASE)}", line_mark(**style))
         for gamma, style in zip(gammas, _styles(len(gammas)), strict=True)
     ]
-    return [Note("One report at parity γ", tone="muted"), Note(f"turns {before} % into", strong=True), *lines]
+    return [Note(f"One report at parity γ turns {before} % into the range below.", strong=True), *lines]
 
 
 def _demand_key(demand: Demand, stated: Region) -> list[Note]:
     if stated.is_empty:
-        return [Note(f"{in_symbols(demand)}: nothing is asked", space=8)]
+        return [Note(f"{in_symbols(demand)}: nothing is asked")]
     bound = asked(demand).split(" (", maxsplit=1)[0]
     return [
-        Note(f"breach of {in_symbols(demand)}", area_mark(**sample_of(breach())), space=8),
+        Note(f"breach of {in_symbols(demand)}", area_mark(**breach())),
         Note("limit of the demand", line_mark(**breach_line())),
         *end_notes(stated),
         Note(f"really asked: {bound}", line_mark(**at_parity())),
@@ -371,6 +351,6 @@ def _label(axes: Axes, gammas: Sequence[Fraction]) -> None:
         at = 1 / (1 + math.exp(min(log_of(gamma), LARGEST) / 2))
         if last - at > APART and at > EDGE:
             box = {"facecolor": colour("paper"), "edgecolor": "none", "pad": 1.5}
-            style: dict[str, Any] = {"fontsize": SMALL, "ha": "center", "va": "center", "bbox": box, "zorder": 5}
+            style: dict[str, Any] = {"ha": "center", "va": "center", "bbox": box, "zorder": 5}
             axes.text(at, 1 - at, factor_up(gamma), color=colour("ink"), parse_math=False, **style)
             last = at

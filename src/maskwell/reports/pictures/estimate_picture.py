@@ -7,47 +7,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwell.core.arguments import Real, RealNumber, as_floats, as_list, check_kind, check_level
+from maskwell.core.percentages import SPACE, percent
 from maskwell.core.phrases import HINT, Printed, listed, shorten
 from maskwell.errors import LabelError, ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import METHOD_NAMES, Estimate
 from maskwell.estimation.summed_shares import of_sums
-from maskwell.reports.pictures.canvas import (
-    LINE,
-    MOST_HEIGHT,
-    NARROW,
-    SMALL,
-    WIDE,
-    Canvas,
-    Page,
-    Picture,
-    colour,
-    in_pages,
-    label_lines,
-    labels_width,
-    ordered,
-    page_words,
+from maskwell.reports.pictures.canvas import LINES, Draw, Picture, ordered, page_words
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.sheet import (
+    Note,
+    Row,
+    Sheet,
+    added_area,
+    area_mark,
+    bar_mark,
+    box_at,
+    line_mark,
+    percent_ticks,
+    report_point,
+    rows_height,
+    sampling_area,
+    truth_point,
+    upright,
+    write_rows,
 )
-from maskwell.reports.plain_words import MINUS, SPACE, decimals_for, percent
+from maskwell.reports.plain_words import decimals_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-ROW, SMALL_ROW, NARROW_ROW, THIN_ROW = 44, 36, 58, 30
-FEW = 24
-"""Lines that have room to spare; more of them are set closer."""
-
-LABEL, MOST_LABEL = 116, 260
-NAME_NARROW, THIN_LABEL, THIN_LETTER = 150, 92, 6.6
-HEAD, FOOT = 48, 60
-BAR = 6.0
-Scales: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
 
 
 def plot_learned(
@@ -64,9 +58,9 @@ def plot_learned(
 ) -> Picture:
     """Estimates with intervals; long labels are wrapped, and many lines are parted into pages.
 
-    Beside each estimate stands the half width of its Wald interval, and within it the half width that open answers of
-    the same people would have had. (Variances add up, half widths do not: with half of the variance from randomization,
-    open answers have 71 % of the half width.)
+    The inner part of an interval is what open answers of the same people would have left uncertain (their Wald
+    interval), the rest is what randomization adds. (Variances add up, half widths do not: with half of the variance
+    from randomization, open answers have 71 % of the half width.)
 
     Parameters
     ----------
@@ -116,10 +110,8 @@ def plot_learned(
         data={name: lines.values(source) for name, source in arrays.items()},
         columns=columns,
         rows=rows,
-        heights=pages[0].heights,
-        draw=pages[0].draw,
+        draw=pages[0],
         further=tuple(pages[1:]),
-        width=WIDE + lines.column - LABEL,
     )
 
 
@@ -136,23 +128,17 @@ def _chosen(estimate: Estimate, sums: Estimate | None, categories: Sequence[Any]
     return names
 
 
-def _pages(lines: Lines) -> list[Page]:
+def _pages(lines: Lines) -> list[Draw]:
     """Lines that stand on one page each; a group that goes on has its name again."""
-    parts = in_pages([lines.room(line).wide for line in lines.lines], MOST_HEIGHT - HEAD - FOOT)
-    several = [_page_of(lines, lines.lines[part], i, len(parts)) for i, part in enumerate(parts)]
-    return [_page(one) for one in several]
+    starts = range(0, len(lines.lines), LINES)
+    parts = [lines.lines[start : start + LINES] for start in starts]
+    return [partial(_draw, lines=_page_of(lines, part, i, len(parts))) for i, part in enumerate(parts)]
 
 
 def _page_of(lines: Lines, some: tuple[Line, ...], page: int, pages: int) -> Lines:
     first = some[0]
-    again = (Line(f"{first.group} (continued)", heading=True),) if first.group and not first.heading else ()
-    return replace(lines, lines=(*again, *some), foot=page_words(page, pages), limits=lines.scales)
-
-
-def _page(lines: Lines) -> Page:
-    rooms = [lines.room(line) for line in lines.lines]
-    wide, above, thin = (sum(getattr(room, name) for room in rooms) for name in ("wide", "above", "thin"))
-    return Page((HEAD + wide + FOOT, HEAD + 90 + above + thin + FOOT), lambda canvas: _draw(canvas, lines))
+    again = (Line(f"{first.group} (continued)", heading=True),) if page and first.group and not first.heading else ()
+    return replace(lines, lines=(*again, *some), foot=page_words(page, pages), limits=lines.scale)
 
 
 def _known_shares(shares: Any, k: int) -> Real | None:
@@ -164,200 +150,61 @@ def _known_shares(shares: Any, k: int) -> Real | None:
     return known
 
 
-def _draw(canvas: Canvas, lines: Lines) -> None:
-    rooms = [lines.room(line) for line in lines.lines]
-    if canvas.narrow:
-        above, thin = [room.above for room in rooms], [room.thin for room in rooms]
-        shares, widths = HEAD + 6, HEAD + 6 + sum(above) + 84
-        _shares(canvas, lines, left=14, right=canvas.width - 14, top=shares, steps=above)
-        _widths(canvas, lines, left=104, right=canvas.width - 14, top=widths, steps=thin)
-        _name_narrow(canvas, lines, shares, widths)
-    else:
-        wide, left = [room.wide for room in rooms], lines.column + 16
-        _shares(canvas, lines, left=left, right=left + 292, top=HEAD, steps=wide)
-        _widths(canvas, lines, left=left + 320, right=left + 442, top=HEAD, steps=wide)
-        for line, y in zip(lines.lines, _middles(wide), strict=True):
-            _name_wide(canvas, lines, line, HEAD + y)
-    canvas.text(4, canvas.height - 16, lines.foot, tone="muted", fontsize=SMALL)
-
-
-def _middles(steps: Sequence[int]) -> list[float]:
-    """The middle of each line, down from the first."""
-    ends = np.cumsum(steps)
-    return [float(end - step / 2) for end, step in zip(ends, steps, strict=True)]
-
-
-def _label(canvas: Canvas, words: Sequence[str], x: float, y: float, **style: Any) -> None:
-    """A label in lines around ``y``."""
-    for i, line in enumerate(words):
-        canvas.text(x, y + LINE * (i - (len(words) - 1) / 2), line, **style)
-
-
-def _name_wide(canvas: Canvas, lines: Lines, line: Line, y: float) -> None:
-    if line.heading:
-        _label(canvas, label_lines(line.label, canvas.width - 8), 4, y + 4, weight="bold")
-        return
-    _label(canvas, label_lines(line.label, lines.column), lines.column + 4, y, align="right")
-    if lines.symmetric:
-        canvas.text(canvas.width - 2, y, lines.both(line), align="right")
-    else:  # two short lines, where one would not fit
-        canvas.text(canvas.width - 2, y - 8, f"{lines.share(line)} %", align="right")
-        canvas.text(canvas.width - 2, y + 9, lines.ends(line), align="right", fontsize=SMALL)
-
-
-def _name_narrow(canvas: Canvas, lines: Lines, shares: float, widths: float) -> None:
-    grouped = any(line.heading for line in lines.lines)
-    for line in lines.lines:
-        room = lines.room(line)
-        words, beside = label_lines(line.label, NAME_NARROW), label_lines(line.label, THIN_LABEL, letter=THIN_LETTER)
-        below = widths + room.thin / 2
-        if line.heading:
-            whole = label_lines(line.label, canvas.width - 24)
-            _label(canvas, whole, 20, shares + room.above / 2 + 6, weight="bold")
-            _label(canvas, whole, 4, below + 4, weight="bold", fontsize=SMALL)
-        else:
-            first = shares + 10 + LINE * (len(words) - 1) / 2
-            _label(canvas, words, 20, first, weight="normal" if grouped else "bold")
-            canvas.text(canvas.width - 4, shares + 10, lines.both(line), align="right")
-            _label(canvas, beside, 96, below, align="right", fontsize=SMALL)
-        shares, widths = shares + room.above, widths + room.thin
-
-
-def _shares(canvas: Canvas, lines: Lines, *, left: float, right: float, top: float, steps: Sequence[int]) -> None:
-    """Estimates with their intervals, against the truth and the reports where known."""
-    axes = canvas.axes(left=left, top=top, width=right - left, height=sum(steps))
-    _scale(axes, lines)
-    axes.set(ylim=(sum(steps), 0))
-    for line, middle, step in zip(lines.lines, _middles(steps), steps, strict=True):
-        _estimate(axes, line, middle + (step / 2 - 17 if canvas.narrow else 0))
-    _key(canvas, ["estimate", *lines.known], 2 if canvas.narrow else left, top - (36 if canvas.narrow else 30))
-    words = f"Share of {lines.share_of}, %; {Printed(100 * lines.level):g} % {' and '.join(lines.methods)} intervals"
-    for i, said in enumerate(label_lines(words, right - left, letter=THIN_LETTER)):
-        canvas.text(right, top + sum(steps) + 30 + 14 * i, said, tone="muted", align="right", fontsize=SMALL)
+def _draw(sheet: Sheet, *, lines: Lines) -> None:
+    rows = [Row(line.label, "" if line.heading else lines.both(line), heading=line.heading) for line in lines.lines]
+    (axes,) = sheet.plots(rows_height(rows))
+    axes.set_xlim(lines.scale)
+    percent_ticks(axes.xaxis)
+    axes.axvline(0, color=colour("muted"), linewidth=1)
+    for line, y in zip(lines.lines, write_rows(axes, rows), strict=True):
+        _estimate(axes, line, y)
+    axes.set_xlabel(f"Share of {shorten(lines.share_of, 40)}, %")
+    sheet.below += _key(lines)
+    sheet.below += [Note(lines.foot, tone="muted")] if lines.foot else []
 
 
 def _estimate(axes: Axes, line: Line, y: float) -> None:
     """One line; what is not known is not drawn."""
     if np.isfinite(line.high - line.low):
-        axes.fill(*_box(line.low, line.high, y), **_interval())
+        known = np.isfinite(line.openly)
+        axes.fill(*box_at(line.low, line.high, y), zorder=3, **(added_area() if known else _interval()))
+        if known:
+            inner = np.clip([line.centre - line.openly, line.centre + line.openly], line.low, line.high)
+            axes.fill(*box_at(inner[0], inner[1], y), zorder=4, **sampling_area())
     if np.isfinite(line.centre):
-        axes.plot([line.centre] * 2, [y - 8, y + 8], **_tick())
+        upright(axes, line.centre, y)
     if np.isfinite(line.reported):
-        axes.plot([line.reported], [y], **_reported())
+        axes.plot([line.reported], [y], **report_point())
     if np.isfinite(line.truth):
-        axes.plot([line.truth], [y - 11.5], **_truth())
+        axes.plot([line.truth], [y - 9], **truth_point())
 
 
-def _scale(axes: Axes, lines: Lines) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axes.set(xlim=lines.scales[0], yticks=[])
-    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{Printed(100 * x):.4g}".replace("-", MINUS)))
-    axes.grid(axis="x", color=colour("grid"), linewidth=1)
-    axes.axvline(0, color=colour("muted"), linewidth=1)
-
-
-def _widths(canvas: Canvas, lines: Lines, *, left: float, right: float, top: float, steps: Sequence[int]) -> None:
-    """Half widths of the intervals, from zero: of open answers, and of the randomized ones."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axes = canvas.axes(left=left, top=top, width=right - left, height=sum(steps))
-    axes.set(xlim=lines.scales[1], ylim=(sum(steps), 0), yticks=[])
-    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{Printed(100 * x):.4g}"))
-    axes.grid(axis="x", color=colour("grid"), linewidth=1)
-    for line, middle in zip(lines.lines, _middles(steps), strict=True):
-        _width(axes, line, middle)
-    axes.axvline(0, color=colour("muted"), linewidth=1)
-    if np.isfinite(lines.values("openly")).any():
-        _key(canvas, ["sampling", "added"], 2 if canvas.narrow else left, top - (20 if canvas.narrow else 30))
-    bottom = top + sum(steps) + 30
-    words = "Half width, ± points" if lines.symmetric else "Wald half width, ±"
-    canvas.text(right, bottom, words, tone="muted", align="right", fontsize=SMALL)
-
-
-def _width(axes: Axes, line: Line, y: float) -> None:
-    """One half width; without parts where that of open answers is not known."""
-    if not np.isfinite(line.half):
-        return
-    if not np.isfinite(line.openly):
-        axes.fill(*_box(0, line.half, y), **_interval())
-        return
-    inner = min(line.openly, line.half)
-    axes.fill(*_box(inner, line.half, y), **_added())
-    axes.fill(*_box(0, inner, y), **_sampling())
-
-
-def _box(low: float, high: float, y: float) -> tuple[list[float], list[float]]:
-    return [low, high, high, low], [y - BAR, y - BAR, y + BAR, y + BAR]
+def _key(lines: Lines) -> list[Note]:
+    """What the marks mean, as far as there are any."""
+    kinds = [f"{Printed(100 * lines.level):g} % {' and '.join(lines.methods)} interval"]
+    parts = [np.isfinite(line.openly) for line in lines.estimates if np.isfinite(line.high - line.low)]
+    notes = [Note("estimate", bar_mark(color=colour("ink"), linewidth=2))]
+    if any(parts):
+        notes += [
+            Note(f"{kinds[0]}, as randomized", area_mark(**added_area())),
+            Note("of it, if the same people had been asked openly", area_mark(**sampling_area())),
+        ]
+    if not all(parts):
+        notes.append(Note(kinds[0], area_mark(**_interval())))
+    known = {
+        "truth": Note("truth", line_mark(**truth_point())),
+        "reported": Note("reports", line_mark(**report_point())),
+    }
+    return [*notes, *(known[name] for name in lines.known)]
 
 
 def _interval() -> dict[str, Any]:
-    return {"facecolor": colour("rule"), "edgecolor": colour("muted"), "linewidth": 1, "zorder": 3}
-
-
-def _tick() -> dict[str, Any]:
-    return {"color": colour("ink"), "linewidth": 2.2, "solid_capstyle": "butt", "zorder": 5}
-
-
-def _added() -> dict[str, Any]:
-    fill = {"facecolor": colour("randomization"), "edgecolor": colour("report")}
-    return {**fill, "hatch": "////", "linewidth": 1, "zorder": 3}
-
-
-def _sampling() -> dict[str, Any]:
-    return {"facecolor": colour("sampling"), "edgecolor": colour("truth"), "linewidth": 1, "zorder": 4}
-
-
-def _truth() -> dict[str, Any]:
-    edge = {"markeredgewidth": 0, "clip_on": False}
-    return {"marker": "v", "markersize": 9, "color": colour("truth"), "linestyle": "none", "zorder": 7, **edge}
-
-
-def _reported() -> dict[str, Any]:
-    face = {"markerfacecolor": colour("paper"), "markeredgecolor": colour("report"), "markeredgewidth": 2}
-    return {"marker": "o", "markersize": 7.5, "linestyle": "none", "zorder": 6, **face}
-
-
-KEYS = {
-    "estimate": "estimate",
-    "truth": "truth",
-    "reported": "reports",
-    "sampling": "asked openly",
-    "added": "randomized",
-}
-
-
-def _key(canvas: Canvas, kinds: list[str], x: float, y: float) -> None:
-    """What the marks mean, above the frame that holds them."""
-    for kind in kinds:
-        _key_mark(canvas.page, kind, x + 10, y)
-        canvas.text(x + 26, y, KEYS[kind], fontsize=SMALL)
-        x += 42 + 7.2 * len(KEYS[kind])
-
-
-def _key_mark(page: Axes, kind: str, x: float, y: float) -> None:
-    if kind == "estimate":
-        page.fill(*_box(x - 10, x + 10, y), **_interval())
-        page.plot([x] * 2, [y - 8, y + 8], **_tick())
-    elif kind in ("sampling", "added"):
-        page.fill(*_box(x - 10, x + 10, y), **(_sampling() if kind == "sampling" else _added()))
-    else:
-        page.plot([x], [y], **(_truth() if kind == "truth" else _reported()))
+    return {"facecolor": colour("rule"), "edgecolor": colour("muted"), "linewidth": 1}
 
 
 # ---- what is drawn, line by line
 
 ALL = "all"
-
-
-class Room(NamedTuple):
-    """Pixels of a line: when wide, and when narrow in the two parts of the picture."""
-
-    wide: int
-    above: int
-    thin: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,12 +254,10 @@ class Lines:
         Names of the labels in the table.
     known
         Which of "truth" and "reported" are known.
-    column, step
-        Pixels for the labels beside a wide picture, and of a line at least.
     foot
         Which page it is, where there are several.
     limits
-        Of the two scales, where other pages decide about them too.
+        Of the scale, where other pages decide about it too.
     """
 
     lines: tuple[Line, ...]
@@ -420,28 +265,16 @@ class Lines:
     level: float
     first_columns: tuple[str, ...]
     known: tuple[str, ...] = ()
-    column: int = LABEL
-    step: int = ROW
     foot: str = ""
-    limits: Scales | None = None
-
-    def room(self, line: Line) -> Room:
-        """What a line needs: labels that are wrapped need more."""
-        if line.heading:
-            wide, narrow = (len(label_lines(line.label, width)) for width in (self.column + 520, NARROW - 24))
-            return Room(LINE * wide + 16, LINE * narrow + 24, LINE * narrow + 14)
-        beside, above = (len(label_lines(line.label, width)) for width in (self.column, NAME_NARROW))
-        thin = len(label_lines(line.label, THIN_LABEL, letter=THIN_LETTER))
-        return Room(max(self.step, LINE * beside + 12), NARROW_ROW + LINE * (above - 1), max(THIN_ROW, LINE * thin + 8))
+    limits: tuple[float, float] | None = None
 
     @property
-    def scales(self) -> Scales:
-        """Ends of the scales of shares and of half widths."""
+    def scale(self) -> tuple[float, float]:
+        """Ends of the scale of shares."""
         if self.limits is not None:
             return self.limits
         drawn = np.concatenate([[0.0, 0.01], *(self.values(name) for name in ("centre", "low", "high", *self.known))])
-        widest = float(np.nanmax(np.concatenate([[1e-6], self.values("half"), self.values("openly")])))
-        return (float(np.nanmin(drawn)) * 1.05, float(np.nanmax(drawn)) * 1.04), (0.0, widest * 1.05)
+        return float(np.nanmin(drawn)) * 1.05, float(np.nanmax(drawn)) * 1.04
 
     @cached_property
     def estimates(self) -> tuple[Line, ...]:
@@ -541,21 +374,11 @@ def lines_of_everyone(
         level,
         ("category",),
         tuple(name for name, values in known.items() if values is not None),
-        _column(lines),
-        _step(lines),
     )
 
 
 def _in_order(lines: Sequence[Line], order: str | Sequence[Any]) -> list[Line]:
     return [lines[i] for i in ordered([line.label for line in lines], [line.centre for line in lines], order)]
-
-
-def _column(lines: Sequence[Line]) -> int:
-    return labels_width([line.label for line in lines if not line.heading], least=LABEL, most=MOST_LABEL)
-
-
-def _step(lines: Sequence[Line]) -> int:
-    return ROW if len(lines) <= FEW else SMALL_ROW
 
 
 def _with_known(line: Line, name: str, value: float) -> Line:
@@ -594,8 +417,6 @@ def lines_of_domains(
         "each group" if alone is None else alone,
         level,
         (by, "category") if alone is None else (by,),
-        column=_column(lines),
-        step=_step(lines),
     )
 
 

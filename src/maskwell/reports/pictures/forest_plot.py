@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,28 +17,13 @@ from maskwell.estimation.itemset_supports import Itemset
 from maskwell.estimation.regression.named_coefficients import Coefficients, interval_words
 from maskwell.estimation.regression.predicted_chances import Effects
 from maskwell.estimation.regression.regression_result import Regression
-from maskwell.reports.pictures.canvas import (
-    LINE,
-    MOST_HEIGHT,
-    NARROW,
-    SMALL,
-    WIDE,
-    Canvas,
-    Page,
-    Picture,
-    colour,
-    in_pages,
-    label_lines,
-    labels_width,
-    ordered,
-    page_words,
-)
+from maskwell.reports.pictures.canvas import LINES, Picture, ordered, page_words
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.sheet import Note, Row, Sheet, line_mark, rows_height, write_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HEAD, ROW, FOOT = 40, 34, 56
-LABEL, MOST_LABEL = 200, 340
 BAR = 5.0
 
 
@@ -55,7 +41,6 @@ class _Rows:
     level: float
     below: str
     method: str = ""
-    foot: str = ""
     ends: tuple[float, float] = (0.0, 1.0)
 
 
@@ -145,9 +130,13 @@ def _picture(rows: _Rows, name: str, title: str, what: str, source: str) -> Pict
     values, level = np.column_stack([rows.centre, rows.low, rows.high]), rows.level
     cells = [[label, *(f"{Printed(x):.3g}" for x in line)] for label, line in zip(rows.labels, values, strict=True)]
     said = "; ".join(f"{label} {a} from {b} to {c}" for label, a, b, c in cells)
-    column = labels_width(rows.labels, least=LABEL, most=MOST_LABEL)
-    parts = in_pages([_heights(one, column)[0] for one in rows.labels], MOST_HEIGHT - HEAD - FOOT)
-    pages = [_page(rows, part, page_words(i, len(parts)), column) for i, part in enumerate(parts)]
+    known = values[np.isfinite(values) & ((values > 0) | (not rows.logarithmic))]
+    rows = replace(rows, ends=(float(np.min(known)), float(np.max(known))))
+    starts = range(0, len(rows.labels), LINES)
+    pages = [
+        partial(_draw, rows=rows, part=slice(start, start + LINES), foot=page_words(i, len(starts)))
+        for i, start in enumerate(starts)
+    ]
     return Picture(
         name=name,
         title=title,
@@ -155,29 +144,9 @@ def _picture(rows: _Rows, name: str, title: str, what: str, source: str) -> Pict
         data={"estimate": rows.centre, "low": rows.low, "high": rows.high},
         columns=[what, rows.unit, "from", "to"],
         rows=cells,
-        heights=pages[0].heights,
-        draw=pages[0].draw,
+        draw=pages[0],
         further=tuple(pages[1:]),
-        width=WIDE + column - LABEL,
     )
-
-
-def _heights(label: str, column: int) -> tuple[int, int]:
-    """Pixels of a line when wide, where its label stands beside it, and when narrow, where it stands above."""
-    beside, above = (len(label_lines(label, width)) for width in (column, NARROW - 32))
-    return max(ROW, LINE * beside + 10), 2 * ROW + LINE * (above - 1)
-
-
-def _page(rows: _Rows, part: slice, words: str, column: int) -> Page:
-    heights = [_heights(one, column) for one in rows.labels[part]]
-    wide, narrow = (sum(column) for column in zip(*heights, strict=True))
-    some = replace(
-        rows, labels=rows.labels[part], centre=rows.centre[part], low=rows.low[part], high=rows.high[part], foot=words
-    )
-    known = np.concatenate([rows.low, rows.high, rows.centre])
-    known = known[np.isfinite(known) & ((known > 0) | (not rows.logarithmic))]
-    some = replace(some, ends=(float(np.min(known)), float(np.max(known))))
-    return Page((HEAD + wide + FOOT, HEAD + narrow + FOOT), lambda canvas: _draw(canvas, some, heights, column))
 
 
 def _drawn(regression: Coefficients) -> list[int]:
@@ -192,37 +161,31 @@ def _drawn(regression: Coefficients) -> list[int]:
     return kept
 
 
-def _draw(canvas: Canvas, rows: _Rows, heights: Sequence[tuple[int, int]], column: int) -> None:
-    narrow = canvas.narrow
-    steps = [one[narrow] for one in heights]
-    left = 16 if narrow else column + 24
-    axes = canvas.axes(left=left, top=HEAD, width=canvas.width - left - 24, height=sum(steps))
-    axes.set(ylim=(sum(steps), 0), yticks=[])
+def _draw(sheet: Sheet, *, rows: _Rows, part: slice, foot: str) -> None:
+    values = [rows.centre[part].tolist(), rows.low[part].tolist(), rows.high[part].tolist()]
+    shown = [[f"{Printed(x):.3g}" for x in column] for column in values]
+    names = zip(rows.labels[part], *shown, strict=True)
+    words = [Row(name, f"{centre} ({low} to {high})") for name, centre, low, high in names]
+    (axes,) = sheet.plots(rows_height(words))
     _scale(axes, rows)
-    top = 0.0
-    lines = zip(rows.labels, rows.centre, rows.low, rows.high, steps, strict=True)
-    for label, centre, low, high, step in lines:
-        y = top + (step - 20 if narrow else step / 2)
-        left_end, right_end = axes.get_xlim()
-        axes.plot(
-            np.clip([low, high], left_end, right_end),
-            [y, y],
-            color=colour("sampling"),
-            linewidth=BAR,
-            solid_capstyle="butt",
-        )
-        inside = bool(left_end < centre < right_end)  # at infinity an arrow at the edge shows the way
-        marker = "o" if inside else "<" if centre <= left_end else ">"
-        axes.plot([np.clip(centre, left_end, right_end)], [y], marker=marker, markersize=7, color=colour("truth"))
-        words = label_lines(label, canvas.width - 32 if narrow else column)
-        first = HEAD + top + (16 if narrow else step / 2 - LINE * (len(words) - 1) / 2)
-        for i, line in enumerate(words):
-            canvas.text(16, first + LINE * i, line, fontsize=SMALL)
-        top += step
-    said = f"{rows.unit}, with its {Printed(100 * rows.level):g} % interval{f' ({rows.method})' if rows.method else ''}"
-    canvas.text(16, 18, said, tone="muted", fontsize=SMALL)
-    canvas.text(16, HEAD + top + 40, rows.below, tone="muted", fontsize=SMALL)
-    canvas.text(canvas.width - 24, HEAD + top + 40, rows.foot, tone="muted", fontsize=SMALL, align="right")
+    left, right = axes.get_xlim()
+    for centre, low, high, y in zip(*values, write_rows(axes, words), strict=True):
+        axes.plot(np.clip([low, high], left, right), [y, y], **_interval())
+        inside = left < centre < right  # at infinity an arrow at the edge shows the way
+        marker = "o" if inside else "<" if centre <= left else ">"
+        axes.plot([np.clip(centre, left, right)], [y], **_point(marker))
+    axes.set_xlabel(f"{rows.unit}; {rows.below}")
+    interval = f"{Printed(100 * rows.level):g} % interval{f' ({rows.method})' if rows.method else ''}"
+    sheet.below += [Note(rows.unit, line_mark(**_point("o"))), Note(interval, line_mark(**_interval()))]
+    sheet.below += [Note(foot, tone="muted")] if foot else []
+
+
+def _interval() -> dict[str, Any]:
+    return {"color": colour("sampling"), "linewidth": BAR, "solid_capstyle": "butt"}
+
+
+def _point(marker: str) -> dict[str, Any]:
+    return {"marker": marker, "markersize": 7, "color": colour("truth"), "linestyle": "none", "zorder": 5}
 
 
 def _scale(axes: Axes, rows: _Rows) -> None:
@@ -238,5 +201,4 @@ def _scale(axes: Axes, rows: _Rows) -> None:
         axes.set_xlim(low / (high / low) ** 0.05, high * (high / low) ** 0.05)
     else:
         axes.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-    axes.grid(axis="x", color=colour("grid"), linewidth=1)
     axes.axvline(rows.zero, color=colour("muted"), linewidth=1.2)

@@ -9,7 +9,7 @@ Source: [NayakZhai2019, eq. (3.3), Table 1] for the variance; where the best siz
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -22,26 +22,22 @@ from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import ParameterError
 from maskwell.planning.sample_size import SamplePlan, margin_of
 from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size, switch_gamma, switch_k, variance_table
-from maskwell.reports.pictures.canvas import (
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import colour, levels
+from maskwell.reports.pictures.sheet import (
     LARGEST_PLAIN,
-    SMALL,
-    WIDE,
-    Canvas,
     Note,
-    Picture,
+    Sheet,
+    added_area,
     area_mark,
-    colour,
-    levels,
     line_mark,
     log_scale,
-    notes_height,
+    name_ends,
     open_point,
-    point_mark,
     round_numbers,
+    sampling_area,
     scale_number,
     set_numbers,
-    spread,
-    write_notes,
 )
 from maskwell.reports.plain_words import factor_down, label
 
@@ -53,7 +49,7 @@ KS, GAMMAS = (3, 10, 30, 100, 1000), (2, 5, 10, 20, 100)
 MOST = 8
 LARGEST = 10**12  # gammas beyond it are not drawn
 LINE_POINTS = 161
-PANEL_LEFT, PANEL_TOP, PANEL_HEIGHT = 50, 36, 300
+PANEL_HEIGHT = 260
 MARKS = 6  # changes of the best size that are marked on a line, from the smallest; more would crowd
 
 
@@ -135,22 +131,18 @@ def plot_variance(
     by_k = [_against_k(gamma, max(*categories, 10)) for gamma in exact]
     by_gamma = [_against_gamma(k, exact) for k in categories]
     table = variance_table(categories, exact)
-    notes = _notes([*by_k, *by_gamma], pin)
+    told = _told([*by_k, *by_gamma], pin)
     return Picture(
         name="variance",
         title="What randomization costs",
-        text=_variances_in_words(categories, exact, [note.words for note in notes]),
+        text=_variances_in_words(categories, exact, [*told]),
         data=_arrays(by_k, by_gamma) | ({} if pin is None else pin.arrays()),
         columns=("k", *(f"γ = {_gamma_text(gamma)}" for gamma in exact)),
         rows=[
             [str(k), *(_cell(float(v), int(q)) for v, q in zip(variances, sizes, strict=True))]
             for k, variances, sizes in zip(categories, table.added_variance.T, table.size.T, strict=True)
         ],
-        heights=(
-            PANEL_TOP + PANEL_HEIGHT + 58 + notes_height(notes, x=PANEL_LEFT, width=WIDE),
-            PANEL_TOP + 2 * PANEL_HEIGHT + 126 + notes_height(notes),
-        ),
-        draw=lambda canvas: _draw_variances(canvas, by_k, by_gamma, pin, notes),
+        draw=lambda sheet: _draw_variances(sheet, by_k, by_gamma, pin, told),
     )
 
 
@@ -236,44 +228,35 @@ def _arrays(by_k: Sequence[_Line], by_gamma: Sequence[_Line]) -> dict[str, Array
     return arrays
 
 
-def _notes(lines: Sequence[_Line], pin: _Mark | None) -> list[Note]:
-    """What the marks mean, as far as there are any."""
-    ring = point_mark(marker="o", markersize=6, **open_point(colour("level5")))
+def _told(lines: Sequence[_Line], pin: _Mark | None) -> dict[str, str]:
+    """What the marks mean, as far as there are any, with the kind of each mark."""
     low, high = _heights(lines)
-    notes = [] if pin is None else [Note(pin.words(), None if pin.beyond else point_mark(**_own_mark()))]
+    told = {} if pin is None else {pin.words(): "" if pin.beyond else "pin"}
     if any(line.changes for line in lines):
-        notes.append(Note(f"the best size q changes, up to {MARKS} times on each line", ring))
+        told[f"the best size q changes, up to {MARKS} times on each line"] = "ring"
     if low < 1 < high:
-        notes.append(Note("as much as sampling adds at most", line_mark(**_sampling_line())))
-    return notes
+        told["as much as sampling adds at most"] = "sampling"
+    return told
 
 
 def _draw_variances(
-    canvas: Canvas, by_k: Sequence[_Line], by_gamma: Sequence[_Line], pin: _Mark | None, notes: Sequence[Note]
+    sheet: Sheet, by_k: Sequence[_Line], by_gamma: Sequence[_Line], pin: _Mark | None, told: Mapping[str, str]
 ) -> None:
+    panels = sheet.plots(PANEL_HEIGHT, PANEL_HEIGHT)
     heights = _heights([*by_k, *by_gamma])
-    below, beside = (
-        (PANEL_TOP + PANEL_HEIGHT + 66, PANEL_LEFT) if canvas.narrow else (PANEL_TOP, WIDE // 2 + PANEL_LEFT - 4)
-    )
-    first = _panel(
-        canvas,
-        by_k,
-        heights,
-        left=PANEL_LEFT,
-        top=PANEL_TOP,
-        width=200 if canvas.narrow else 236,
-        across="Number of categories k",
-    )
-    second = _panel(
-        canvas, by_gamma, heights, left=beside, top=below, width=200 if canvas.narrow else 220, across="Parity γ"
-    )
+    for axes, lines, across in zip(panels, (by_k, by_gamma), ("Number of categories k", "Parity γ"), strict=True):
+        _panel(axes, lines, heights)
+        axes.set_xlabel(across)
+    panels[0].set_title("Added variance × number of reports")
     if pin is not None and not pin.beyond:
-        first.plot([pin.k], [pin.variance], **_own_mark(), clip_on=False)
-        second.plot([float(pin.gamma)], [pin.variance], **_own_mark(), clip_on=False)
-    write_notes(
-        canvas, notes, x=4 if canvas.narrow else PANEL_LEFT, top=below + PANEL_HEIGHT + (52 if canvas.narrow else 50)
-    )
-    canvas.text(4, 14, "Added variance × number of reports", tone="muted", fontsize=SMALL)
+        for axes, x in zip(panels, (pin.k, float(pin.gamma)), strict=True):
+            axes.plot([x], [pin.variance], **_own_mark(), clip_on=False)
+    marks = {
+        "pin": _own_mark(),
+        "ring": {"marker": "o", "markersize": 6, "linestyle": "none", **open_point(colour("level5"))},
+        "sampling": _sampling_line(),
+    }
+    sheet.below += [Note(words, line_mark(**marks[kind]) if kind else None) for words, kind in told.items()]
 
 
 def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
@@ -281,10 +264,7 @@ def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
     return float(values.min()) / 1.3, float(values.max()) * 1.3
 
 
-def _panel(
-    canvas: Canvas, lines: Sequence[_Line], y: tuple[float, float], *, left: int, top: int, width: int, across: str
-) -> Axes:
-    axes = canvas.axes(left=left, top=top, width=width, height=PANEL_HEIGHT)
+def _panel(axes: Axes, lines: Sequence[_Line], y: tuple[float, float]) -> None:
     log_scale(axes, x=(float(lines[0].x[0]), float(lines[0].x[-1])), y=y)
     if y[0] < 1 < y[1]:
         axes.axhline(1, **_sampling_line())
@@ -292,15 +272,12 @@ def _panel(
     for line, tone in zip(lines, tones, strict=True):
         axes.plot(line.x, line.variance, color=colour(tone), linewidth=1.8)
         rings: dict[str, Any] = {"marker": "o", "markersize": 5, "linestyle": "none", "clip_on": False, "zorder": 5}
-        axes.plot([x for x, _ in line.changes], [v for _, v in line.changes], **rings, **open_point(colour(tone)))
-    scale = PANEL_HEIGHT / math.log(y[1] / y[0])
-    ends = [top + scale * math.log(y[1] / float(line.variance[-1])) for line in lines]
-    for line, tone, end in zip(
-        lines, tones, spread(ends, apart=15, low=top, high=top + PANEL_HEIGHT - 10), strict=True
-    ):
-        canvas.text(left + width + 7, end, line.name, tone=tone, fontsize=SMALL)
-    canvas.text(left + width, top + PANEL_HEIGHT + 38, across, tone="muted", align="right", fontsize=SMALL)
-    return axes
+        if line.changes:
+            axes.plot([x for x, _ in line.changes], [v for _, v in line.changes], **rings, **open_point(colour(tone)))
+    ends = [math.log(float(line.variance[-1]) / y[0]) / math.log(y[1] / y[0]) for line in lines]
+    name_ends(
+        axes, PANEL_HEIGHT, [(end, line.name, tone, False) for end, line, tone in zip(ends, lines, tones, strict=True)]
+    )
 
 
 def _own_mark() -> dict[str, Any]:
@@ -311,8 +288,7 @@ def _sampling_line() -> dict[str, Any]:
     return {"color": colour("truth"), "linewidth": 1.2, "linestyle": (0, (5, 2))}
 
 
-MARGIN_LEFT, MARGIN_TOP, MARGIN_HEIGHT = 46, 34, 236
-SMALL_MARGIN = 0.001
+MARGIN_HEIGHT = 236
 CURVE_POINTS = 121
 REACH = 4
 """The picture goes from a quarter of the respondents to four times as many."""
@@ -341,8 +317,6 @@ def plot_margins(plan: SamplePlan) -> Picture:
     check_kind(SamplePlan, plan=plan)
     curve = _curve(plan)
     rows = [[f"{n:,}", *(f"{Printed(m):.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
-    planned = [Note(_own_margin(plan), point_mark(**_dot()))]
-    named = [*planned, Note("randomized", area_mark(**_added())), Note("asked openly", area_mark(**_sampling_area()))]
     return Picture(
         name="margins",
         title="How exact a survey will be",
@@ -350,11 +324,7 @@ def plot_margins(plan: SamplePlan) -> Picture:
         data={"n": curve.n, "margin": curve.margin, "direct_margin": curve.direct},
         columns=("respondents", f"within, {Printed(100 * plan.level):g} %", "asked directly"),
         rows=rows,
-        heights=(
-            MARGIN_TOP + MARGIN_HEIGHT + 58 + notes_height(planned, x=MARGIN_LEFT, width=WIDE),
-            MARGIN_TOP + MARGIN_HEIGHT + 58 + notes_height(named),
-        ),
-        draw=lambda canvas: _draw_margins(canvas, plan, curve, named if canvas.narrow else planned),
+        draw=lambda sheet: _draw_margins(sheet, plan, curve),
     )
 
 
@@ -385,48 +355,24 @@ def _margins_in_words(plan: SamplePlan, rows: list[list[str]]) -> str:
     return f"Half width of the {Printed(100 * plan.level):g} % interval of the share of {label(plan.label)}: {said}."
 
 
-def _draw_margins(canvas: Canvas, plan: SamplePlan, curve: _Curve, notes: list[Note]) -> None:
-    right = canvas.width - (14 if canvas.narrow else 128)
-    top = float(curve.margin[0]) * 1.06
-    left = MARGIN_LEFT if top >= SMALL_MARGIN else MARGIN_LEFT + 16  # more digits stand beside small margins
-    axes = canvas.axes(left=left, top=MARGIN_TOP, width=right - left, height=MARGIN_HEIGHT)
-    axes.set(xscale="log", xlim=(curve.n[0], curve.n[-1]), ylim=(0, top))
+def _draw_margins(sheet: Sheet, plan: SamplePlan, curve: _Curve) -> None:
+    (axes,) = sheet.plots(MARGIN_HEIGHT)
+    axes.set(xscale="log", xlim=(curve.n[0], curve.n[-1]), ylim=(0, float(curve.margin[0]) * 1.06))
     ticks = round_numbers(float(curve.n[0]), float(curve.n[-1]))
     set_numbers(axes.xaxis, ticks)
     if ticks[-1] < LONG:
         axes.xaxis.set_ticklabels([f"{n:,}" for n in ticks])
-    axes.grid(color=colour("grid"), linewidth=1)
-    axes.fill_between(curve.n, curve.direct, curve.margin, **_added())
-    axes.fill_between(curve.n, 0, curve.direct, **_sampling_area())
+    axes.fill_between(curve.n, curve.direct, curve.margin, zorder=2, **added_area())
+    axes.fill_between(curve.n, 0, curve.direct, zorder=3, **sampling_area())
     axes.plot([float(plan.n)], [plan.margin], **_dot(), clip_on=False)
     axes.axhline(0, color=colour("muted"), linewidth=1)
-    if not canvas.narrow:
-        _name_areas(canvas, curve, right, top)
-    canvas.text(4, 14, f"{Printed(100 * plan.level):g} % interval within ±", tone="muted", fontsize=SMALL)
-    canvas.text(right, MARGIN_TOP + MARGIN_HEIGHT + 38, "Respondents", tone="muted", align="right", fontsize=SMALL)
-    write_notes(canvas, notes, x=4 if canvas.narrow else MARGIN_LEFT, top=MARGIN_TOP + MARGIN_HEIGHT + 50)
-
-
-def _name_areas(canvas: Canvas, curve: _Curve, right: float, top: float) -> None:
-    """Words at the right ends of the areas, one above the other."""
-    ends = (float(curve.direct[-1] + curve.margin[-1]) / 2, float(curve.direct[-1]) / 2)
-    places = spread(
-        [MARGIN_TOP + MARGIN_HEIGHT * (1 - y / top) for y in ends],
-        apart=15,
-        low=MARGIN_TOP,
-        high=MARGIN_TOP + MARGIN_HEIGHT - 6,
-    )
-    for name, tone, y in zip(("randomized", "asked openly"), ("report", "truth"), places, strict=True):
-        canvas.text(right + 8, y, name, tone=tone, fontsize=SMALL)
-
-
-def _added() -> dict[str, Any]:
-    face = {"facecolor": colour("randomization"), "edgecolor": colour("report")}
-    return {**face, "hatch": "////", "linewidth": 1, "zorder": 2}
-
-
-def _sampling_area() -> dict[str, Any]:
-    return {"facecolor": colour("sampling"), "edgecolor": colour("truth"), "linewidth": 1, "zorder": 3}
+    axes.set_title(f"{Printed(100 * plan.level):g} % interval within ±")
+    axes.set_xlabel("Respondents")
+    sheet.below += [
+        Note(_own_margin(plan), line_mark(**_dot())),
+        Note("randomized", area_mark(**added_area())),
+        Note("asked openly", area_mark(**sampling_area())),
+    ]
 
 
 def _dot() -> dict[str, Any]:

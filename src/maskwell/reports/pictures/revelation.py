@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import Array, Flag, check_kind, shown_short
 from maskwell.core.exact import Parity
+from maskwell.core.percentages import SPACE
 from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.criteria import Demand, posterior_range
@@ -21,15 +22,15 @@ from maskwell.reports.pictures.belief_square import (
     end_notes,
     explain,
     find_worst,
-    sample_of,
     shade,
     shade_outside,
     square,
-    square_heights,
     trace,
 )
-from maskwell.reports.pictures.canvas import Canvas, Note, Picture, area_mark, bar_mark, colour, line_mark, point_mark
-from maskwell.reports.plain_words import PRIORS, SPACE, factor_down, factor_up, range_in_words
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.sheet import Note, Sheet, area_mark, bar_mark, line_mark
+from maskwell.reports.plain_words import PRIORS, factor_down, factor_up, range_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,26 +86,16 @@ def _check_parity(parity: object) -> None:
 
 def _alone(parity: Parity, region: Region, name: str) -> Picture:
     before, low, high = range_in_words(parity, CASE)
-    outside = _outside_note(region)
-    notes = [
-        Note(name or "A design with", tone="muted"),
-        Note(kept(parity), strong=True),
-        Note("One case", tone="muted", space=10),
-        Note(f"{before} % before", strong=True),
-        Note(f"{low} to {high} % after", strong=True),
-        Note("whatever the report says"),
-        *_bar_notes(),
-        *outside,
-        _reach_note(),
-        diagonal_note(),
-    ]
-    brief = [Note(_heading(name, parity)), Note(f"Case: {before} % before, {low} to {high} % after."), *outside]
 
-    def draw(canvas: Canvas) -> None:
-        axes = square(canvas)
+    def draw(sheet: Sheet) -> None:
+        axes = square(sheet)
         _draw_reach(axes, region)
         _bar(axes, parity, CASE)
-        explain(canvas, notes, brief=brief)
+        said = [
+            Note(_heading(name, parity), tone="muted"),
+            Note(f"{before} % before, {low} to {high} % after, whatever the report says", strong=True),
+        ]
+        explain(sheet, [*said, *_bar_notes(), *_outside_note(region), _reach_note(), diagonal_note()])
 
     return Picture(
         name="revealed",
@@ -113,34 +104,32 @@ def _alone(parity: Parity, region: Region, name: str) -> Picture:
         data=_arrays(region),
         columns=COLUMNS,
         rows=_rows(parity),
-        heights=square_heights(notes, brief=brief),
         draw=draw,
     )
 
 
 def _against(parity: Parity, region: Region, demand: Demand, stated: Region, name: str, *, decimals: bool) -> Picture:
-    met = demand.allows(parity, decimals=decimals)
+    met, bound = demand.allows(parity, decimals=decimals), demand.gamma_exact
     worst = None if met else find_worst(parity, demand, region, stated)
     answer, reason = ("Met", _why_met(demand)) if met else ("Not met", str(worst or "by less than can be drawn"))
-    notes = [
-        Note(_heading(name, parity), tone="muted"),
-        Note(f"The demand {in_symbols(demand)} allows parity up to {factor_down(demand.gamma_exact)}", tone="muted"),
-        Note(answer, strong=True, tone="ink" if met else "risk"),
-        Note(reason),
-        *_demand_notes(stated, worst),
-        *_outside_note(region),
-        _reach_note(),
-        *([] if worst is None else _bar_notes()),
-        diagonal_note(),
-    ]
 
-    def draw(canvas: Canvas) -> None:
-        axes = square(canvas)
+    def draw(sheet: Sheet) -> None:
+        axes = square(sheet)
         _draw_reach(axes, region)
         _draw_demand(axes, region, stated)
         if worst is not None:
             _bar(axes, parity, worst.before)
-        explain(canvas, notes)
+        notes = [
+            Note(f"{answer}: {reason}", strong=True, tone="ink" if met else "risk"),
+            Note(_heading(name, parity), tone="muted"),
+            Note(f"The demand {in_symbols(demand)} allows parity up to {factor_down(bound)}", tone="muted"),
+            *_demand_notes(stated, worst),
+            *_outside_note(region),
+            _reach_note(),
+            *([] if worst is None else _bar_notes()),
+            diagonal_note(),
+        ]
+        explain(sheet, notes)
 
     return Picture(
         name="revealed",
@@ -152,7 +141,6 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
         data={**_arrays(region), "demand_lower": stated.lower.value, "demand_upper": stated.upper.value},
         columns=(*COLUMNS, *DEMANDED),
         rows=[[*row, *bounds] for row, bounds in zip(_rows(parity), demand_bounds(demand), strict=True)],
-        heights=square_heights(notes),
         draw=draw,
     )
 
@@ -214,9 +202,9 @@ def _demand_notes(stated: Region, worst: Worst | None) -> list[Note]:
     """What the demand adds to the drawing: nothing where it forbids nothing."""
     if stated.is_empty:
         return []
-    reached = area_mark(**sample_of(_broken()))
+    reached = area_mark(**_broken())
     return [
-        Note("breach: what the demand forbids", area_mark(**sample_of(breach())), space=10),
+        Note("breach: what the demand forbids", area_mark(**breach())),
         *([] if worst is None else [Note("breach that a report can lead to", reached)]),
         Note("limit of the demand", line_mark(**breach_line())),
         *end_notes(stated),
@@ -224,7 +212,7 @@ def _demand_notes(stated: Region, worst: Worst | None) -> list[Note]:
 
 
 def _outside_note(region: Region) -> list[Note]:
-    return [] if region.is_empty else [Note("no report leads here", area_mark(**sample_of(_unreachable())))]
+    return [] if region.is_empty else [Note("no report leads here", area_mark(**_unreachable()))]
 
 
 def _reach_note() -> Note:
@@ -233,7 +221,7 @@ def _reach_note() -> Note:
 
 def _bar_notes() -> list[Note]:
     return [
-        Note("before", point_mark(marker="o", markersize=8, color=colour("ink")), space=10),
+        Note("before", line_mark(linestyle="none", marker="o", markersize=8, color=colour("ink"))),
         Note("possible after", bar_mark(color=colour("report"), linewidth=6)),
     ]
 

@@ -6,7 +6,6 @@ that no record is above it. Beside them a bar for each group of columns shows th
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,41 +14,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
-from maskwell.core.phrases import Printed, visible
+from maskwell.core.percentages import as_decimal, bound_in_percent, percent
+from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import above, at_least
 from maskwell.errors import InputError, ParameterError
-from maskwell.release.assessment import Release
+from maskwell.release.release_values import AnyRelease
 from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.stages.stage import Stage
-from maskwell.reports.pictures.canvas import (
-    SMALL,
-    WIDE,
-    Canvas,
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.sheet import (
     Note,
-    Picture,
+    Row,
+    Sheet,
+    added_area,
     area_mark,
-    colour,
+    bar_mark,
+    box_at,
     line_mark,
-    notes_height,
     round_numbers,
+    rows_height,
     scale_number,
-    write_notes,
+    upright,
+    write_rows,
 )
-from maskwell.reports.plain_words import SPACE, as_decimal, count, counted, percent, percent_bound
+from maskwell.reports.plain_words import count, counted
 from maskwell.reports.text.release_words import columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEFT, TOP, HEIGHT = 56, 40, 250
-SPLIT = 412
+HEIGHT = 250
 MOST_COSTS = 7
 SHOWN_RISKS = (Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 5), Fraction(1, 10), Fraction(1, 100))
 LARGE_COUNT = 10**6
 """Numbers of records from here on are powers of ten on the scale."""
 
 
-def plot_release_risk(release: Release) -> Picture:
+def plot_release_risk(release: AnyRelease) -> Picture:
     """Risk of the records of a file before and after its release, against the bound, and what the release costs.
 
     The risk after is the largest chance of a correct match by the intruder that the limit of the plan is for.
@@ -59,7 +61,7 @@ def plot_release_risk(release: Release) -> Picture:
     release
         With its risk: a release whose plan names keys.
     """
-    check_kind(Release, release=release)
+    check_kind(AnyRelease, release=release)
     if release.risk is None:
         raise InputError("the release has no risk to draw", hint="name keys in the plan: [release] keys = [...]")
     return plot_risk_report(release.risk, costs=[_cost(release, stage) for stage in release.stages])
@@ -73,8 +75,8 @@ def plot_risk_report(report: RiskReport, *, costs: Sequence[Cost] = ()) -> Pictu
     return draw_release_risk(before, after, bound=report.threshold, costs=costs, keys=report.keys)
 
 
-def _cost(release: Release, stage: Stage) -> Cost:
-    variables = {} if release.utility is None else release.utility.variables
+def _cost(release: AnyRelease, stage: Stage) -> Cost:
+    variables = release.utility.variables
     inflation = [
         one.worst for name in stage.variables if name in variables and (one := variables[name].inflation) is not None
     ]
@@ -106,8 +108,6 @@ def draw_release_risk(
     ['50\xa0%', '13', '0']
     """
     drawn = list(costs[:MOST_COSTS])
-    notes = _notes(before, after, bound)
-    panel = cost_row(drawn) * len(drawn) + 98 if drawn else 0
     return Picture(
         name="release-risk",
         title="Before and after a release",
@@ -115,14 +115,10 @@ def draw_release_risk(
         data=_arrays(before, after, costs),
         columns=["chance of a correct match, at least", "records before", "records after"],
         rows=[
-            [f"{percent_bound(r, up=False)}{SPACE}%", count(before.at_least(float(r))), count(after.at_least(float(r)))]
+            [bound_in_percent(r, up=False), count(before.at_least(float(r))), count(after.at_least(float(r)))]
             for r in _listed_risks(bound)
         ],
-        heights=(
-            max(TOP + HEIGHT + 58, TOP + panel) + notes_height(notes, x=LEFT, width=WIDE),
-            TOP + HEIGHT + 66 + notes_height(notes) + panel,
-        ),
-        draw=lambda canvas: _draw(canvas, before, after, bound, drawn, notes),
+        draw=lambda sheet: _draw(sheet, before, after, bound, drawn),
     )
 
 
@@ -153,18 +149,16 @@ def _in_words(
     )
     if bound is not None:
         above = after.above(bound)
-        said += f" The bound is {_percent_up(bound)}: {count(before.above(bound))} records were above it, "
+        said += (
+            f" The bound is {bound_in_percent(bound, up=True)}: {count(before.above(bound))} records were above it, "
+        )
         said += f"{count(above) if above else 'none'} still {'are' if above != 1 else 'is'}."
     changes = "; ".join(f"{c.label} {percent(c.changed)} percent" for c in costs)
     return said + (f" Records that change: {changes}." if changes else "")
 
 
-def _percent_up(share: float) -> str:
-    return f"{percent_bound(as_decimal(share), up=True)}{SPACE}%"
-
-
 def _most(spread: RiskSpread) -> str:
-    return _percent_up(spread.most)
+    return bound_in_percent(spread.most, up=True)
 
 
 def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[Note]:
@@ -176,46 +170,41 @@ def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[N
         return notes
     above = after.above(bound)
     said = "no record is above it" if not above else f"{counted(above, 'record', 'records')} still above it"
-    return [*notes, Note(f"bound of {_percent_up(bound)}: {said} after the release", area_mark(**_beyond()))]
+    return [
+        *notes,
+        Note(f"bound of {bound_in_percent(bound, up=True)}: {said} after the release", area_mark(**_beyond())),
+    ]
 
 
 # ---- drawing
 
 
-def _draw(
-    canvas: Canvas,
-    before: RiskSpread,
-    after: RiskSpread,
-    bound: float | None,
-    costs: Sequence[Cost],
-    notes: Sequence[Note],
-) -> None:
-    right = canvas.width - 16 if canvas.narrow or not costs else SPLIT - 24
-    _curves(canvas, before, after, bound, right)
-    x = 4 if canvas.narrow else LEFT
-    if canvas.narrow:
-        end = write_notes(canvas, notes, x=x, top=TOP + HEIGHT + 54)
-        draw_costs(canvas, costs, left=x + 2, top=end + 56)
-    else:
-        draw_costs(canvas, costs, left=SPLIT + 8, top=TOP + 8)
-        write_notes(canvas, notes, x=x, top=canvas.height - notes_height(notes, x=LEFT, width=WIDE))
+def _draw(sheet: Sheet, before: RiskSpread, after: RiskSpread, bound: float | None, costs: Sequence[Cost]) -> None:
+    rows = [_cost_row(cost) for cost in costs]
+    curves, *beside = sheet.plots(HEIGHT, *([rows_height(rows)] if costs else []))
+    _curves(curves, before, after, bound)
+    sheet.below += _notes(before, after, bound)
+    if costs:
+        _costs(beside[0], costs, rows)
+        sheet.below.append(Note("records that change, expected", area_mark(**added_area())))
+        if any(cost.realised is not None for cost in costs):
+            sheet.below.append(Note("records that changed, as realised", bar_mark(color=colour("ink"), linewidth=2)))
 
 
-def _curves(canvas: Canvas, before: RiskSpread, after: RiskSpread, bound: float | None, right: float) -> None:
-    axes = canvas.axes(left=LEFT, top=TOP, width=right - LEFT, height=HEIGHT)
+def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | None) -> None:
     axes.set(xlim=(0, 1), ylim=(FLOOR, 1.6 * before.n), yscale="log")
     _scales(axes, before.n)
     if bound is not None:
         axes.axvspan(bound, 1, **_beyond())
         axes.axvline(bound, color=colour("risk"), linewidth=1.4, zorder=3)
         at, align = (bound - 0.015, "right") if bound > 0.5 else (bound + 0.015, "left")
-        words = f"bound {_percent_up(bound)}"
-        axes.text(at, 1.15 * before.n, words, color=colour("risk"), ha=align, va="center", fontsize=SMALL)
+        words = f"bound {bound_in_percent(bound, up=True)}"
+        axes.text(at, 1.15 * before.n, words, color=colour("risk"), ha=align, va="center")
     _curve(axes, before, _before())
     _curve(axes, after, _after())
     axes.axhline(FLOOR, color=colour("muted"), linewidth=1)
-    canvas.text(4, 14, "Records with at least this risk", tone="muted", fontsize=SMALL)
-    canvas.text(right, TOP + HEIGHT + 38, "Chance of a correct match, %", tone="muted", align="right", fontsize=SMALL)
+    axes.set_title("Records with at least this risk")
+    axes.set_xlabel("Chance of a correct match, %")
 
 
 FLOOR = 0.6
@@ -229,7 +218,6 @@ def _scales(axes: Axes, n: int) -> None:
     axes.set_yticks(powers, [f"{x:,}" if x < LARGE_COUNT else scale_number(x) for x in powers])
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
-    axes.grid(color=colour("grid"), linewidth=1)
 
 
 def _curve(axes: Axes, spread: RiskSpread, style: dict[str, Any]) -> None:
@@ -255,8 +243,6 @@ def _beyond() -> dict[str, Any]:
 
 # ---- what a release costs, beside its risk
 
-ROW, LINE = 41, 17  # without its label, and each line of the label
-LETTERS = 24
 ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)
 """Where the scale may end."""
 
@@ -271,56 +257,24 @@ class Cost:
     inflation: float | None = None
 
 
-def _label(cost: Cost) -> list[str]:
-    """In as many lines as it needs."""
-    return textwrap.wrap(visible(cost.label), LETTERS, break_on_hyphens=False) or [""]
+def _cost_row(cost: Cost) -> Row:
+    more = "" if cost.inflation is None else f", variances up to × {Printed(cost.inflation):.2f}"
+    return Row(cost.label, f"{percent(cost.changed)} %{more}")
 
 
-def cost_row(costs: Sequence[Cost]) -> int:
-    """Pixels for each of some costs."""
-    return ROW + LINE * max(len(_label(cost)) for cost in costs)
-
-
-def draw_costs(canvas: Canvas, costs: Sequence[Cost], *, left: float, top: float) -> None:
-    """A bar for the share of records that change, with what came out and what it does to variances."""
-    if not costs:
-        return
-    room, row = canvas.width - left - 8, cost_row(costs)
-    axes = canvas.axes(left=left, top=top, width=room, height=row * len(costs))
+def _costs(axes: Axes, costs: Sequence[Cost], rows: Sequence[Row]) -> None:
+    """A bar for the share of records that change, with what was realised."""
     widest = max(max(c.changed, c.realised or 0.0) for c in costs)
     end = next((end for end in ENDS if end >= widest), ENDS[-1])
-    axes.set(xlim=(0, end), ylim=(row * len(costs), 0), yticks=[])
+    axes.set_xlim(0, end)
     axes.set_xticks([0, end / 2, end], ["0", f"{Printed(50 * end):g}", f"{Printed(100 * end):g}"])
-    axes.axhline(row * len(costs), color=colour("rule"), linewidth=1)
-    for i, cost in enumerate(costs):
-        _cost_bar(axes, cost, row * i + 10 + LINE * len(_label(cost)))
-        _cost_words(canvas, cost, left, left + room, top + row * i)
-    canvas.text(left, top - 34, "What it costs", weight="bold")
-    canvas.text(left, top - 12, "records that change, expected, %", tone="muted", fontsize=SMALL)
-    if any(cost.realised is not None for cost in costs):
-        canvas.text(left, top + row * len(costs) + 34, "upright line: as it came out", tone="muted", fontsize=SMALL)
-
-
-def _cost_bar(axes: Axes, cost: Cost, y: float) -> None:
-    axes.fill([0, cost.changed, cost.changed, 0], [y - 6, y - 6, y + 6, y + 6], **_changed())
-    axes.plot([0, 0], [y - 8, y + 8], color=colour("muted"), linewidth=1.4, clip_on=False, zorder=4)
-    if cost.realised is not None:
-        axes.plot([cost.realised] * 2, [y - 9, y + 9], color=colour("ink"), linewidth=2, clip_on=False, zorder=5)
-
-
-def _cost_words(canvas: Canvas, cost: Cost, left: float, right: float, top: float) -> None:
-    for i, line in enumerate(_label(cost)):
-        canvas.text(left, top + 11 + LINE * i, line, fontsize=SMALL)
-    canvas.text(right, top + 11, percent(cost.changed), align="right", fontsize=SMALL)
-    if cost.inflation is not None:
-        said = f"variances up to × {Printed(cost.inflation):.2f}"
-        y = top + 26 + LINE * len(_label(cost))
-        canvas.text(right, y, said, tone="muted", align="right", fontsize=SMALL)
-
-
-def _changed() -> dict[str, Any]:
-    face = {"facecolor": colour("randomization"), "edgecolor": colour("report")}
-    return {**face, "hatch": "////", "linewidth": 1, "zorder": 3}
+    for cost, y in zip(costs, write_rows(axes, rows), strict=True):
+        axes.fill(*box_at(0, cost.changed, y), zorder=3, **added_area())
+        upright(axes, 0, y, color=colour("muted"), linewidth=1.4, clip_on=False, zorder=4)
+        if cost.realised is not None:
+            upright(axes, cost.realised, y, clip_on=False)
+    axes.set_title("What it costs")
+    axes.set_xlabel("Records that change, %")
 
 
 # ---- how risk is spread over records

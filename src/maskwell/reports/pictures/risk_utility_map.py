@@ -11,31 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arguments import RealNumber, as_real, check_kind, list_of
-from maskwell.core.phrases import Printed, expected_number, shorten
+from maskwell.core.percentages import bound_in_percent, in_percent, percent
+from maskwell.core.phrases import expected_number, shorten
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
-from maskwell.reports.pictures.canvas import (
-    SMALL,
-    WIDE,
-    Canvas,
-    Note,
-    Picture,
-    colour,
-    line_mark,
-    notes_height,
-    open_point,
-    point_mark,
-    spread,
-    write_notes,
-)
-from maskwell.reports.plain_words import SPACE, as_decimal, count, percent, percent_bound
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.sheet import WIDTH, Note, Sheet, line_mark, open_point, percent_ticks
+from maskwell.reports.plain_words import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEFT, TOP, HEIGHT = 46, 40, 270
+HEIGHT, ACROSS = 290, WIDTH - 60
+"""Pixels of the frame; of its width about."""
 MOST = 12
-LETTERS = (22, 38)  # of a name, wide and narrow
+LETTERS = 22
 LETTER = 7.2  # its width in pixels
 
 
@@ -68,8 +59,6 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
         raise ParameterError(f"{len(points)} points to draw", hint=f"give one to {MOST} releases", points=all_points)
     beaten = beaten_by(points)
     never = [f"{point.label}: not possible" for point in all_points if not point.is_possible]
-    notes = [*_notes(points, beaten, bound), *map(Note, never)]
-    names = len(points) * 17 + 12
     return Picture(
         name="risk-utility",
         title="Risk against change",
@@ -77,22 +66,18 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
         data={"risk": np.array([p.risk for p in points]), "changed": np.array([p.changed for p in points])},
         columns=["asked", "greatest risk", "records changed", "expected matches", "records above", "beaten by"],
         rows=[_row(p, points, i) for p, i in zip(points, beaten, strict=True)],
-        heights=(
-            TOP + HEIGHT + 58 + notes_height(notes, x=LEFT, width=WIDE),
-            TOP + HEIGHT + 64 + names + notes_height(notes),
-        ),
-        draw=lambda canvas: _draw(canvas, points, beaten, bound, notes),
+        draw=lambda sheet: _draw(sheet, points, beaten, bound, never),
     )
 
 
 def _row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better: int | None) -> list[str]:
     matches = expected_number(point.matches).removesuffix(".0")
-    figures = [_risk(point.risk), f"{percent(point.changed)}{SPACE}%", matches, count(point.above)]
+    figures = [_risk(point.risk), in_percent(point.changed), matches, count(point.above)]
     return [point.label, *figures, "" if better is None else points[better].label]
 
 
 def _risk(risk: float) -> str:
-    return f"{percent_bound(as_decimal(risk), up=True)}{SPACE}%"
+    return bound_in_percent(risk, up=True)
 
 
 def _in_words(points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None], bound: float | None) -> str:
@@ -117,7 +102,7 @@ def _notes(points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None], bou
         "muted": "beaten: the arrow leads to a release with no more risk that changes no more",
     }
     seen = {_tone(p, i) for p, i in zip(points, beaten, strict=True)}
-    marked = [Note(words, point_mark(**_mark(tone))) for tone, words in kinds.items() if tone in seen]
+    marked = [Note(words, line_mark(**_mark(tone))) for tone, words in kinds.items() if tone in seen]
     limit = [] if bound is None else [Note(f"bound of the plan, {_risk(bound)}", line_mark(**_limit()))]
     return [*marked, *limit]
 
@@ -126,69 +111,75 @@ def _notes(points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None], bou
 
 
 def _draw(
-    canvas: Canvas,
+    sheet: Sheet,
     points: Sequence[RiskUtilityPoint],
     beaten: Sequence[int | None],
     bound: float | None,
-    notes: Sequence[Note],
+    never: Sequence[str],
 ) -> None:
-    right = canvas.width - 16
-    axes = canvas.axes(left=LEFT, top=TOP, width=right - LEFT, height=HEIGHT)
+    (axes,) = sheet.plots(HEIGHT)
     axes.set(xlim=(0, 1), ylim=(0, 1.12 * max(*(p.changed for p in points), 0.005)))
-    _scales(axes)
+    percent_ticks(axes.xaxis)
+    percent_ticks(axes.yaxis)
+    axes.axhline(0, color=colour("muted"), linewidth=1)
+    axes.axvline(0, color=colour("muted"), linewidth=1)
     if bound is not None:
         axes.axvline(bound, **_limit())
     for point, better in zip(points, beaten, strict=True):
         if better is not None:
             _arrow(axes, point, points[better])
         axes.plot([point.risk], [point.changed], **_mark(_tone(point, better)), clip_on=False)
-    canvas.text(4, 14, "Records that change, %", tone="muted", fontsize=SMALL)
-    canvas.text(right, TOP + HEIGHT + 38, "Greatest risk of a record, %", tone="muted", align="right", fontsize=SMALL)
-    _labels(canvas, axes, points, beaten)
-    if canvas.narrow:
-        _below(canvas, points, beaten)
-    top = TOP + HEIGHT + (58 + 17 * len(points) + 12 if canvas.narrow else 50)
-    write_notes(canvas, notes, x=4 if canvas.narrow else LEFT, top=top)
+    names = _labels(axes, points, beaten)
+    axes.set_title("Records that change, %")
+    axes.set_xlabel("Greatest risk of a record, %")
+    sheet.below += [*_notes(points, beaten, bound), *map(Note, (*names, *never))]
 
 
-def _scales(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
-    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{Printed(100 * y):.3g}"))
-    axes.grid(color=colour("grid"), linewidth=1)
-    axes.axhline(0, color=colour("muted"), linewidth=1)
-    axes.axvline(0, color=colour("muted"), linewidth=1)
-
-
-def _labels(canvas: Canvas, axes: Axes, points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None]) -> None:
-    """A name beside each point; on a narrow screen a number, with its name below the frame."""
-    top, width = axes.get_ylim()[1], canvas.width - 16 - LEFT
-    places = spread([HEIGHT * (1 - p.changed / top) for p in points], apart=17, low=8, high=HEIGHT - 10)
-    for i, (point, better, y) in enumerate(zip(points, beaten, places, strict=True)):
-        name = str(i + 1) if canvas.narrow else shorten(point.label, LETTERS[0])
-        left = width * (1 - point.risk) < LETTER * len(name) + 16
-        at = point.risk + (-10 if left else 10) / width
+def _labels(axes: Axes, points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None]) -> list[str]:
+    """A name beside each point, or a number where names would touch; the names are then given back."""
+    top = axes.get_ylim()[1]
+    at = [(ACROSS * p.risk, HEIGHT * p.changed / top) for p in points]
+    named, numbered = [shorten(p.label, LETTERS) for p in points], [str(i) for i in range(1, len(points) + 1)]
+    places = _places(at, named)
+    names, places = (numbered, _places(at, numbered) or at) if places is None else (named, places)
+    for point, better, name, (x, y) in zip(points, beaten, names, places, strict=True):
         weight = "bold" if point.chosen else "normal"
-        axes.text(
-            at, top * (1 - y / HEIGHT), name, ha="right" if left else "left", weight=weight, **_name(point, better)
-        )
+        axes.text(x / ACROSS, top * y / HEIGHT, name, ha="center", weight=weight, **_name(point, better))
+    return [] if names is named else [f"{name}  {p.label}" for name, p in zip(names, points, strict=True)]
 
 
-def _below(canvas: Canvas, points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None]) -> None:
-    """What the numbers of a narrow drawing stand for."""
-    for i, (point, better) in enumerate(zip(points, beaten, strict=True)):
-        words = f"{i + 1}  {shorten(point.label, LETTERS[1])}"
-        weight = "bold" if point.chosen else "normal"
-        y = TOP + HEIGHT + 64 + 17 * i
-        canvas.text(4, y, words, tone=_tone(point, better), weight=weight, fontsize=SMALL)
+def _places(at: Sequence[tuple[float, float]], names: Sequence[str]) -> list[tuple[float, float]] | None:
+    """The middle of each name, beside, above or below its point, where it touches no point and no other name."""
+    taken = [(x - 6, x + 6, y - 6, y + 6) for x, y in at]
+    places = []
+    for (x, y), name in zip(at, names, strict=True):
+        half = LETTER * len(name) / 2 + 2
+        tried = [
+            (x + half + 9, y),
+            (x - half - 9, y),
+            (x, y + 16),
+            (x, y - 16),
+            (x + half + 4, y + 14),
+            (x - half - 4, y + 14),
+            (x, y + 30),
+        ]
+        boxes = {(u, v): (u - half, u + half, v - 8, v + 8) for u, v in tried if half <= u <= ACROSS - half and v >= 0}
+        free = next((place for place, box in boxes.items() if not any(_touch(box, other) for other in taken)), None)
+        if free is None:
+            return None
+        places.append(free)
+        taken.append(boxes[free])
+    return places
+
+
+def _touch(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _name(point: RiskUtilityPoint, better: int | None) -> dict[str, Any]:
     box = {"facecolor": colour("paper"), "edgecolor": "none", "pad": 1, "alpha": 0.85}
     tone = colour(_tone(point, better))
-    return {"color": tone, "fontsize": SMALL, "va": "center", "bbox": box, "zorder": 5, "parse_math": False}
+    return {"color": tone, "va": "center", "bbox": box, "zorder": 5, "parse_math": False}
 
 
 def _arrow(axes: Axes, start: RiskUtilityPoint, end: RiskUtilityPoint) -> None:

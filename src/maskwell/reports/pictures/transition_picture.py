@@ -16,48 +16,49 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
+from maskwell.core.percentages import in_percent, percent
 from maskwell.core.phrases import Printed, shorten, visible
 from maskwell.core.verdicts import ranked
 from maskwell.designs.design import Design
 from maskwell.engines.labelled_columns import Labels
 from maskwell.release.stages.stage import Stage
-from maskwell.reports.pictures.canvas import (
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.sheet import (
+    LETTER,
     LINE,
-    NARROW,
     SIZE,
-    SMALL,
-    WIDE,
-    Canvas,
+    WIDTH,
     Note,
-    Picture,
+    Sheet,
     area_mark,
-    colour,
-    notes_height,
-    point_mark,
+    line_mark,
     round_numbers,
     scale_number,
-    write_notes,
 )
-from maskwell.reports.plain_words import SPACE, count, counted, percent
-from maskwell.reports.text.release_words import PARTS, columns_of, name_of
+from maskwell.reports.plain_words import count, counted
+from maskwell.reports.text.release_words import columns_of, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-WHOLE, NUMBERED, NUMBERED_NARROW = 24, 10, 5
-"""States up to which a matrix is drawn whole, and with numbers in it on each screen."""
+WHOLE, NUMBERED = 24, 8
+"""States up to which a matrix is drawn whole, and with numbers in it."""
 
 FAINT, STRONG = 0.06, 0.46
 """Strength of a colour at a chance of almost none and of one; ink stays readable on both."""
 
-SIDE, MATRIX_TOP = 150, 70
-NARROW_SIDE = 92
-DOTS_LEFT, DOTS_TOP, DOTS_HEIGHT = 52, 40, 230
+SMALLER, CROWDED = 10.0, 16
+"""Letters of the labels of a matrix of many states, and how many that is."""
+
+LABEL = 130
+"""Pixels for the labels of the rows of a matrix at most."""
+
+DOTS_HEIGHT = 230
 MOST_DOTS = 1500
 SHOWN_ROWS = 24
 TOLD = 3  # reports of each truth that are told in words
-READABLE = 5  # letters below which a label that is cut says nothing
 
 
 def plot_matrix(stage: Stage, *, labels: Labels | None = None) -> Picture:
@@ -84,24 +85,14 @@ def _whole_matrix(stage: Stage, labels: Labels | None) -> Picture:
     truths, reports = (
         [name_of(state, stage.columns, labels) for state in states] for states in (stage.states, stage.outputs)
     )
-    notes = [
-        Note("stays as it is", area_mark(**_cell("truth", 0.7))),
-        Note("becomes another report; stronger where it is likelier", area_mark(**_cell("report", 0.7))),
-        Note("no colour: never"),
-    ]
-    heights = [
-        MATRIX_TOP + _step(len(reports), len(truths), narrow=n) * len(reports) + 16 + notes_height(notes, x=4, width=w)
-        for n, w in ((False, WIDE), (True, NARROW))
-    ]
     return Picture(
         name="matrix",
         title=f"Where the records of {columns_of(stage)} go",
         text=_whole_in_words(P, truths, reports),
         data={"probability": P},
         columns=["report", *(f"if the truth is {label}" for label in truths)],
-        rows=[[label, *(f"{percent(float(p))}{SPACE}%" for p in row)] for label, row in zip(reports, P, strict=True)],
-        heights=(heights[0], heights[1]),
-        draw=lambda canvas: _draw_whole(canvas, P, truths, reports, notes),
+        rows=[[label, *(in_percent(float(p)) for p in row)] for label, row in zip(reports, P, strict=True)],
+        draw=lambda sheet: _draw_whole(sheet, P, truths, reports),
     )
 
 
@@ -118,60 +109,58 @@ def _reports_in_words(chances: Real, reports: list[str]) -> str:
     return ", ".join([*first, *([f"others with {percent(rest)} percent"] if len(order) > TOLD else [])])
 
 
-def _step(rows: int, columns: int, *, narrow: bool) -> int:
-    """Height of a row: as wide as a column, within reason."""
-    room = (NARROW - NARROW_SIDE if narrow else WIDE - SIDE) / max(rows, columns)
-    return int(np.clip(room, 16, 34))
-
-
-def _draw_whole(canvas: Canvas, P: Real, truths: list[str], reports: list[str], notes: Sequence[Note]) -> None:
+def _draw_whole(sheet: Sheet, P: Real, truths: list[str], reports: list[str]) -> None:
     m, k = P.shape
-    side = NARROW_SIDE if canvas.narrow else SIDE
-    step = _step(m, k, narrow=canvas.narrow)
-    width = min((canvas.width - side - 4) / k, 84)
-    axes = canvas.axes(left=side, top=MATRIX_TOP, width=width * k, height=step * m)
-    axes.set(xlim=(0, k), ylim=(m, 0), xticks=[], yticks=[])
-    numbered = k <= (NUMBERED_NARROW if canvas.narrow else NUMBERED)
+    size = SMALLER if max(m, k) > CROWDED else SIZE
+    beside = [_wrapped(label, LABEL, size) for label in reports]
+    width = (WIDTH - 14 - min(LABEL, max(_pixels(label, size) for label in beside))) / k
+    step = max(float(np.clip(width, 16, 34)), max(label.count("\n") + 1 for label in beside) * 1.3 * size)
+    (axes,) = sheet.plots(step * m)
+    axes.set(xlim=(0, k), ylim=(m, 0))
     for i, j in np.argwhere(P > 0).tolist():
         tone = "truth" if reports[i] == truths[j] else "report"
         axes.fill([j, j + 1, j + 1, j], [i, i, i + 1, i + 1], **_cell(tone, float(P[i, j])))
-        if numbered:
-            _number(axes, float(P[i, j]), j + 0.5, i + 0.5)
-    _frame(axes, m, k)
-    letters = int((side - 12) / 7)
-    for i, label in enumerate(reports):
-        canvas.text(side - 8, MATRIX_TOP + step * (i + 0.5), shorten(label, letters), align="right", fontsize=SMALL)
-    _matrix_headings(canvas, truths, side, width)
-    write_notes(canvas, notes, x=4, top=MATRIX_TOP + step * m + 12)
+        if k <= NUMBERED:
+            axes.text(j + 0.5, i + 0.5, percent(float(P[i, j])) if P[i, j] < 1 else "100", ha="center", va="center")
+    lines: dict[str, Any] = {"colors": colour("grid"), "linewidth": 0.8, "zorder": 1, "clip_on": False}
+    axes.grid(visible=False)
+    axes.hlines(range(m + 1), 0, k, **lines)
+    axes.vlines(range(k + 1), 0, m, **lines)
+    _matrix_labels(axes, truths, beside, width, size)
+    sheet.below += [
+        Note("stays as it is", area_mark(**_cell("truth", 0.7))),
+        Note("becomes another report; stronger where it is likelier", area_mark(**_cell("report", 0.7))),
+        Note("no colour: never"),
+    ]
 
 
-def _number(axes: Axes, p: float, x: float, y: float) -> None:
-    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALL, "color": colour("ink")}
-    axes.text(x, y, percent(p) if p < 1 else "100", **style)
+def _matrix_labels(axes: Axes, truths: list[str], beside: list[str], width: float, size: float) -> None:
+    """The truths above their columns, upright where they are too long for them, and the reports beside their rows."""
+    style: dict[str, Any] = {"parse_math": False, "color": colour("ink"), "fontsize": size}
+    above = [_wrapped(label, width - 4, size) for label in truths]
+    flat = all(_pixels(word, size) <= width - 4 for label in truths for word in visible(label).split() or [""])
+    flat = flat and not any("..." in label or "…" in label for label in above)
+    upright: dict[str, Any] = {} if flat else {"rotation": 90, "va": "bottom"}
+    names = above if flat else [_wrapped(label, LABEL, size, lines=max(1, int(width / size / 1.3))) for label in truths]
+    axes.xaxis.tick_top()
+    axes.set_xticks(np.arange(len(truths)) + 0.5, names, **style, **upright)
+    axes.set_yticks(np.arange(len(beside)) + 0.5, beside, **style)
+    axes.set_xlabel("True labels, %", color=colour("truth"), weight="bold", loc="left")
+    axes.xaxis.set_label_position("top")
+    axes.set_ylabel("Reported", color=colour("report"), weight="bold", loc="top")
 
 
-def _frame(axes: Axes, m: int, k: int) -> None:
-    style: dict[str, Any] = {"color": colour("grid"), "linewidth": 0.8, "zorder": 1}
-    for i in range(m + 1):
-        axes.plot([0, k], [i, i], **style, clip_on=False)
-    for j in range(k + 1):
-        axes.plot([j, j], [0, m], **style, clip_on=False)
+def _wrapped(label: str, room: float, size: float, lines: int = 3) -> str:
+    """A label in a few lines that fit, shortened where they are too few."""
+    letters = max(3, int(room / (LETTER * size / SIZE)))
+    parts = textwrap.wrap(visible(label), letters) or [""]
+    return "\n".join(
+        parts if len(parts) <= lines else [*parts[: lines - 1], shorten(" ".join(parts[lines - 1 :]), letters)]
+    )
 
 
-def _matrix_headings(canvas: Canvas, truths: list[str], side: float, width: float) -> None:
-    """The truths above their columns, those of two parts in two lines where one would be too long."""
-    canvas.text(side, 14, "True labels, %", tone="truth", weight="bold")
-    canvas.text(side - 8, MATRIX_TOP - 16, "Reported", tone="report", align="right", weight="bold")
-    letters = int((width - 6) / 7)
-    long = max(map(len, truths)) > letters
-    parts = [label.split(PARTS) if long and label.count(PARTS) == 1 else [label] for label in truths]
-    if letters < READABLE and any(len(part) > letters for label in parts for part in label):
-        canvas.text(side, MATRIX_TOP - 16, "in the order of the rows", tone="muted", fontsize=SMALL)
-        return
-    for j, lines in enumerate(parts):
-        for up, part in enumerate(reversed(lines)):
-            middle = side + width * (j + 0.5)
-            canvas.text(middle, MATRIX_TOP - 14 - 16 * up, shorten(part, letters), align="center", fontsize=SMALL)
+def _pixels(label: str, size: float) -> float:
+    return max(map(len, label.split("\n"))) * LETTER * size / SIZE
 
 
 def _cell(tone: str, p: float) -> dict[str, Any]:
@@ -185,8 +174,6 @@ def _cell(tone: str, p: float) -> dict[str, Any]:
 def _large(stage: Stage, labels: Labels | None) -> Picture:
     keeps, counts = stage.keeps, np.asarray(stage.counts)
     order = ranked(-keeps)
-    notes = [Note("one combination of labels", point_mark(**_dot()))]
-    height = DOTS_TOP + DOTS_HEIGHT + 58
     return Picture(
         name="matrix",
         title=f"How often the records of {columns_of(stage)} stay",
@@ -197,12 +184,11 @@ def _large(stage: Stage, labels: Labels | None) -> Picture:
             [
                 name_of(stage.states[j], stage.columns, labels),
                 count(int(counts[j])),
-                f"{percent(float(keeps[j]))}{SPACE}%",
+                in_percent(float(keeps[j])),
             ]
             for j in order[:SHOWN_ROWS].tolist()
         ],
-        heights=(height + notes_height(notes, x=DOTS_LEFT, width=WIDE), height + notes_height(notes)),
-        draw=lambda canvas: _draw_large(canvas, counts, keeps, notes),
+        draw=lambda sheet: _draw_large(sheet, counts, keeps),
     )
 
 
@@ -219,18 +205,16 @@ def _large_in_words(stage: Stage, keeps: Real, order: Array, labels: Labels | No
     return said + (f" The table has the {SHOWN_ROWS} that change most." if left > 0 else "")
 
 
-def _draw_large(canvas: Canvas, counts: Array, keeps: Real, notes: Sequence[Note]) -> None:
-    right = canvas.width - 16
-    axes = canvas.axes(left=DOTS_LEFT, top=DOTS_TOP, width=right - DOTS_LEFT, height=DOTS_HEIGHT)
+def _draw_large(sheet: Sheet, counts: Array, keeps: Real) -> None:
+    (axes,) = sheet.plots(DOTS_HEIGHT)
     most = float(max(counts.max(), 10))
     axes.set(xscale="log", xlim=(0.7, most * 1.5), ylim=(0, 1.04))
     _dot_scales(axes, most)
     places = _few(counts, keeps)
     axes.plot(np.maximum(counts[places], 0.7), keeps[places], **_dot())
-    canvas.text(4, 14, "Chance to stay as it is, %", tone="muted", fontsize=SMALL)
-    below = "Records with these labels"
-    canvas.text(right, DOTS_TOP + DOTS_HEIGHT + 38, below, tone="muted", align="right", fontsize=SMALL)
-    write_notes(canvas, notes, x=4 if canvas.narrow else DOTS_LEFT, top=DOTS_TOP + DOTS_HEIGHT + 50)
+    axes.set_title("Chance to stay as it is, %")
+    axes.set_xlabel("Records with these labels")
+    sheet.below.append(Note("one combination of labels", line_mark(**_dot())))
 
 
 def _few(counts: Array, keeps: Real) -> Array:
@@ -249,7 +233,6 @@ def _dot_scales(axes: Axes, most: float) -> None:
     axes.set_xticks(powers, [f"{x:,}" if x < 10**6 else scale_number(x) for x in powers])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
-    axes.grid(color=colour("grid"), linewidth=1)
     axes.axhline(0, color=colour("muted"), linewidth=1)
 
 
@@ -259,9 +242,12 @@ def _dot() -> dict[str, Any]:
 
 
 MOST_TRUTHS, MOST_REPORTS = 6, 8
-BAND, GAP, FLOWS_TOP = 58, 10, 56
-LONG_FOCUS = 14
-"""Letters of a true answer that a heading has room for."""
+BAND, GAP = 58, 10
+START, END, NODE = 108, 232, 10
+"""Pixels from the left at which true answers and reports stand, and how wide they are drawn."""
+
+LETTERS = 14
+"""Of a line of a name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,39 +285,15 @@ def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
         data={"probability": flow.probability},
         columns=["report", *(f"if the truth is {label}" for label in flow.truths)],
         rows=[
-            [label, *(f"{percent(float(p))}{SPACE}%" for p in row)]
+            [label, *(in_percent(float(p)) for p in row)]
             for label, row in zip(flow.reports, flow.probability, strict=True)
         ],
-        heights=(_height(flow, narrow=False), _height(flow, narrow=True)),
-        draw=lambda canvas: _draw(canvas, flow),
+        draw=lambda sheet: _draw(sheet, flow),
     )
 
 
-NAMES = {False: (18, 18), True: (11, 12)}
-"""Letters of a line of the names of true answers and of reports, wide and narrow."""
-
-
-def _lines(name: str, letters: int) -> list[str]:
-    return textwrap.wrap(visible(name), letters) or [""]
-
-
-def _gap(flow: _Flow, *, narrow: bool) -> int:
-    """Pixels between two reports: room for the longest of their names, however thin its band."""
-    truths, reports = NAMES[narrow]
-    most = max(len(_lines(name, reports)) for name in flow.reports)
-    most = max(most, *(len(_lines(name, truths)) for name in flow.truths))
-    return max(GAP, LINE * most - 8)
-
-
-def _height(flow: _Flow, *, narrow: bool) -> int:
-    gaps = _gap(flow, narrow=narrow) * len(flow.reports)
-    return FLOWS_TOP + max(BAND * len(flow.truths), 44 * len(flow.reports)) + gaps + 30
-
-
-def _write(canvas: Canvas, x: float, y: float, lines: Sequence[str], **style: Any) -> None:
-    """A name in lines around a height."""
-    for i, line in enumerate(lines):
-        canvas.text(x, y + LINE * (i - (len(lines) - 1) / 2), line, **style)
+def _lines(name: str) -> list[str]:
+    return textwrap.wrap(visible(name), LETTERS) or [""]
 
 
 def _whole_flow(design: Design, truth: int) -> _Flow:
@@ -384,79 +346,64 @@ def _in_words(flow: _Flow) -> str:
     return f"Someone whose true answer is {focus} reports {said}.{note}"
 
 
-def _draw(canvas: Canvas, flow: _Flow) -> None:
-    narrow, size = canvas.narrow, SMALL if canvas.narrow else SIZE
-    start, end = (84, 176) if narrow else (150, 460)
-    room = canvas.height - FLOWS_TOP - 24
+def _draw(sheet: Sheet, flow: _Flow) -> None:
     P = flow.probability
-    unit = (room - _gap(flow, narrow=narrow) * (len(flow.reports) - 1)) / float(P.sum())
-    heights = unit * P.sum(axis=0)
-    lefts = _stack(heights, room)
-    rights = _stack(unit * P.sum(axis=1), room)
-    _ribbons(canvas, flow, unit, lefts, rights, (start + 10, end))
+    # between two names there is room for the longest of them, however thin its band
+    gap = max(GAP, LINE * max(len(_lines(name)) for name in (*flow.truths, *flow.reports)) - 8)
+    room = max(BAND * len(flow.truths), 44 * len(flow.reports)) + gap * len(flow.reports)
+    (axes,) = sheet.plots(room)
+    axes.set(xlim=(0, WIDTH), ylim=(room, 0), xticks=[], yticks=[])
+    unit = (room - gap * (len(flow.reports) - 1)) / float(P.sum())
+    lefts, rights = (_stack(unit * P.sum(axis=axis), room) for axis in (0, 1))
+    _ribbons(axes, flow, unit, lefts, rights)
     for j, label in enumerate(flow.truths):
-        _node(canvas, start, lefts[j], heights[j], "truth")
-        bold = "bold" if j == flow.focus else "normal"
-        name = _lines(label, NAMES[narrow][0])
-        _write(canvas, start - 8, lefts[j] + heights[j] / 2, name, align="right", weight=bold, fontsize=size)
+        height = unit * float(P[:, j].sum())
+        _node(axes, START, lefts[j], height, "truth")
+        weight = "bold" if j == flow.focus else "normal"
+        axes.text(START - 8, lefts[j] + height / 2, "\n".join(_lines(label)), ha="right", va="center", weight=weight)
     for i, label in enumerate(flow.reports):
         height = unit * float(P[i].sum())
-        _node(canvas, end, rights[i], height, "report")
+        _node(axes, END, rights[i], height, "report")
         y = rights[i] + height / 2
-        chance = f"{percent(float(P[i, flow.focus]))} %"
-        column = end + (58 if narrow else 66)
-        canvas.text(column, y, chance, align="right", weight="bold", fontsize=size)
-        _write(canvas, column + 7, y, _lines(label, NAMES[narrow][1]), fontsize=size)
-    _flow_headings(canvas, flow, start, end)
+        axes.text(END + 64, y, f"{percent(float(P[i, flow.focus]))} %", ha="right", va="center", weight="bold")
+        axes.text(END + 72, y, "\n".join(_lines(label)), va="center")
+    axes.set_title("True answer", color=colour("truth"), weight="bold")
+    axes.set_title("Reported answer", color=colour("report"), weight="bold", loc="right")
+    focus = shorten(visible(flow.truths[flow.focus]), 60)
+    sheet.below.append(Note(f"Percentages: what is reported if the truth is “{focus}”", tone="muted"))
+    sheet.below += [Note(flow.note, tone="muted")] if flow.note else []
 
 
 def _stack(heights: Real, room: float) -> Real:
     gap = (room - float(heights.sum())) / max(len(heights) - 1, 1)
-    first = FLOWS_TOP if len(heights) > 1 else FLOWS_TOP + (room - float(heights.sum())) / 2
+    first = 0.0 if len(heights) > 1 else (room - float(heights.sum())) / 2
     return first + np.concatenate([[0.0], np.cumsum(heights + gap)[:-1]])
 
 
-def _node(canvas: Canvas, x: float, top: float, height: float, tone: str) -> None:
-    canvas.page.fill([x, x + 10, x + 10, x], [top, top, top + height, top + height], color=colour(tone), linewidth=0)
+def _node(axes: Axes, x: float, top: float, height: float, tone: str) -> None:
+    axes.fill([x, x + NODE, x + NODE, x], [top, top, top + height, top + height], color=colour(tone), linewidth=0)
 
 
-def _ribbons(canvas: Canvas, flow: _Flow, unit: float, lefts: Real, rights: Real, ends: tuple[float, float]) -> None:
+def _ribbons(axes: Axes, flow: _Flow, unit: float, lefts: Real, rights: Real) -> None:
+    """All bands, those of the truth that is brought out above the others."""
     into = rights.copy()
-    order: list[tuple[bool, float, float, float, str]] = []
     for j, truth in enumerate(flow.truths):
         out = float(lefts[j])
         for i, report in enumerate(flow.reports):
             width = unit * float(flow.probability[i, j])
             tone = "rule" if j != flow.focus else "truth" if report == truth else "report"
-            order.append((j == flow.focus, out, float(into[i]), width, tone))
+            _ribbon(axes, (out, float(into[i])), width, tone=tone, bright=j == flow.focus)
             out += width
             into[i] += width
-    for bright, a, b, width, tone in sorted(order, key=lambda ribbon: ribbon[0]):
-        _ribbon(canvas, ends, (a, b), width, tone=tone, alpha=0.8 if bright else 0.45)
 
 
-def _ribbon(
-    canvas: Canvas, ends: tuple[float, float], tops: tuple[float, float], width: float, *, tone: str, alpha: float
-) -> None:
+def _ribbon(axes: Axes, tops: tuple[float, float], width: float, *, tone: str, bright: bool) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    (x0, x1), (a, b), middle = ends, tops, sum(ends) / 2
+    x0, x1, (a, b), middle = START + NODE, END, tops, (START + NODE + END) / 2
     points = [(x0, a), (middle, a), (middle, b), (x1, b)]
     back = [(x1, b + width), (middle, b + width), (middle, a + width), (x0, a + width)]
-    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3]
-    shape = Path([*points, *back], codes)
-    edge = {"edgecolor": colour("paper"), "linewidth": 0.6}
-    canvas.page.add_patch(PathPatch(shape, facecolor=colour(tone), alpha=alpha, **edge))
-
-
-def _flow_headings(canvas: Canvas, flow: _Flow, start: float, end: float) -> None:
-    canvas.text(start + 10, 14, "True answer", tone="truth", align="right", weight="bold")
-    canvas.text(end, 14, "Report" if canvas.narrow else "Reported answer", tone="report", weight="bold")
-    focus = visible(flow.truths[flow.focus])
-    words = f"if the truth is “{focus}”" if not canvas.narrow else f"if “{focus}”"
-    if len(focus) > LONG_FOCUS:
-        words = "for the one in bold" if canvas.narrow else "if the truth is the one in bold"
-    canvas.text(end, 36, words, tone="muted", fontsize=SMALL)
-    if flow.note:
-        canvas.text(canvas.width - 4, canvas.height - 8, flow.note, tone="muted", align="right", fontsize=SMALL)
+    shape = Path([*points, *back], [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3])
+    looks: dict[str, Any] = {"edgecolor": colour("paper"), "linewidth": 0.6, "alpha": 0.8 if bright else 0.45}
+    axes.add_patch(PathPatch(shape, facecolor=colour(tone), zorder=2 if bright else 1, **looks))

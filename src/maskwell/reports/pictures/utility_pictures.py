@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,24 +20,23 @@ from maskwell.core.verdicts import largest
 from maskwell.errors import InputError
 from maskwell.release.utility.utility_measures import Association, Inflation
 from maskwell.release.utility.utility_report import UtilityReport, VariableUtility
-from maskwell.reports.pictures.canvas import (
-    LINE,
-    NARROW,
-    SMALL,
-    WIDE,
-    Canvas,
-    Mark,
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.pictures.sheet import (
     Note,
-    Page,
-    Picture,
+    Row,
+    Sheet,
+    added_area,
     area_mark,
     bar_mark,
-    colour,
-    label_lines,
-    notes_height,
-    point_mark,
+    box_at,
+    line_mark,
+    report_point,
+    rows_height,
     scale_number,
-    write_notes,
+    truth_point,
+    upright,
+    write_rows,
 )
 from maskwell.reports.plain_words import count, label
 from maskwell.reports.text.release_words import factor_text
@@ -93,17 +93,14 @@ def _in_pages(lines: Sequence[PairLine], scale: PairScale, total: int) -> dict[s
     """Lines on as many pages as they need; each page says which of all lines it has."""
     starts = range(0, len(lines), SHOWN)
     first, *others = [
-        _page(
-            lines[start : start + SHOWN],
-            replace(scale, title=_title(scale, start, min(start + SHOWN, len(lines)), total)),
+        partial(
+            draw_pairs,
+            lines=lines[start : start + SHOWN],
+            scale=replace(scale, title=_title(scale, start, min(start + SHOWN, len(lines)), total)),
         )
         for start in starts
     ]
-    return {"heights": first.heights, "draw": first.draw, "further": tuple(others)}
-
-
-def _page(lines: Sequence[PairLine], scale: PairScale) -> Page:
-    return Page(pair_heights(lines, scale), lambda canvas: draw_pairs(canvas, lines, scale))
+    return {"draw": first, "further": tuple(others)}
 
 
 def _title(scale: PairScale, start: int, end: int, total: int) -> str:
@@ -234,11 +231,6 @@ def _inflation_in_words(ranked: Sequence[VariableUtility]) -> str:
 
 # ---- numbers before and after, one under the other
 
-HEAD, ROW, NARROW_ROW, FOOT = 34, 30, 46, 48
-LEFT, RIGHT = 216, 104
-LETTER = 7.2
-"""Pixels of a letter of a name."""
-
 
 @dataclass(frozen=True)
 class PairLine:
@@ -294,50 +286,27 @@ class PairScale:
     bars: bool = False
 
 
-def pair_heights(lines: Sequence[PairLine], scale: PairScale) -> tuple[int, int]:
-    """Pixels for the whole, wide and narrow."""
-    notes = _notes(lines, scale)
-    wide, narrow = (sum(_step(line, narrow=narrow) for line in lines) for narrow in (False, True))
-    return (
-        HEAD + wide + FOOT + notes_height(notes, x=4, width=WIDE),
-        HEAD + narrow + FOOT + notes_height(notes, x=4, width=NARROW),
-    )
-
-
-def _label(line: PairLine, *, narrow: bool) -> list[str]:
-    """The name of a line, wrapped: beside the scale, or above it and before the numbers."""
-    return label_lines(line.label, (NARROW - 130 if narrow else LEFT - 18), letter=LETTER)
-
-
-def _step(line: PairLine, *, narrow: bool) -> int:
-    """Pixels of a line, more where its name is wrapped."""
-    return (NARROW_ROW if narrow else ROW) + LINE * (len(_label(line, narrow=narrow)) - 1)
-
-
-def draw_pairs(canvas: Canvas, lines: Sequence[PairLine], scale: PairScale) -> None:
-    """Names on the left, marks on a common scale, numbers on the right."""
-    steps = [_step(line, narrow=canvas.narrow) for line in lines]
-    left, right = (10, canvas.width - 12) if canvas.narrow else (LEFT, canvas.width - RIGHT)
-    axes = canvas.axes(left=left, top=HEAD, width=right - left, height=sum(steps))
-    axes.set(xlim=(scale.low, scale.high), ylim=(sum(steps), 0), yticks=[], zorder=-1)  # names above the grid
+def draw_pairs(sheet: Sheet, *, lines: Sequence[PairLine], scale: PairScale) -> None:
+    """Names and numbers above marks on a common scale."""
+    rows = [Row(line.label, line.words) for line in lines]
+    (axes,) = sheet.plots(rows_height(rows))
+    axes.set_xlim(scale.low, scale.high)
     _scale(axes, scale)
-    for line, step, end in zip(lines, steps, np.cumsum(steps).tolist(), strict=True):
-        (_bar if scale.bars else _pair)(axes, line, end - (NARROW_ROW - 34 if canvas.narrow else step / 2 - 3))
-        _words(canvas, line, HEAD + end - step + (10 if canvas.narrow else step / 2))
-    bottom = HEAD + sum(steps)
-    canvas.text(4, 14, scale.title, tone="muted", fontsize=SMALL)
-    canvas.text(right, bottom + 34, scale.unit, tone="muted", align="right", fontsize=SMALL)
-    write_notes(canvas, _notes(lines, scale), x=4, top=bottom + FOOT)
+    for line, y in zip(lines, write_rows(axes, rows), strict=True):
+        (_bar if scale.bars else _pair)(axes, line, y)
+    axes.set_title(scale.title)
+    axes.set_xlabel(scale.unit)
+    sheet.below += _notes(lines, scale)
 
 
 def _notes(lines: Sequence[PairLine], scale: PairScale) -> list[Note]:
-    after = area_mark(**_added()) if scale.bars else point_mark(**_after())
-    kinds: list[tuple[bool, str, Mark]] = [
-        (any(np.isfinite(line.before) for line in lines), scale.names[0], point_mark(**_before())),
-        (any(np.isfinite(line.after) for line in lines), scale.names[1], after),
-        (any(np.isfinite(line.expected) for line in lines), scale.names[2], bar_mark(**_expected())),
-    ]
-    return [Note(words, mark) for there, words, mark in kinds if there]
+    marks = (
+        line_mark(**truth_point()),
+        area_mark(**added_area()) if scale.bars else line_mark(**report_point()),
+        bar_mark(color=colour("ink"), linewidth=1.8),
+    )
+    there = (any(np.isfinite(getattr(line, name)) for line in lines) for name in ("before", "after", "expected"))
+    return [Note(words, mark) for shown, words, mark in zip(there, scale.names, marks, strict=True) if shown]
 
 
 def _scale(axes: Axes, scale: PairScale) -> None:
@@ -345,7 +314,6 @@ def _scale(axes: Axes, scale: PairScale) -> None:
 
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: scale.shown(x)))
-    axes.grid(axis="x", color=colour("grid"), linewidth=1)
     axes.axvline(scale.low, color=colour("muted"), linewidth=1)
 
 
@@ -353,44 +321,13 @@ def _pair(axes: Axes, line: PairLine, y: float) -> None:
     if np.isfinite(line.before) and np.isfinite(line.after):
         axes.plot([line.before, line.after], [y, y], color=colour("rule"), linewidth=5, solid_capstyle="butt", zorder=2)
     if np.isfinite(line.expected):
-        axes.plot([line.expected] * 2, [y - 8, y + 8], **_expected())
-    for value, above, style in ((line.before, 9, _before()), (line.after, 0, _after())):
+        upright(axes, line.expected, y, linewidth=1.8, zorder=4)
+    for value, above, style in ((line.before, 9, truth_point()), (line.after, 0, report_point())):
         if np.isfinite(value):
-            axes.plot([value], [y - above], **style, clip_on=False)
+            axes.plot([value], [y - above], **style)
 
 
 def _bar(axes: Axes, line: PairLine, y: float) -> None:
-    low = axes.get_xlim()[0]
-    axes.fill([low, line.after, line.after, low], [y - 6, y - 6, y + 6, y + 6], **_added())
+    axes.fill(*box_at(axes.get_xlim()[0], line.after, y), zorder=3, **added_area())
     if np.isfinite(line.expected):
-        axes.plot([line.expected] * 2, [y - 9, y + 9], **_expected(), clip_on=False)
-
-
-def _words(canvas: Canvas, line: PairLine, y: float) -> None:
-    words = _label(line, narrow=canvas.narrow)
-    first = y if canvas.narrow else y - LINE * (len(words) - 1) / 2
-    for i, said in enumerate(words):
-        if canvas.narrow:
-            canvas.text(12, first + LINE * i, said, fontsize=SMALL)
-        else:
-            canvas.text(LEFT - 14, first + LINE * i, said, align="right", fontsize=SMALL)
-    canvas.text(canvas.width - 4, y, line.words, align="right", fontsize=SMALL)
-
-
-def _before() -> dict[str, Any]:
-    shape = {"marker": "v", "markersize": 8.5, "linestyle": "none", "markeredgewidth": 0}
-    return {**shape, "color": colour("truth"), "zorder": 5}
-
-
-def _after() -> dict[str, Any]:
-    face = {"markerfacecolor": colour("paper"), "markeredgecolor": colour("report"), "markeredgewidth": 2}
-    return {"marker": "o", "markersize": 7.5, "linestyle": "none", "zorder": 6, **face}
-
-
-def _added() -> dict[str, Any]:
-    face = {"facecolor": colour("randomization"), "edgecolor": colour("report")}
-    return {**face, "hatch": "////", "linewidth": 1, "zorder": 3}
-
-
-def _expected() -> dict[str, Any]:
-    return {"color": colour("ink"), "linewidth": 1.8, "solid_capstyle": "butt", "zorder": 4}
+        upright(axes, line.expected, y, linewidth=1.8, clip_on=False)

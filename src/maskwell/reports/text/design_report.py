@@ -12,6 +12,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import parity_text, rounded, to_text
+from maskwell.core.percentages import percent_exact
 from maskwell.core.phrases import Printed, shorten
 from maskwell.core.report_data import Reports
 from maskwell.designs.basket_bits import ItemBits, find_item_bits
@@ -19,10 +20,9 @@ from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
 from maskwell.privacy.criteria import SLACK_IN_WORDS, stands_for
-from maskwell.reports.plain_words import concrete, count, counted, label, number, percent, promise, with_article
+from maskwell.reports.plain_words import concrete, count, counted, label, number, promise, with_article
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Report, line
 
-TINY = Fraction(1, 10**7)
 SHOWN_ROWS = 40
 SHOWN_LABELS = 8
 MATRIX_LABEL_WIDTH = 24
@@ -109,7 +109,8 @@ def chances(design: Uniform) -> str:
     'reports the truth with 47.5 %, each other answer with 17.5 %'
     """
     other = (1 - design.truth) / design.k
-    return f"reports the truth with {_percent(design.truth + other)} %, each other answer with {_percent(other)} %"
+    shown = [percent_exact(chance) for chance in (design.truth + other, other)]
+    return f"reports the truth with {shown[0]} %, each other answer with {shown[1]} %"
 
 
 def what_it_does(design: Design) -> list[tuple[str, str]]:
@@ -123,27 +124,10 @@ def what_it_does(design: Design) -> list[tuple[str, str]]:
         return [("what it does", chances(design))]
     if not isinstance(design, SetDesign):
         return []
-    true, other = _percent(design.include), _percent(design.other)
+    true, other = percent_exact(design.include), percent_exact(design.other)
     size = design.outputs.size
     named = f"names {size:,} of {design.k:,} categories" if size else f"marks each of {design.k:,} categories or not"
     return [("what it does", f"{named}, the true one with {true} %, each other one with {other} %")]
-
-
-def _percent(share: Fraction) -> str:
-    """A probability in percent with one decimal, or two digits where it is small, and nothing certain that is not.
-
-    >>> _percent(Fraction(1, 3)), _percent(Fraction(1, 300000)), _percent(Fraction(1, 10**12))
-    ('33.3', '0.00033', '1e-10')
-    >>> _percent(1 - Fraction(1, 10**12)), _percent(Fraction(1)), _percent(Fraction(0))
-    ('nearly 100', '100.0', '0.0')
-    """
-    if 0 < share < TINY:
-        return rounded(100 * share, 2, up=False)
-    if 1 - TINY < share < 1:
-        return "nearly 100"
-    edge = min(share, 1 - share)
-    decimals = max(1, 1 - math.floor(math.log10(100 * edge))) if edge else 1
-    return percent(float(share), decimals if share < Fraction(1, 2) or decimals > 2 else 1)
 
 
 def matrix_blocks(design: Design) -> list[Block]:
@@ -222,7 +206,7 @@ def _items(bits: ItemBits) -> list[tuple[str, str]]:
     """The items of a basket, what happens to the bit of one, and what that promises."""
     named = [label(name) for name in bits.names]
     first = ", ".join(named[:SHOWN_LABELS]) + (", ..." if len(named) > SHOWN_LABELS else "")
-    kept = {_percent(chance) for chance in (*bits.present, *bits.absent)}
+    kept = {percent_exact(chance) for chance in (*bits.present, *bits.absent)}
     chances = f"with {kept.pop()} %" if len(kept) == 1 else "with a chance of its own"
     return [
         ("items", f"{len(bits):,}{f': {first}' if named else ''}"),

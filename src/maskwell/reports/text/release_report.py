@@ -12,21 +12,21 @@ from typing import Any
 
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import parity_text
-from maskwell.core.phrases import Printed, expected_number, one_line, shorten
-from maskwell.engines.recoding import MOST_REMEMBERED
+from maskwell.core.percentages import SPACE, percent
+from maskwell.core.phrases import Printed, expected_number, in_words, one_line, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.privacy.certificate_check import Verified
-from maskwell.release.assessment import Release
-from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import check_kept, exempted
 from maskwell.release.recode_comparison import RecodeEffect
+from maskwell.release.records.recoding import MOST_REMEMBERED
+from maskwell.release.release_values import AnyRelease
 from maskwell.release.risk.attribute_disclosure import AttributeRisk, ReportedAttribute
-from maskwell.release.risk.file_risk import VariableContribution
-from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
+from maskwell.release.risk.contributions import LevelContribution, VariableContribution
+from maskwell.release.risk.risk_report import FileRisk, RiskReport
 from maskwell.release.risk.special_unique_scores import SpecialUniques
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage, kept_columns
-from maskwell.reports.plain_words import SPACE, count, counted, label, percent
+from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, sentence
 from maskwell.reports.text.release_words import (
     IN_SAMPLE,
@@ -56,7 +56,7 @@ ABOVE = "records whose chance of a correct match is above the limit of the plan,
 BEATEN = "under that bound risk, matches and records above are no more, and no more records change"
 
 
-def release_report(release: Release, folder: str | None) -> Report:
+def release_report(release: AnyRelease, folder: str | None) -> Report:
     """What was released, with which risk and at what cost; ``folder`` is where it was written, if it was."""
     where = "" if folder is None else f" to {_folder(folder)}"
     first = f"Released {counted(release.rows, 'record', 'records')}{where}. {_release_answer(release)}"
@@ -105,7 +105,7 @@ def risk_grid(risk: RiskReport) -> Grid:
 
 
 def dry_run_report(
-    release: Release,
+    release: AnyRelease,
     points: Sequence[RiskUtilityPoint],
     recodes: Sequence[RecodeEffect] = (),
     *,
@@ -134,12 +134,12 @@ def _folder(name: str) -> str:
     return name if name.endswith("/") else f"{name}/"
 
 
-def _assumptions(release: Release) -> list[Paragraph]:
+def _assumptions(release: AnyRelease) -> list[Paragraph]:
     assumed = "" if release.risk is None else assumptions(release.risk, release)
     return [sentence(assumed)] if assumed else []
 
 
-def refusal(release: Release) -> InfeasibleError | None:
+def refusal(release: AnyRelease) -> InfeasibleError | None:
     """Why the plan would not be carried out, if it would not."""
     try:
         check_kept(release)
@@ -148,12 +148,12 @@ def refusal(release: Release) -> InfeasibleError | None:
     return None
 
 
-def _would_be(release: Release) -> list[Paragraph]:
+def _would_be(release: AnyRelease) -> list[Paragraph]:
     first = f"Nothing is written yet. The plan would release {counted(release.rows, 'record', 'records')}. "
     return [sentence(first + _release_answer(release)), *_assumptions(release)]
 
 
-def _would_not_be(release: Release, refused: InfeasibleError) -> list[Paragraph]:
+def _would_not_be(release: AnyRelease, refused: InfeasibleError) -> list[Paragraph]:
     """The first line of a plan that would be refused, and who is to blame."""
     risk, bound = release.risk, release.plan.match
     after = None if risk is None else risk.after
@@ -164,7 +164,7 @@ def _would_not_be(release: Release, refused: InfeasibleError) -> list[Paragraph]
     return [sentence(f"The plan would be refused: {above}."), worst]
 
 
-def _map_notes(release: Release, points: Sequence[RiskUtilityPoint]) -> list[Block]:
+def _map_notes(release: AnyRelease, points: Sequence[RiskUtilityPoint]) -> list[Block]:
     """Why bounds are not possible; and words of the table that are not clear by themselves, where they occur."""
     remarks: list[Block] = [Notes([f"{point.label}: {point.note}" for point in points if point.note])]
     bound = release.plan.match
@@ -256,13 +256,13 @@ def _label(point: RiskUtilityPoint) -> str:
     return point.label if len(point.label) <= LABEL_WIDTH else f"{point.label[: LABEL_WIDTH - 1]}…"
 
 
-def _release_answer(release: Release) -> str:
+def _release_answer(release: AnyRelease) -> str:
     if release.risk is None:
         return "The plan names no keys, so the risk of a match is not measured."
     return " ".join([headline(release.risk), *unit_headline(release.risk)])
 
 
-def _changes(release: Release) -> list[Block]:
+def _changes(release: AnyRelease) -> list[Block]:
     """What happens to each randomized column, and what happened where there is a released file."""
     done = bool(release.changed)
     header = ["randomized", "expected to change", *(["changed"] if done else []), "inflation"]
@@ -293,7 +293,7 @@ def _columns(stage: Stage) -> str:
     return names_in_short(stage.variables) + within
 
 
-def _broken_promises(release: Release) -> list[str]:
+def _broken_promises(release: AnyRelease) -> list[str]:
     return [
         _plain(f"{one.what} ({one.where}): {one.asked} was asked, {one.achieved} is reached")
         for one in promises(release)
@@ -301,11 +301,11 @@ def _broken_promises(release: Release) -> list[str]:
     ]
 
 
-def _remarks(release: Release) -> list[str]:
+def _remarks(release: AnyRelease) -> list[str]:
     seeded = (
         [] if release.private else ["draws from a seed can be repeated: nothing is protected by this demonstration"]
     )
-    flags = [*(risk_notes(release.risk) if release.risk else ()), *(release.utility.flags if release.utility else ())]
+    flags = [*(risk_notes(release.risk) if release.risk else ()), *release.utility.flags]
     return list(dict.fromkeys([*seeded, *release.notes, *exempted(release), *flags, *release.lost]))
 
 

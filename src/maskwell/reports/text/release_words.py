@@ -12,31 +12,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maskwell.core.exact import rounded, to_decimal
-from maskwell.core.phrases import Printed, expected_number, listed, one_line, shorten
+from maskwell.core.percentages import SPACE, as_decimal, bound_in_percent, in_percent, percent
+from maskwell.core.phrases import Printed, expected_number, in_words, listed, one_line, shorten
 from maskwell.core.verdicts import above, at_least, below, largest, ranked
 from maskwell.engines.labelled_columns import Labels
-from maskwell.release.assessment import Release
-from maskwell.release.folder.receipt_contents import in_words
-from maskwell.release.kept_bounds import AT_LEAST, BoundKept, bound_is_kept, bounds_kept
+from maskwell.release.kept_bounds import BoundKept, bounds_kept
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import Protection
-from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, variable_contributions
-from maskwell.release.risk.risk_report import (
-    ALL_COLUMNS,
-    ANY_LOOK,
-    OWN_KEY,
-    OWN_KEY_95,
-    RELEASED_COUNTS,
-    FileRisk,
-    RiskReport,
-    level_contributions,
-)
+from maskwell.release.release_values import AnyRelease
+from maskwell.release.risk.contributions import level_contributions, variable_contributions
+from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL
+from maskwell.release.risk.intruders import INTRUDERS
+from maskwell.release.risk.risk_report import FileRisk, RiskReport
 from maskwell.release.risk.unit_draws import TOGETHER
 from maskwell.release.risk.unit_risk import UnitFigures, UnitRisk
+from maskwell.release.stages.achieved_bounds import AT_LEAST, bound_is_kept
 from maskwell.release.stages.stage import Randomization, Stage, kept_columns
 from maskwell.release.utility.utility_measures import RegressionComparison
 from maskwell.release.utility.utility_report import VariableUtility
-from maskwell.reports.plain_words import SPACE, as_decimal, count, counted, percent, percent_bound
+from maskwell.reports.plain_words import count, counted
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}
 NOT_KEPT = {
@@ -55,15 +49,6 @@ BOUNDS = {
     "changed_at_least": "Share of the records expected to change",
     "match": "Chance of a correct match, every record",
 }
-INTRUDER_WORDS = {
-    ANY_LOOK: "",
-    OWN_KEY: " and looks only at records released with the person's own keys",
-    OWN_KEY_95: f" and looks only at records released with the person's own keys, in 95{SPACE}% of releases",
-    RELEASED_COUNTS: ", and compares all released counts with the true ones,",
-    ALL_COLUMNS: "",
-}
-"""What is said of the intruder after the keys that he knows."""
-
 RATIOS = ("odds", "factor", "parity")
 
 
@@ -108,23 +93,23 @@ def stays_right(stages: Sequence[Stage], stage: Stage) -> str:
     )
 
 
-def promises(release: Release) -> list[Promise]:
+def promises(release: AnyRelease) -> list[Promise]:
     """Everything that the plan asks for in numbers, with what was achieved."""
     match = [_matching(release)] if release.plan.match is not None else []
     return match + [_promise(one) for one in bounds_kept(release)]
 
 
-def _matching(release: Release) -> Promise:
+def _matching(release: AnyRelease) -> Promise:
     asked = release.plan.match
     most = greatest_risk(release)
-    where = f"someone who knows {in_words(release.plan.keys)}{INTRUDER_WORDS[release.plan.intruder]}"
+    where = f"someone who knows {in_words(release.plan.keys)}{release.plan.against.words}"
     if asked is None or most is None:
         return Promise(BOUNDS["match"], where, _bound_text("match", asked or Fraction(1)), "–", None)
     kept = bound_is_kept("match", asked, most)
     return Promise(BOUNDS["match"], where, _bound_text("match", asked), bound_value("match", most), kept)
 
 
-def greatest_risk(release: Release) -> float | None:
+def greatest_risk(release: AnyRelease) -> float | None:
     """The greatest chance of a correct match after the release, against the intruder of the plan; None without keys."""
     after = None if release.risk is None else release.risk.after
     return None if after is None else float(after.max_risk)
@@ -139,7 +124,7 @@ def _promise(one: BoundKept) -> Promise:
 
 def _bound_text(name: str, asked: Fraction) -> str:
     how = "at least" if name in AT_LEAST else "at most"
-    return f"{how} {to_decimal(asked)}" if name in RATIOS else f"{how} {_percent_bound(asked, up=False)}"
+    return f"{how} {to_decimal(asked)}" if name in RATIOS else f"{how} {bound_in_percent(asked, up=False)}"
 
 
 def bound_value(name: str, value: float) -> str:
@@ -150,11 +135,7 @@ def bound_value(name: str, value: float) -> str:
     """
     if name in RATIOS or math.isinf(value):
         return rounded(value if math.isinf(value) else as_decimal(value), 4, up=True)
-    return _percent_bound(as_decimal(value), up=name not in AT_LEAST)
-
-
-def _percent_bound(share: Fraction, *, up: bool) -> str:
-    return f"{percent_bound(share, up=up)}{SPACE}%"
+    return bound_in_percent(value, up=name not in AT_LEAST)
 
 
 def rule_in_words(rule: AnyRule) -> str:
@@ -315,7 +296,7 @@ def _read(read: Read, file: FileRisk | None) -> str:
     return NONE if file is None else read(file)
 
 
-def riskiest(release: Release) -> list[list[str]]:
+def riskiest(release: AnyRelease) -> list[list[str]]:
     """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after.
 
     Where records with the same keys are randomized differently, the labels that tell them apart come second, and the
@@ -384,18 +365,18 @@ class UtilityRow:
     worth: str
 
 
-def utility_rows(release: Release) -> list[UtilityRow]:
+def utility_rows(release: AnyRelease) -> list[UtilityRow]:
     """A row for each randomized column, and for those that follow."""
-    return [] if release.utility is None else [_utility_row(one) for one in release.utility.variables.values()]
+    return [_utility_row(one) for one in release.utility.variables.values()]
 
 
 def _utility_row(one: VariableUtility) -> UtilityRow:
     inflation = one.inflation
     return UtilityRow(
         name=one.name,
-        expected=_percent(one.expected_changed),
-        realised=_percent(one.realised_changed),
-        distance=NONE if one.distance is None else f"{percent(one.distance.total_variation, 2)}{SPACE}%",
+        expected=in_percent(one.expected_changed),
+        realised=in_percent(one.realised_changed),
+        distance=in_percent(None if one.distance is None else one.distance.total_variation, 2),
         inflation=NONE if inflation is None else factor_text(inflation.worst),
         worth=NONE if inflation is None else count(int(inflation.n / inflation.worst)),
     )
@@ -408,10 +389,6 @@ def factor_text(factor: float) -> str:
     ('1.00', '1.39', '1,235')
     """
     return f"{Printed(factor):.2f}" if below(factor, LARGE) else f"{Printed(factor):,.0f}"
-
-
-def _percent(share: float | None) -> str:
-    return NONE if share is None else f"{percent(share)}{SPACE}%"
 
 
 def regression_rows(compared: RegressionComparison) -> list[list[str]]:
@@ -458,7 +435,7 @@ def headline(risk: RiskReport, *, whole: bool = False) -> str:
     """
     now = risk.before if risk.after is None else risk.after
     keys = in_words([one_line(key) for key in risk.keys]) if whole else keys_in_words(risk.keys)
-    who = f"someone who knows {keys}{INTRUDER_WORDS[risk.intruder]}"
+    who = f"someone who knows {keys}{INTRUDERS[risk.intruder].words}"
     limit = "" if risk.threshold is None else f" (limit {bound_value('match', risk.threshold)})"
     if is_sure(now.max_risk) and EXCHANGED not in risk.flags:  # whose figures are bounds
         records = counted(found_for_sure(risk), "record", "records")
@@ -494,9 +471,7 @@ def unit_headline(risk: RiskReport) -> list[str]:
 
 def _finds_most(risk: RiskReport) -> str:
     """What somebody does who finds more of a unit than the intruder of the headline."""
-    if risk.intruder == ANY_LOOK:
-        return "also compares all released counts"
-    return f"looks where it is easiest{' or compares all released counts' * ('released_counts' in risk.per_cell)}"
+    return INTRUDERS[risk.intruder].outdone(counts="released_counts" in risk.per_cell)
 
 
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:
@@ -509,7 +484,7 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     joined = risk.joined
     if joined is not None and above(joined.right_surest, risk.worst_by_counts, scale=1):
         yield (
-            f"{percent(joined.right_surest)}{SPACE}% for someone who also weighs all unchanged columns, of the tenth of"
+            f"{in_percent(joined.right_surest)} for someone who also weighs all unchanged columns, of the tenth of"
             " people that they are surest of (simulated)"
         )
 
@@ -522,8 +497,8 @@ def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
     named = in_words([one_line(name) for name in joined.columns]) if whole else keys_in_words(joined.columns)
     return (
         f"Simulated: someone who also weighs how well {named} {'go' if len(joined.columns) > 1 else 'goes'} with the"
-        f" keys picks the right record for {percent(joined.right)}{SPACE}% of the people whose keys few records have,"
-        f" and for {percent(joined.right_surest)}{SPACE}% of the tenth that they are surest of."
+        f" keys picks the right record for {in_percent(joined.right)} of the people whose keys few records have,"
+        f" and for {in_percent(joined.right_surest)} of the tenth that they are surest of."
     )
 
 
@@ -534,7 +509,7 @@ OF_UNITS = (
 )
 
 
-def assumptions(risk: RiskReport, release: Release | None = None) -> str:
+def assumptions(risk: RiskReport, release: AnyRelease | None = None) -> str:
     """What an intruder is taken to know besides the keys, and what is not counted; empty without a release."""
     after = risk.after
     if after is None:
@@ -549,13 +524,13 @@ def assumptions(risk: RiskReport, release: Release | None = None) -> str:
     return f"{assumed} Not covered: someone who compares all released counts with the true ones."
 
 
-def _not_counted(release: Release) -> list[str]:
+def _not_counted(release: AnyRelease) -> list[str]:
     """What else a released file shows that may help to find a record."""
     others = [name for name in release.randomized if name not in release.plan.keys]
     columns = [f"what {keys_in_words(others)}, randomized too, may tell of the keys"] if others else []
     within = (name for stage in release.stages for name in stage.within)
-    counted_with = {*release.plan.keys, *release.plan.randomized, *release.seen, *within}
-    names = release.others or [column.name for column in release.columns]
+    counted_with = {*release.plan.keys, *release.plan.randomized, *release.file.seen, *within}
+    names = release.file.others or [column.name for column in release.columns]
     if (still := [name for name in names if name not in counted_with]) and release.joined is None:
         columns.append(
             f"how well {keys_in_words(still)} {'go' if len(still) > 1 else 'goes'} with the keys of a record"

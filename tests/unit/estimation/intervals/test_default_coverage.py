@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from maskwell import Categories, Estimate, make_design
+from maskwell import Categories, make_design
 from maskwell.designs import Dense, Design, Kronecker, Subset, Uniform
 from maskwell.estimation import (
+    Estimate,
     Sample,
-    SamplingPlan,
+    Sampling,
     best_left_inverse,
     estimate_by_moments,
     estimate_samples,
@@ -202,14 +203,14 @@ def test_a_product_with_an_open_question_matches_counts() -> None:
 def test_a_plan_keeps_wald_unless_counts_are_small_or_alike() -> None:
     three = Uniform.from_gamma(9, Categories.of(["a", "b", "c"]))
     weights = np.tile([1.0, 2.0], 100)
-    plenty = estimate_survey(["a", "b", "c", "a"] * 100, three, SamplingPlan(weights=np.tile(weights, 2)))
+    plenty = estimate_survey(["a", "b", "c", "a"] * 100, three, Sampling(weights=np.tile(weights, 2)))
     assert plenty.default_interval == "wald"
-    rare = estimate_survey(["a", "b", "b", "c"] * 40 + ["b", "c"] * 20, three, SamplingPlan(weights=weights))
+    rare = estimate_survey(["a", "b", "b", "c"] * 40 + ["b", "c"] * 20, three, Sampling(weights=weights))
     assert rare.default_interval == "score"
-    few = estimate_survey(["a"] * 18 + ["b"] * 2, three, SamplingPlan(weights=weights[:20]))
+    few = estimate_survey(["a"] * 18 + ["b"] * 2, three, Sampling(weights=weights[:20]))
     assert few.default_interval == "matched"
     assert (np.diff(few.confidence_interval(), axis=1) > 0.05).all()
-    alike = estimate_survey(["yes"] * 20, make_design("warner", p="0.7"), SamplingPlan(weights=weights[:20]))
+    alike = estimate_survey(["yes"] * 20, make_design("warner", p="0.7"), Sampling(weights=weights[:20]))
     assert alike.default_interval == "matched"
 
 
@@ -218,7 +219,7 @@ def test_equal_weights_change_nothing_but_the_rule_for_the_variance() -> None:
     reports = ["a"] * 180 + ["b"] * 90 + ["c"] * 30
     three = Uniform.from_gamma(9, Categories.of(["a", "b", "c"]))
     plain = estimate_of([180, 90, 30], three).confidence_interval(0.95, "score")
-    planned = estimate_survey(reports, three, SamplingPlan(weights=np.full(300, 2.0)))
+    planned = estimate_survey(reports, three, Sampling(weights=np.full(300, 2.0)))
     np.testing.assert_allclose(planned.confidence_interval(0.95, "score"), plain, atol=0.004)
 
 

@@ -12,10 +12,10 @@ from scipy.stats import binomtest, chi2, norm
 from tests.support.inside.estimation import METHODS
 from tests.support.together import together
 
-from maskwell import Categories, Counts, Design, Estimate, make_design
+from maskwell import Categories, Counts, Design, make_design
 from maskwell.designs import Subset, Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation import Sample, SamplingPlan, estimate_by_moments, estimate_samples, estimate_survey
+from maskwell.estimation import Estimate, Sample, Sampling, estimate_by_moments, estimate_samples, estimate_survey
 
 KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
 WARNER = make_design("warner", p="0.7")
@@ -161,7 +161,7 @@ def test_sums_of_categories_are_referred_to_an_interval_that_they_have() -> None
 def test_logit_says_when_there_is_no_quantile() -> None:
     """A domain within one cluster has no degrees of freedom."""
     reports, place = ["yes", "no", "no", "yes", "no", "no"], np.array(["a", "a", "a", "b", "b", "b"])
-    plan = SamplingPlan(weights=np.ones(6), clusters=[place])
+    plan = Sampling(weights=np.ones(6), clusters=[place])
     found = estimate_survey(reports, WARNER, plan, domains=place).domains["a"].intervals(method="logit")
     assert np.isnan(found.to_array()).all()
     assert found.flags

@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import chi2, multinomial
 from tests.support.arrays import Real
 
-from maskwell import Categories, Design, Estimate, make_design
+from maskwell import Categories, Design, make_design
 from maskwell.designs import Dense, Kronecker, Subset, Uniform
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.estimation import Sample, estimate_by_moments
+from maskwell.estimation import Estimate, Sample, estimate_by_moments
 
 P3 = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=2)

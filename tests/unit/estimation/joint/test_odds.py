@@ -59,7 +59,7 @@ def test_a_cell_below_zero_takes_the_most_likely_table():
 
 def test_no_odds_ratio_without_counts():
     table = _empty_cell()
-    weighted = mw.estimation.Table(mw.Estimate(**{**vars(table.estimate), "samples": ()}), table.layout)
+    weighted = mw.estimation.Table(mw.estimation.Estimate(**{**vars(table.estimate), "samples": ()}), table.layout)
     found = weighted.odds_ratio()
     assert found.method == "none" and math.isnan(found.value) and math.isnan(found.confidence_interval()[0])
     assert "no plain counts" in found.flags[0]

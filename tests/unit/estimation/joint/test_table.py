@@ -202,7 +202,7 @@ def test_a_weighted_table():
     columns = {name: rng.choice(["yes", "no"], 600).tolist() for name in ("smokes", "drinks")}
     designs = {"smokes": WARNER, "drinks": WARNER}
     plain = mw.estimation.cross_tabulate(columns, designs)
-    weighted = mw.estimation.cross_tabulate(columns, designs, plan=mw.SamplingPlan(weights=np.full(600, 50.0)))
+    weighted = mw.estimation.cross_tabulate(columns, designs, plan=mw.Sampling(weights=np.full(600, 50.0)))
     assert np.allclose(weighted.pi_hat, plain.pi_hat)
     assert np.allclose(weighted.standard_error, plain.standard_error, rtol=0.01)
     margin = weighted.margin("smokes")
@@ -211,7 +211,7 @@ def test_a_weighted_table():
     assert np.allclose(margin.total_standard_error, 30000 * margin.standard_error, rtol=0.01)
     test, expected = weighted.independence(), plain.independence()
     assert test.method == "rao-scott" and test.p_value == pytest.approx(expected.p_value, abs=0.01)
-    clusters = mw.SamplingPlan(weights=rng.uniform(1, 3, 600), clusters=np.repeat(np.arange(30), 20))
+    clusters = mw.Sampling(weights=rng.uniform(1, 3, 600), clusters=np.repeat(np.arange(30), 20))
     clustered = mw.estimation.cross_tabulate(columns, designs, plan=clusters)
     assert clustered.independence().denominator == pytest.approx(29)
     assert clustered.independence(method="wald").denominator == 29

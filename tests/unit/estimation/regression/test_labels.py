@@ -11,7 +11,7 @@ import pytest
 from maskwell import Categories, make_design
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError, ReportError
-from maskwell.estimation import SamplingPlan, estimate_survey
+from maskwell.estimation import Sampling, estimate_survey
 from maskwell.estimation.regression import (
     estimate_with_anchor,
     fit_logistic,
@@ -87,6 +87,6 @@ def test_a_design_that_no_row_used_is_named() -> None:
 
 @pytest.mark.parametrize("reports", [YES, YES.astype(int)])
 def test_shares_of_numbers_are_refused_too(reports: Any) -> None:
-    for ask in (lambda: WARNER.tally(reports), lambda: estimate_survey(reports, WARNER, SamplingPlan())):
+    for ask in (lambda: WARNER.tally(reports), lambda: estimate_survey(reports, WARNER, Sampling())):
         with pytest.raises(MaskwellError, match=r"True|False|0|1"):
             ask()

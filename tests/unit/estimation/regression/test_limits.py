@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom, chi2
 from tests.support.regression import DIRECT, THREE, WARNER
+from tests.support.surveys import regress_with
 
 import maskwell as mw
 from maskwell.estimation.regression import fit_logistic, fit_multinomial, fit_predictor, fit_with_anchor
@@ -130,10 +131,10 @@ def test_the_profile_of_a_plain_sample_is_the_likelihood_ratio_and_scaled_under_
     table = {"y": np.where(rng.random(400) < 0.4, "yes", "no"), "x": x, "w": np.ones(400), "v": rng.uniform(1, 9, 400)}
     full = mw.regress(table, "y ~ x", {"y": WARNER}, interval="profile")
     assert full.p_values[1] == pytest.approx(full.compare(mw.regress(table, "y ~ 1", {"y": WARNER})).p_value, rel=1e-6)
-    ones = mw.regress(table, "y ~ x", {"y": WARNER}, weights="w", variance="observed", interval="profile")
+    ones = regress_with(table, "y ~ x", {"y": WARNER}, weights="w", variance="observed", interval="profile")
     np.testing.assert_allclose(ones.confidence_interval(), full.confidence_interval(), atol=1e-5)
-    weighted = mw.regress(table, "y ~ x", {"y": WARNER}, weights="v", interval="profile")
-    wald = mw.regress(table, "y ~ x", {"y": WARNER}, weights="v", interval="wald")
+    weighted = mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="v"), interval="profile")
+    wald = mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="v"), interval="wald")
     widths = [np.diff(one.confidence_interval())[1, 0] for one in (weighted, wald)]
     assert widths[0] == pytest.approx(widths[1], rel=0.1)
 

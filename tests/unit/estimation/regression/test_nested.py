@@ -117,7 +117,6 @@ def test_what_is_not_nested_is_refused():
 
 def test_randomized_predictors_are_compared_with_the_same_latent_model():
     pd = pytest.importorskip("pandas")
-    pytest.importorskip("formulaic")
     rng = np.random.default_rng(9)
     table = pd.DataFrame({"age": rng.normal(size=900), "z": rng.normal(size=900)})
     for name, seed in (("y", 1), ("x", 2)):

@@ -4,7 +4,7 @@ from tests.support.inside.estimation import RowSampling
 from tests.support.regression import THREE, WARNER, draw, logistic_data
 
 from maskwell.errors import InputError, MissingValueError, ParameterError
-from maskwell.estimation import SamplingPlan
+from maskwell.estimation import Sampling
 from maskwell.estimation.regression import fit_logistic, fit_multinomial
 
 
@@ -174,17 +174,17 @@ def test_weights_follow_from_the_population_of_strata():
 
 def test_a_sampling_plan_says_the_same(clustered):
     X, z, cluster, weights = clustered
-    plan = SamplingPlan(weights=weights, strata=cluster // 10, clusters=cluster)
+    plan = Sampling(weights=weights, strata=cluster // 10, clusters=cluster)
     found = fit_logistic(X, z, WARNER, plan=plan, codes=True)
     columns = fit_logistic(X, z, WARNER, weights=weights, strata=cluster // 10, clusters=cluster, codes=True)
     np.testing.assert_allclose(found.covariance, columns.covariance)
-    inclusion = fit_logistic(X, z, WARNER, plan=SamplingPlan(inclusion=1 / (4 * weights)), codes=True)
+    inclusion = fit_logistic(X, z, WARNER, plan=Sampling(inclusion=1 / (4 * weights)), codes=True)
     np.testing.assert_allclose(
         inclusion.estimates, fit_logistic(X, z, WARNER, weights=weights, codes=True).estimates, atol=1e-8
     )
-    finite = fit_logistic(X, z, WARNER, plan=SamplingPlan(population=3000), codes=True)
+    finite = fit_logistic(X, z, WARNER, plan=Sampling(population=3000), codes=True)
     np.testing.assert_allclose(finite.covariance, fit_logistic(X, z, WARNER, population=3000, codes=True).covariance)
     with pytest.raises(ParameterError, match="both a sampling plan and weights"):
         fit_logistic(X, z, WARNER, plan=plan, weights=weights, codes=True)
     with pytest.raises(ParameterError, match="does not take independent draws into account"):
-        fit_logistic(X, z, WARNER, plan=SamplingPlan(inclusion=1 / (4 * weights), poisson=True), codes=True)
+        fit_logistic(X, z, WARNER, plan=Sampling(inclusion=1 / (4 * weights), poisson=True), codes=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import SamplingPlan, make_design
+from maskwell import Sampling, make_design
 from maskwell.errors import InputError, LabelError, MaskwellError, ParameterError
 from maskwell.estimation import Scheme, calibrate, estimate_survey
 
@@ -45,13 +45,12 @@ REPORTS = [YES, NO, YES, NO]
         ({"clusters": [1, 2, 3]}, "rows"),
         ({"clusters": [1, 1, 2, 2], "population": (5, 9, 9)}, "only 2 stages"),
         ({"clusters": [1, 1, 1, 1]}, "only one cluster"),
-        ({"replicates": [[1, 1]] * 4}, "rule"),
-        ({"replicates": [[1, 1]] * 4, "rule": "jkn"}, "stratum"),
-        ({"replicates": [[1, 1]] * 4, "rule": "bagging"}, "no replicate method"),
-        ({"replicates": [[1, -1]] * 4, "rule": "brr"}, "row 1, column 2"),
-        ({"replicates": [[1]] * 4, "rule": "brr"}, "1 replicate"),
-        ({"rule": "brr"}, "no replicate weights"),
-        ({"poisson": True}, "chance of every row"),
+        ({"replicates": [[1, 1]] * 4}, "replicates without replicate_method"),
+        ({"replicates": [[1, 1]] * 4, "replicate_method": "bagging"}, "no replicate method"),
+        ({"replicates": [[1, -1]] * 4, "replicate_method": "brr"}, "row 1, column 2"),
+        ({"replicates": [[1]] * 4, "replicate_method": "brr"}, "1 replicate"),
+        ({"replicate_method": "brr"}, "replicate_method without replicates"),
+        ({"poisson": True}, "poisson without inclusion"),
         ({"poisson": True, "weights": [0.5, 1, 1, 1]}, "below 1"),
         ({"poisson": True, "inclusion": [0.5] * 4, "clusters": [1, 1, 2, 2]}, "clusters"),
         ({"poisson": True, "inclusion": [0.5] * 4, "method": "hajek-deville"}, "one way"),
@@ -67,28 +66,28 @@ REPORTS = [YES, NO, YES, NO]
 )
 def test_a_plan_that_cannot_be(plan: dict[str, Any], words: str) -> None:
     with pytest.raises(MaskwellError, match=words.replace("(", r"\(")) as raised:
-        estimate_survey(REPORTS, WARNER, SamplingPlan(**plan))
+        estimate_survey(REPORTS, WARNER, Sampling(**plan))
     assert raised.value.hint
 
 
 def test_a_plan_is_about_its_own_rows() -> None:
     with pytest.raises(InputError, match="plan of 3 rows for 4 reports"):
-        estimate_survey(REPORTS, WARNER, SamplingPlan(weights=[1, 2, 3]))
+        estimate_survey(REPORTS, WARNER, Sampling(weights=[1, 2, 3]))
 
 
 def test_samples_and_designs_go_together() -> None:
     with pytest.raises(InputError):
-        estimate_survey(REPORTS, WARNER, SamplingPlan(), samples=[0, 0, 1, 1])
+        estimate_survey(REPORTS, WARNER, Sampling(), samples=[0, 0, 1, 1])
     with pytest.raises(InputError):
-        estimate_survey(REPORTS, {0: WARNER}, SamplingPlan())
+        estimate_survey(REPORTS, {0: WARNER}, Sampling())
     with pytest.raises(InputError):
-        estimate_survey(REPORTS, {0: WARNER}, SamplingPlan(), samples=[0, 0, 1, 1])
+        estimate_survey(REPORTS, {0: WARNER}, Sampling(), samples=[0, 0, 1, 1])
     with pytest.raises(InputError):
-        estimate_survey(REPORTS, {0: WARNER}, SamplingPlan(), samples=[0, 0])
+        estimate_survey(REPORTS, {0: WARNER}, Sampling(), samples=[0, 0])
 
 
 def test_one_plan_serves_any_number_of_rows() -> None:
-    plan = SamplingPlan(population=10)
+    plan = Sampling(population=10)
     assert estimate_survey(REPORTS, WARNER, plan).total.sum() == pytest.approx(10)
     assert estimate_survey(REPORTS[:2], WARNER, plan).total.sum() == pytest.approx(10)
 
@@ -96,18 +95,18 @@ def test_one_plan_serves_any_number_of_rows() -> None:
 @pytest.mark.parametrize("shares", [{"a": 0.5, "b": 0.4}, {"a": 50, "b": 50}, {"a": 1.0, "b": 0.0}])
 def test_shares_of_strata_add_up_to_one(shares: dict[str, float]) -> None:
     with pytest.raises(ParameterError, match="add up"):
-        SamplingPlan.from_shares(["a", "a", "b", "b"], shares)
+        Sampling.from_shares(["a", "a", "b", "b"], shares)
 
 
 def test_shares_of_strata_and_populations_by_label() -> None:
-    plan = SamplingPlan.from_shares(["a", "a", "b", "b"], {"a": 0.75, "b": 0.25})
+    plan = Sampling.from_shares(["a", "a", "b", "b"], {"a": 0.75, "b": 0.25})
     assert plan.weights.tolist() == [0.375, 0.375, 0.125, 0.125]
-    sizes = SamplingPlan(strata=["a", "a", "b", "b"], population={"a": 30, "b": 10})
+    sizes = Sampling(strata=["a", "a", "b", "b"], population={"a": 30, "b": 10})
     assert sizes.base_weights(4).tolist() == [15, 15, 5, 5]
 
 
 def test_weights_follow_from_two_stages() -> None:
-    plan = SamplingPlan(clusters=[1, 1, 2, 2], population=(6, [4, 4, 10, 10]))
+    plan = Sampling(clusters=[1, 1, 2, 2], population=(6, [4, 4, 10, 10]))
     assert plan.base_weights(4).tolist() == [6, 6, 15, 15]
 
 
@@ -123,20 +122,20 @@ def test_a_scheme_says_what_it_needs() -> None:
 
 def test_a_stratum_with_a_share_and_no_row_is_named() -> None:
     with pytest.raises(LabelError, match="no row of stratum 'c', which has a share") as caught:
-        SamplingPlan.from_shares(["a", "a", "b", "b"], {"a": 0.4, "b": 0.3, "c": 0.3})
+        Sampling.from_shares(["a", "a", "b", "b"], {"a": 0.4, "b": 0.3, "c": 0.3})
     assert caught.value.objects["strata"] == ["c"]
-    plan = SamplingPlan.from_shares(["a", "a", "b", "b"], {"a": 0.6, "b": 0.4, "c": 0})
+    plan = Sampling.from_shares(["a", "a", "b", "b"], {"a": 0.6, "b": 0.4, "c": 0})
     assert plan.weights.tolist() == pytest.approx([0.3, 0.3, 0.2, 0.2])
 
 
 def test_a_sample_with_a_design_and_no_row_is_named() -> None:
     designs = {"1": WARNER, "2": make_design("warner", p="8/10")}
     with pytest.raises(LabelError, match="no row of the samples '2', which have a design"):
-        estimate_survey(REPORTS, designs, SamplingPlan(), samples=["1"] * 4)
+        estimate_survey(REPORTS, designs, Sampling(), samples=["1"] * 4)
 
 
 def test_a_replicate_without_weight_is_named() -> None:
-    plan = SamplingPlan(weights=[1.0] * 4, replicates=[[1, 0], [2, 0], [1, 0], [0, 0]], rule="bootstrap")
+    plan = Sampling(weights=[1.0] * 4, replicates=[[1, 0], [2, 0], [1, 0], [0, 0]], replicate_method="bootstrap")
     with pytest.raises(ParameterError, match="replicate 2 has the weight 0"):
         estimate_survey(REPORTS, WARNER, plan)
 
@@ -156,13 +155,13 @@ def test_a_replicate_without_weight_is_named() -> None:
 )
 def test_calibration_that_cannot_be(x: Any, totals: Any, words: str) -> None:
     with pytest.raises(MaskwellError, match=words):
-        calibrate(SamplingPlan(weights=[1.0, 2, 3, 4]), x, totals)
+        calibrate(Sampling(weights=[1.0, 2, 3, 4]), x, totals)
 
 
 @pytest.mark.parametrize("distance", ["linear", "raking"])
 def test_calibrated_weights_meet_their_totals(distance: str) -> None:
     x = np.array([[1, 0.5], [1, 1.5], [1, 2.5], [1, 0.1]])
-    plan = calibrate(SamplingPlan(weights=[10, 12, 9, 11]), x, [50, 60], distance=distance)
+    plan = calibrate(Sampling(weights=[10, 12, 9, 11]), x, [50, 60], distance=distance)
     assert plan.weights @ x == pytest.approx([50, 60])
     if distance == "raking":
         assert (plan.weights > 0).all()
@@ -170,7 +169,7 @@ def test_calibrated_weights_meet_their_totals(distance: str) -> None:
 
 def test_negative_weights_are_allowed_and_flagged() -> None:
     x = np.array([[1, 0.0], [1, 1.0], [1, 2.0], [1, 3.0]])
-    plan = calibrate(SamplingPlan(weights=[10.0] * 4), x, [40, 150])
+    plan = calibrate(Sampling(weights=[10.0] * 4), x, [40, 150])
     found = estimate_survey(REPORTS, WARNER, plan)
     assert (plan.weights < 0).any()
     assert any("negative" in flag for flag in found.flags)
@@ -179,8 +178,8 @@ def test_negative_weights_are_allowed_and_flagged() -> None:
 def test_calibrating_to_what_the_weights_say_changes_nothing_but_the_residuals() -> None:
     """With a column of ones alone the variance of a share is that of the Hajek ratio."""
     w = np.array([10.0, 12, 9, 11])
-    plain = estimate_survey(REPORTS, WARNER, SamplingPlan(weights=w))
-    plan = calibrate(SamplingPlan(weights=w), np.ones((4, 1)), [w.sum()])
+    plain = estimate_survey(REPORTS, WARNER, Sampling(weights=w))
+    plan = calibrate(Sampling(weights=w), np.ones((4, 1)), [w.sum()])
     found = estimate_survey(REPORTS, WARNER, plan)
     assert found.pi_hat == pytest.approx(plain.pi_hat)
     assert found.variance == pytest.approx(plain.variance, rel=1e-12)
@@ -191,7 +190,7 @@ def test_calibrated_domains_keep_the_rows_outside() -> None:
     random = np.random.default_rng(1)
     reports = [YES if r < 0.4 else NO for r in random.random(40)]
     x, w, inside = np.column_stack([np.ones(40), random.random(40)]), random.uniform(5, 9, 40), np.arange(40) % 2
-    plan = calibrate(SamplingPlan(weights=w), x, [300, 160])
+    plan = calibrate(Sampling(weights=w), x, [300, 160])
     found = estimate_survey(reports, WARNER, plan, domains=inside).domains[1]
     u = np.array([((z == YES) - 0.3) / 0.4 for z in reports])
     wg = plan.weights

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.support.arrays import Array, Real
 
-from maskwell import SamplingPlan
+from maskwell import Sampling
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.estimation import ReplicateRule, estimate_survey
@@ -43,7 +43,7 @@ def half_samples(rho: float = 0.0) -> Real:
 
 
 def estimated(replicates: Array | None, rule: Any = None, **more: Any) -> Any:
-    plan = SamplingPlan(weights=WEIGHTS, strata=STRATA, clusters=CLUSTERS, replicates=replicates, rule=rule)
+    plan = Sampling(weights=WEIGHTS, strata=STRATA, clusters=CLUSTERS, replicates=replicates, replicate_method=rule)
     return estimate_survey(REPORTS, DESIGN, plan, **more)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import SamplingPlan, make_design
+from maskwell import Sampling, make_design
 from maskwell.designs import Dense
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.estimation import ReplicateRule, Sample, estimate_samples, estimate_survey
@@ -23,12 +23,12 @@ def plainly() -> Any:
     return estimate_samples([Sample.of(n, design) for n, design in zip(COUNTS, PAIRS.values(), strict=True)])
 
 
-def surveyed(plan: SamplingPlan, **more: Any) -> Any:
+def surveyed(plan: Sampling, **more: Any) -> Any:
     return estimate_survey(REPORTS, PAIRS, plan, samples=GROUP, **more)
 
 
 def test_samples_as_strata_agree_with_the_estimate_from_counts() -> None:
-    found, counts = surveyed(SamplingPlan(strata=GROUP, weights=np.full(1000, 3.0))), plainly()
+    found, counts = surveyed(Sampling(strata=GROUP, weights=np.full(1000, 3.0))), plainly()
     assert found.categories == counts.categories
     assert found.pi_hat == pytest.approx(counts.pi_hat)
     assert found.covariance == pytest.approx(counts.covariance)
@@ -37,7 +37,7 @@ def test_samples_as_strata_agree_with_the_estimate_from_counts() -> None:
 
 
 def test_a_simple_sample_agrees_up_to_n_over_n_minus_one() -> None:
-    found, counts = surveyed(SamplingPlan()), plainly()
+    found, counts = surveyed(Sampling()), plainly()
     assert found.variance == pytest.approx(counts.variance, rel=2e-3)
     assert found.variance != pytest.approx(counts.variance, rel=1e-4)
     assert any("each on its own" in flag for flag in found.flags)
@@ -46,7 +46,7 @@ def test_a_simple_sample_agrees_up_to_n_over_n_minus_one() -> None:
 def test_the_variance_is_that_of_linearised_residuals() -> None:
     rng = np.random.default_rng(3)
     w, h, c = rng.integers(1, 9, 1000) / 2, rng.integers(0, 3, 1000), rng.integers(0, 7, 1000)
-    found = surveyed(SamplingPlan(weights=w, strata=h, clusters=c))
+    found = surveyed(Sampling(weights=w, strata=h, clusters=c))
     yes = np.array([report == "yes" for report in REPORTS])
     lam = [w[yes & (g == GROUP)].sum() / w[g == GROUP].sum() for g in (1, 2)]
     own = 1.5 * lam[0] - 0.5 * lam[1]  # (1 - 1/4) lam_1 - (1 - 3/4) lam_2 over p_1 - p_2
@@ -68,25 +68,25 @@ def test_a_jackknife_of_rows_agrees_with_strata() -> None:
     left = np.ones((10, 10)) + (group[:, None] == group) / 4
     np.fill_diagonal(left, 0)
     rule = ReplicateRule("jkn", strata=tuple(group))
-    jackknife = estimate_survey(labels, designs, SamplingPlan(replicates=left, rule=rule), samples=group)
-    strata = estimate_survey(labels, designs, SamplingPlan(strata=group), samples=group)
+    jackknife = estimate_survey(labels, designs, Sampling(replicates=left, replicate_method=rule), samples=group)
+    strata = estimate_survey(labels, designs, Sampling(strata=group), samples=group)
     assert jackknife.covariance == pytest.approx(strata.covariance)
     assert jackknife.degrees_of_freedom == 8
 
 
 def test_domains_are_estimated_like_files_of_their_own() -> None:
     sex = np.where(np.arange(1000) % 3 == 0, "f", "m")
-    found = surveyed(SamplingPlan(), domains=sex)
+    found = surveyed(Sampling(), domains=sex)
     for label, one in found.domains.items():
         own = np.flatnonzero(sex == label)
-        alone = estimate_survey([REPORTS[i] for i in own], PAIRS, SamplingPlan(), samples=GROUP[own])
+        alone = estimate_survey([REPORTS[i] for i in own], PAIRS, Sampling(), samples=GROUP[own])
         assert one.pi_hat == pytest.approx(alone.pi_hat)
         assert one.variance == pytest.approx(alone.variance, rel=1e-2)
         assert one.n == alone.n
 
 
 def test_a_domain_with_one_of_the_samples_has_no_estimate() -> None:
-    found = surveyed(SamplingPlan(), domains=np.where(np.arange(1000) < 300, "first", "rest"))
+    found = surveyed(Sampling(), domains=np.where(np.arange(1000) < 300, "first", "rest"))
     assert np.isnan(found.domains["first"].pi_hat).all()
     assert "no estimate" in found.domains["first"].flags[0]
     assert np.isfinite(found.domains["rest"].pi_hat).all()
@@ -100,7 +100,7 @@ def test_the_estimate_is_unbiased_over_all_reports() -> None:
     mean = np.zeros(4)
     for codes in product([0, 1], repeat=6):
         labels = [designs["a"].outputs.labels[code] for code in codes]
-        found = estimate_survey(labels, designs, SamplingPlan(weights=w), samples=group)
+        found = estimate_survey(labels, designs, Sampling(weights=w), samples=group)
         mean += float(np.prod([p[code] for p, code in zip(chance, codes, strict=True)])) * found.pi_hat
     assert mean == pytest.approx([1 / 4.5, 3.5 / 4.5, 3 / 4.5, 1.5 / 4.5])
 
@@ -113,7 +113,7 @@ def test_spare_reports_are_weighed_as_without_a_plan() -> None:
     plain = estimate_samples([Sample.of(n, d) for n, d in zip(counts, designs.values(), strict=True)])
     codes = [code for pair in counts for code, n in enumerate(pair) for _ in range(n)]
     group = np.repeat([0, 1, 2], [500, 600, 400])
-    found = estimate_survey(codes, designs, SamplingPlan(strata=group), samples=group)
+    found = estimate_survey(codes, designs, Sampling(strata=group), samples=group)
     assert found.pi_hat == pytest.approx(plain.pi_hat)
     assert found.covariance == pytest.approx(plain.covariance)
     assert "two steps" in found.flags[0]
@@ -122,26 +122,26 @@ def test_spare_reports_are_weighed_as_without_a_plan() -> None:
 @pytest.mark.parametrize(
     "plan",
     [
-        SamplingPlan(population=5000),
-        SamplingPlan(inclusion=np.full(1000, 0.5), poisson=True),
-        SamplingPlan(strata=[0] + [1] * 999, lonely="certainty"),
+        Sampling(population=5000),
+        Sampling(inclusion=np.full(1000, 0.5), poisson=True),
+        Sampling(strata=[0] + [1] * 999, lonely="certainty"),
     ],
 )
-def test_plans_that_need_the_randomization_correction_are_refused(plan: SamplingPlan) -> None:
+def test_plans_that_need_the_randomization_correction_are_refused(plan: Sampling) -> None:
     with pytest.raises(ParameterError, match="never too small"):
         surveyed(plan)
 
 
 def test_a_denominator_is_refused_and_so_are_samples_that_tell_nothing_together() -> None:
     with pytest.raises(ParameterError, match="leave it out"):
-        surveyed(SamplingPlan(weights=np.ones(1000)), denominator=2000)
+        surveyed(Sampling(weights=np.ones(1000)), denominator=2000)
     with pytest.raises(NotIdentifiableError):
-        estimate_survey(REPORTS, {1: PAIRS[1], 2: PAIRS[1]}, SamplingPlan(), samples=GROUP)
+        estimate_survey(REPORTS, {1: PAIRS[1], 2: PAIRS[1]}, Sampling(), samples=GROUP)
 
 
 def test_few_reports_outside_the_unit_interval_are_no_misfit() -> None:
     labels, group = ["yes"] * 3 + ["no"] * 3, [1] * 3 + [2] * 3
-    found = estimate_survey(labels, PAIRS, SamplingPlan(), samples=group)
+    found = estimate_survey(labels, PAIRS, Sampling(), samples=group)
     assert found.pi_hat[0] == pytest.approx(1.5)
     assert any("do not cut them" in flag for flag in found.flags)
     assert not any("do not fit" in flag for flag in found.flags)

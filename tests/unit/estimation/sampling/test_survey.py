@@ -11,7 +11,7 @@ from tests.support.arrays import Real
 from tests.support.inside.core import Factor
 from tests.support.inside.estimation import recovery
 
-from maskwell import Categories, SamplingPlan, SeededRandom, make_design
+from maskwell import Categories, Sampling, SeededRandom, make_design
 from maskwell.core import Cells, Reports
 from maskwell.designs import Dense, Kronecker, Unary, Uniform
 from maskwell.errors import InputError, NotIdentifiableError, ReportError
@@ -36,7 +36,7 @@ def recovered(reports: list[Any], p: float = 0.7) -> Real:
 def test_warner_in_a_simple_random_sample() -> None:
     reports, size = answers(50, 1), 200
     u = recovered(reports)
-    found = estimate_survey(reports, WARNER, SamplingPlan(population=size))
+    found = estimate_survey(reports, WARNER, Sampling(population=size))
     noise = 0.7 * 0.3 / 0.4**2
     expected = (1 - 50 / size) * u.var(ddof=1) / 50 + noise / size
     assert found.pi_hat[0] == pytest.approx(u.mean(), rel=1e-13)
@@ -50,7 +50,7 @@ def test_warner_in_a_simple_random_sample() -> None:
 def test_equal_weights_without_a_population_are_the_moment_estimate() -> None:
     reports = answers(80, 2)
     plain = estimate_by_moments(WARNER.tally(reports), WARNER)
-    found = estimate_survey(reports, WARNER, SamplingPlan(weights=[3.5] * 80))
+    found = estimate_survey(reports, WARNER, Sampling(weights=[3.5] * 80))
     assert found.pi_hat == pytest.approx(plain.pi_hat, rel=1e-13)
     assert found.covariance == pytest.approx(plain.covariance, rel=1e-11)
     assert found.randomization_variance == pytest.approx(plain.randomization_variance, rel=1e-11)
@@ -62,7 +62,7 @@ def test_ratio_of_weighted_rows() -> None:
     u = recovered(reports)
     share = (w @ u) / w.sum()
     e = w * (u - share) / w.sum()
-    found = estimate_survey(reports, WARNER, SamplingPlan(weights=w))
+    found = estimate_survey(reports, WARNER, Sampling(weights=w))
     assert found.pi_hat[0] == pytest.approx(share)
     assert found.variance[0] == pytest.approx(40 / 39 * ((e - e.mean()) ** 2).sum(), rel=1e-12)
 
@@ -76,7 +76,7 @@ def test_clusters_in_strata() -> None:
     for h in range(3):
         t = np.array([y[(strata == h) & (clusters == c)].sum() for c in np.unique(clusters[strata == h])])
         expected += len(t) / (len(t) - 1) * ((t - t.mean()) ** 2).sum()
-    found = estimate_survey(reports, WARNER, SamplingPlan(weights=w, strata=strata, clusters=clusters))
+    found = estimate_survey(reports, WARNER, Sampling(weights=w, strata=strata, clusters=clusters))
     assert found.total_variance[0] == pytest.approx(expected, rel=1e-12)
     assert found.degrees_of_freedom == len(set(zip(strata, clusters, strict=True))) - 3
 
@@ -87,10 +87,10 @@ def test_hajek_and_deville() -> None:
     c = (1 - chances) * 30 / 29
     middle = (c * w * u).sum() / c.sum()
     expected = (c * (w * u - middle) ** 2).sum() + (w * (u**2 - u)).sum()
-    found = estimate_survey(reports, WARNER, SamplingPlan(inclusion=chances, method="hajek-deville"))
+    found = estimate_survey(reports, WARNER, Sampling(inclusion=chances, method="hajek-deville"))
     assert found.total_variance[0] == pytest.approx(expected, rel=1e-12)
-    same = estimate_survey(reports, WARNER, SamplingPlan(inclusion=np.full(30, 0.25), method="hajek-deville"))
-    simple = estimate_survey(reports, WARNER, SamplingPlan(population=120))
+    same = estimate_survey(reports, WARNER, Sampling(inclusion=np.full(30, 0.25), method="hajek-deville"))
+    simple = estimate_survey(reports, WARNER, Sampling(population=120))
     assert same.total_covariance == pytest.approx(simple.total_covariance, rel=1e-12)
 
 
@@ -98,9 +98,9 @@ def test_pairwise_chances_of_a_simple_random_sample() -> None:
     reports, n, size = answers(12, 6), 12, 40
     joint = np.full((n, n), n * (n - 1) / (size * (size - 1)))
     np.fill_diagonal(joint, n / size)
-    simple = estimate_survey(reports, WARNER, SamplingPlan(population=size))
+    simple = estimate_survey(reports, WARNER, Sampling(population=size))
     for form in ("syg", "ht"):
-        found = estimate_survey(reports, WARNER, SamplingPlan(joint_inclusion=joint, method=form))
+        found = estimate_survey(reports, WARNER, Sampling(joint_inclusion=joint, method=form))
         assert found.total == pytest.approx(simple.total)
         assert found.total_covariance == pytest.approx(simple.total_covariance, rel=1e-9), form
 
@@ -108,7 +108,7 @@ def test_pairwise_chances_of_a_simple_random_sample() -> None:
 def test_draws_by_size_in_strata_add_up() -> None:
     """Hansen and Hurwitz in each stratum with its own number of draws."""
     reports, p, strata = answers(14, 32), np.random.default_rng(32).uniform(0.01, 0.1, 14), np.repeat([0, 1], [5, 9])
-    found = estimate_survey(reports, WARNER, SamplingPlan(draw_probabilities=p, strata=strata))
+    found = estimate_survey(reports, WARNER, Sampling(draw_probabilities=p, strata=strata))
     parts = [recovered(reports)[strata == h] / p[strata == h] for h in (0, 1)]
     assert found.total[0] == pytest.approx(sum(one.mean() for one in parts))
     assert found.total_variance[0] == pytest.approx(sum(one.var(ddof=1) / len(one) for one in parts))
@@ -116,14 +116,14 @@ def test_draws_by_size_in_strata_add_up() -> None:
 
 def test_with_replacement_is_never_too_small() -> None:
     reports = answers(50, 7)
-    safe = estimate_survey(reports, WARNER, SamplingPlan(population=100, method="with-replacement"))
+    safe = estimate_survey(reports, WARNER, Sampling(population=100, method="with-replacement"))
     u = recovered(reports)
     assert safe.total_variance[0] == pytest.approx(100**2 * u.var(ddof=1) / 50, rel=1e-12)
 
 
 def test_a_known_population_divides_the_totals() -> None:
     reports, chances = answers(30, 8), np.linspace(0.2, 0.9, 30)
-    found = estimate_survey(reports, WARNER, SamplingPlan(inclusion=chances, poisson=True), denominator=60)
+    found = estimate_survey(reports, WARNER, Sampling(inclusion=chances, poisson=True), denominator=60)
     assert found.pi_hat == pytest.approx(found.total / 60)
     assert found.variance == pytest.approx(found.total_variance / 3600)
 
@@ -134,8 +134,8 @@ def test_a_known_population_divides_the_totals() -> None:
 def test_second_stage_as_rows_or_as_clusters() -> None:
     reports, first, second = answers(12, 9), np.repeat([0, 1, 2], 4), np.arange(12)
     sizes = np.repeat([6.0, 9.0, 4.0], 4)
-    rows = estimate_survey(reports, WARNER, SamplingPlan(clusters=first, population=(10, sizes)))
-    units = estimate_survey(reports, WARNER, SamplingPlan(clusters=(first, second), population=(10, sizes)))
+    rows = estimate_survey(reports, WARNER, Sampling(clusters=first, population=(10, sizes)))
+    units = estimate_survey(reports, WARNER, Sampling(clusters=(first, second), population=(10, sizes)))
     assert rows.total_covariance == pytest.approx(units.total_covariance, rel=1e-12)
     assert rows.total == pytest.approx(units.total)
 
@@ -144,7 +144,7 @@ def test_cluster_labels_may_be_used_again_in_another_stratum() -> None:
     reports, strata = answers(16, 10), np.repeat(["a", "b"], 8)
     own = np.tile(np.repeat([1, 2, 3, 4], 2), 2)
     other = own + 4 * (strata == "b")
-    same = [estimate_survey(reports, WARNER, SamplingPlan(strata=strata, clusters=c)).covariance for c in (own, other)]
+    same = [estimate_survey(reports, WARNER, Sampling(strata=strata, clusters=c)).covariance for c in (own, other)]
     assert (same[0] == same[1]).all()
 
 
@@ -153,7 +153,7 @@ def test_joint_tables_use_the_designs_axis_by_axis() -> None:
     codes = np.random.default_rng(11).integers(0, 6, 90)
     reports = Reports(pair.fingerprint, pair.k, "codes", codes.astype(np.uint8))
     weights, clusters = np.random.default_rng(12).uniform(1, 3, 90), np.arange(90) // 6
-    plan = SamplingPlan(weights=weights, clusters=clusters)
+    plan = Sampling(weights=weights, clusters=clusters)
     found = estimate_survey(reports, pair, plan)
     dense = Dense.of(pair.matrix().tolist())
     twin = estimate_survey(codes, dense, plan)
@@ -167,11 +167,11 @@ def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.Monk
     strata, clusters = np.arange(80) % 2, np.arange(80) // 5
     weights, chances = np.random.default_rng(14).uniform(1, 3, 80), np.random.default_rng(15).uniform(0.1, 1, 80)
     plans = [
-        SamplingPlan(population=200),
-        SamplingPlan(weights=weights, strata=strata, clusters=clusters),
-        SamplingPlan(inclusion=chances, poisson=True),
-        SamplingPlan(inclusion=chances, method="hajek-deville"),
-        SamplingPlan(weights=weights, replicates=np.random.default_rng(16).uniform(0, 2, (80, 4)), rule="brr"),
+        Sampling(population=200),
+        Sampling(weights=weights, strata=strata, clusters=clusters),
+        Sampling(inclusion=chances, poisson=True),
+        Sampling(inclusion=chances, method="hajek-deville"),
+        Sampling(weights=weights, replicates=np.random.default_rng(16).uniform(0, 2, (80, 4)), replicate_method="brr"),
     ]
     reports = Reports(pair.fingerprint, pair.k, "codes", codes.astype(np.uint8))
     domain = np.arange(80) % 3
@@ -193,7 +193,7 @@ def test_a_million_cells() -> None:
     coins = Kronecker.of([Uniform.from_gamma(3, Categories.numbered(2))] * 20)
     codes = np.random.default_rng(17).integers(0, 2**20, 1000).astype(np.uint32)
     reports = Reports(coins.fingerprint, coins.k, "codes", codes)
-    found = estimate_survey(reports, coins, SamplingPlan(weights=np.full(1000, 2.0), strata=np.arange(1000) % 2))
+    found = estimate_survey(reports, coins, Sampling(weights=np.full(1000, 2.0), strata=np.arange(1000) % 2))
     assert found.pi_hat.sum() == pytest.approx(1)
     assert found.total.sum() == pytest.approx(2000)
 
@@ -204,7 +204,7 @@ def test_sets_and_their_codes_agree() -> None:
     truth = np.random.default_rng(18).integers(0, 3, 60)
     reports = sets.sample(truth, random=SeededRandom(1))
     weights, clusters = np.random.default_rng(19).uniform(1, 4, 60), np.arange(60) // 5
-    found = estimate_survey(reports, sets, SamplingPlan(weights=weights, clusters=clusters), domains=truth % 2)
+    found = estimate_survey(reports, sets, Sampling(weights=weights, clusters=clusters), domains=truth % 2)
     held = np.unpackbits(reports.data, axis=1, count=3, bitorder="little")
     u = (held - 0.25) / 0.5
     assert found.total == pytest.approx(weights @ u)
@@ -221,14 +221,14 @@ def test_reports_that_a_set_design_never_makes_are_refused() -> None:
 
     design = Subset.from_gamma(3, Categories.numbered(4), size=2)
     with pytest.raises(ReportError, match="exactly 2"):
-        estimate_survey(["1100", "1110"], design, SamplingPlan())
+        estimate_survey(["1100", "1110"], design, Sampling())
 
 
 def test_another_left_inverse() -> None:
     kuk = Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]])
     best = best_left_inverse(kuk, np.array([0.3, 0.7]))
     codes = np.random.default_rng(20).integers(0, 3, 50)
-    found = estimate_survey(codes, kuk, SamplingPlan(population=100), inverse=best)
+    found = estimate_survey(codes, kuk, Sampling(population=100), inverse=best)
     assert found.pi_hat == pytest.approx(best.solve(np.bincount(codes) / 50))
 
 
@@ -244,7 +244,7 @@ def test_cells_and_rows_give_the_same() -> None:
         for own in np.array_split(np.arange(70), 4)
     ]
     streamed = estimate_cells(Cells.total(parts), WARNER, Scheme())
-    rows = estimate_survey(reports, WARNER, SamplingPlan(weights=w, strata=strata), domains=domains)
+    rows = estimate_survey(reports, WARNER, Sampling(weights=w, strata=strata), domains=domains)
     assert streamed.covariance == pytest.approx(rows.covariance, rel=1e-12)
     assert streamed.domains[2].covariance == pytest.approx(rows.domains[2].covariance, rel=1e-12)
 
@@ -271,7 +271,7 @@ def test_an_empty_domain_is_not_a_number_and_says_so() -> None:
 
 def test_domain_totals_add_up() -> None:
     reports, domains = answers(60, 23), np.arange(60) % 4
-    found = estimate_survey(reports, WARNER, SamplingPlan(population=300), domains=domains)
+    found = estimate_survey(reports, WARNER, Sampling(population=300), domains=domains)
     assert sum(one.total for one in found.domains.values()) == pytest.approx(found.total)
     assert sum(one.population for one in found.domains.values()) == pytest.approx(300)
 
@@ -285,17 +285,17 @@ STRATA = ["a"] * 5 + ["b"]
 @pytest.mark.parametrize("more", [{}, {"clusters": [1, 2, 3, 4, 5, 6]}, {"population": {"a": 10, "b": 4}}])
 def test_a_single_unit_is_refused_unless_an_option_says_what_to_do(more: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"only one (row|cluster) was drawn in a stratum") as raised:
-        estimate_survey(answers(6, 24), WARNER, SamplingPlan(strata=STRATA, **more))
+        estimate_survey(answers(6, 24), WARNER, Sampling(strata=STRATA, **more))
     assert "certainty" in raised.value.hint
-    certain = estimate_survey(answers(6, 24), WARNER, SamplingPlan(strata=STRATA, lonely="certainty", **more))
-    centred = estimate_survey(answers(6, 24), WARNER, SamplingPlan(strata=STRATA, lonely="centre", **more))
+    certain = estimate_survey(answers(6, 24), WARNER, Sampling(strata=STRATA, lonely="certainty", **more))
+    centred = estimate_survey(answers(6, 24), WARNER, Sampling(strata=STRATA, lonely="centre", **more))
     assert np.isfinite(certain.variance).all()
     assert np.isfinite(centred.variance).all()
 
 
 def test_a_certain_unit_still_randomizes() -> None:
     reports = [YES] * 5 + [NO]
-    found = estimate_survey(reports, WARNER, SamplingPlan(strata=STRATA, lonely="certainty"))
+    found = estimate_survey(reports, WARNER, Sampling(strata=STRATA, lonely="certainty"))
     u = recovered(reports)
     assert found.total_variance[0] == pytest.approx(u[5] ** 2 - u[5])  # nothing from stratum a: five equal reports
 
@@ -303,7 +303,7 @@ def test_a_certain_unit_still_randomizes() -> None:
 def test_a_single_unit_compared_with_the_mean_of_all() -> None:
     reports = [YES, NO, YES, NO, YES, NO]
     u = recovered(reports)
-    found = estimate_survey(reports, WARNER, SamplingPlan(strata=STRATA, lonely="centre"))
+    found = estimate_survey(reports, WARNER, Sampling(strata=STRATA, lonely="centre"))
     expected = 5 / 4 * ((u[:5] - u[:5].mean()) ** 2).sum() + (u[5] - u.mean()) ** 2
     assert found.total_variance[0] == pytest.approx(expected)
 
@@ -313,16 +313,16 @@ def test_a_single_unit_compared_with_the_mean_of_all() -> None:
 
 def test_a_variance_below_zero_is_flagged_and_another_form_offered() -> None:
     kuk = Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]])  # the middle report counts for a half
-    found = estimate_survey([1, 1, 1, 1], kuk, SamplingPlan(population=4))
+    found = estimate_survey([1, 1, 1, 1], kuk, Sampling(population=4))
     assert (found.variance < 0).all()
     assert np.isnan(found.standard_error).all()
     assert any("with-replacement" in flag for flag in found.flags)
-    safe = estimate_survey([1, 1, 1, 1], kuk, SamplingPlan(population=4, method="with-replacement"))
+    safe = estimate_survey([1, 1, 1, 1], kuk, Sampling(population=4, method="with-replacement"))
     assert (safe.variance >= 0).all()
 
 
 def test_functions_of_totals() -> None:
-    found = estimate_survey(answers(60, 25), WARNER, SamplingPlan(population=300))
+    found = estimate_survey(answers(60, 25), WARNER, Sampling(population=300))
     ratio = found.function(lambda t: t[0] / t.sum())
     assert ratio.value == pytest.approx(found.pi_hat[0])
     assert ratio.standard_error == pytest.approx(found.standard_error[0], rel=1e-6)
@@ -331,14 +331,14 @@ def test_functions_of_totals() -> None:
 
 
 def test_intervals_use_t_where_clusters_are_few() -> None:
-    found = estimate_survey(answers(40, 26), WARNER, SamplingPlan(clusters=np.arange(40) // 10))
+    found = estimate_survey(answers(40, 26), WARNER, Sampling(clusters=np.arange(40) // 10))
     low, high = found.confidence_interval(method="wald")[0]
     assert (high - low) / 2 == pytest.approx(3.182446 * found.standard_error[0], rel=1e-6)
     assert found.default_interval == "score"
 
 
 def test_everything_goes_into_json() -> None:
-    found = estimate_survey(answers(40, 27), WARNER, SamplingPlan(population=80), domains=np.arange(40) % 2)
+    found = estimate_survey(answers(40, 27), WARNER, Sampling(population=80), domains=np.arange(40) % 2)
     content = json.loads(json.dumps(found.to_dict()))
     assert content["population"] == pytest.approx(80)
     assert [one["domain"] for one in content["domains"]] == [0, 1]
@@ -349,18 +349,18 @@ def test_everything_goes_into_json() -> None:
 def test_designs_that_cannot_be_estimated_are_refused() -> None:
     flat = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
     with pytest.raises(NotIdentifiableError):
-        estimate_survey([0, 1], flat, SamplingPlan())
+        estimate_survey([0, 1], flat, Sampling())
 
 
 def test_reports_that_cannot_occur_are_refused() -> None:
     design = Dense.of([["0.7", "0.3"], ["0.3", "0.7"], ["0", "0"]])
     with pytest.raises(ReportError, match="impossible"):
-        estimate_survey([0, 1, 2], design, SamplingPlan())
+        estimate_survey([0, 1, 2], design, Sampling())
 
 
 def test_labels_that_are_no_reports_are_refused() -> None:
     with pytest.raises(InputError):
-        estimate_survey([YES, "perhaps"], WARNER, SamplingPlan())
+        estimate_survey([YES, "perhaps"], WARNER, Sampling())
 
 
 def test_cells_of_another_design_are_refused() -> None:
@@ -377,16 +377,16 @@ def test_cells_of_another_design_are_refused() -> None:
 
 
 def test_one_domain_is_a_domain_even_if_it_is_called_zero() -> None:
-    found = estimate_survey(answers(10, 30), WARNER, SamplingPlan(), domains=[0] * 10)
+    found = estimate_survey(answers(10, 30), WARNER, Sampling(), domains=[0] * 10)
     assert list(found.domains) == [0]
-    assert not estimate_survey(answers(10, 30), WARNER, SamplingPlan()).domains
+    assert not estimate_survey(answers(10, 30), WARNER, Sampling()).domains
 
 
 def test_weights_do_not_follow_where_a_stage_is_not_known() -> None:
     reports, first, second = answers(12, 31), np.repeat([0, 1], 6), np.arange(12) // 3
     with pytest.raises(InputError, match="stage 2 is not known"):
-        estimate_survey(reports, WARNER, SamplingPlan(clusters=(first, second), population=10))
-    found = estimate_survey(reports, WARNER, SamplingPlan(weights=[5] * 12, clusters=(first, second), population=10))
+        estimate_survey(reports, WARNER, Sampling(clusters=(first, second), population=10))
+    found = estimate_survey(reports, WARNER, Sampling(weights=[5] * 12, clusters=(first, second), population=10))
     t1, t2 = (
         np.array([5 * recovered(reports)[level == c].sum() for c in np.unique(level)]) for level in (first, second)
     )
@@ -400,18 +400,18 @@ def test_weights_do_not_follow_where_a_stage_is_not_known() -> None:
 def test_units_that_were_sure_to_be_drawn() -> None:
     """Hajek and Deville: a stratum of certain units has no spread, only its randomization."""
     reports, chances = [YES, NO, YES, NO, YES], [0.5, 0.25, 0.5, 1.0, 1.0]
-    plan = SamplingPlan(inclusion=chances, strata=["a", "a", "a", "b", "b"], method="hajek-deville")
+    plan = Sampling(inclusion=chances, strata=["a", "a", "a", "b", "b"], method="hajek-deville")
     u = recovered(reports)
-    own = estimate_survey(reports[:3], WARNER, SamplingPlan(inclusion=chances[:3], method="hajek-deville"))
+    own = estimate_survey(reports[:3], WARNER, Sampling(inclusion=chances[:3], method="hajek-deville"))
     found = estimate_survey(reports, WARNER, plan)
     assert found.total_variance[0] == pytest.approx(own.total_variance[0] + (u[3:] ** 2 - u[3:]).sum())
-    lone = SamplingPlan(inclusion=chances[:4], strata=["a", "a", "a", "b"], method="hajek-deville")
+    lone = Sampling(inclusion=chances[:4], strata=["a", "a", "a", "b"], method="hajek-deville")
     assert np.isfinite(estimate_survey(reports[:4], WARNER, lone).variance).all()
 
 
 def test_a_domain_counts_the_clusters_and_strata_that_hold_its_rows() -> None:
     strata, clusters = [0] * 6 + [1] * 6, [0, 0, 1, 1, 2, 2] * 2
     north = ["n"] * 6 + ["s", "n"] * 3
-    found = estimate_survey([YES, NO] * 6, WARNER, SamplingPlan(strata=strata, clusters=clusters), domains=north)
+    found = estimate_survey([YES, NO] * 6, WARNER, Sampling(strata=strata, clusters=clusters), domains=north)
     assert found.degrees_of_freedom == 4
     assert [found.domains[label].degrees_of_freedom for label in "ns"] == [4, 2]  # "s": three clusters of one stratum

@@ -13,7 +13,7 @@ import pytest
 from tests.support.arrays import Real
 from tests.support.finite import Estimator, Sample, moments_of, ordered, poisson, simple, stratified, two_stage
 
-from maskwell import SamplingPlan, make_design
+from maskwell import Sampling, make_design
 from maskwell.designs import Dense
 from maskwell.estimation import estimate_survey
 
@@ -33,7 +33,7 @@ def check(samples: Any, estimate: Estimator, columns: list[Real] = COLUMNS, tota
 
 def planned(**plan: Any) -> Any:
     """Estimates that depend on the reports alone, whoever made them."""
-    estimate = cache(lambda reports: estimate_survey(list(reports), DESIGN, SamplingPlan(**plan)))
+    estimate = cache(lambda reports: estimate_survey(list(reports), DESIGN, Sampling(**plan)))
     return lambda _, reports: estimate(reports)
 
 
@@ -43,7 +43,7 @@ def test_simple_random_samples_without_replacement() -> None:
 
 def test_the_whole_population_leaves_the_randomization() -> None:
     check(simple(5, 5), planned(population=5))
-    estimate = estimate_survey(TRUTH, DESIGN, SamplingPlan(population=5))
+    estimate = estimate_survey(TRUTH, DESIGN, Sampling(population=5))
     assert np.abs(estimate.sampling_variance).max() < 1e-15
 
 
@@ -55,7 +55,7 @@ def test_forgetting_the_correction_is_found() -> None:
 
     @cache
     def open_alone(reports: tuple[int, ...]) -> Any:
-        estimate = estimate_survey(list(reports), DESIGN, SamplingPlan(population=5))
+        estimate = estimate_survey(list(reports), DESIGN, Sampling(population=5))
         cells = Cells.of(list(reports), weight=[5 / 3] * 3, population=[5])
         scores = Scores(Recovery(cells, (reading_of(DESIGN),)), np.arange(len(cells)), np.zeros(3))
         object.__setattr__(estimate, "total_covariance", MultistageVariance.of(cells).open(scores))
@@ -77,7 +77,7 @@ def test_poisson_samples() -> None:
     chances = [0.3, 0.9, 0.5, 1.0]
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
-        plan = SamplingPlan(inclusion=[chances[i] for i in sample], poisson=True)
+        plan = Sampling(inclusion=[chances[i] for i in sample], poisson=True)
         return estimate_survey(list(reports), DESIGN, plan)
 
     check(poisson(chances), estimate, COLUMNS[:4], np.bincount(TRUTH[:4], minlength=3))
@@ -93,7 +93,7 @@ def test_samples_of_fixed_size_with_unequal_chances(form: str) -> None:
     np.fill_diagonal(joint, joint.sum(axis=1))
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
-        plan = SamplingPlan(joint_inclusion=joint[np.ix_(sample, sample)], method=form)
+        plan = Sampling(joint_inclusion=joint[np.ix_(sample, sample)], method=form)
         return estimate_survey(list(reports), DESIGN, plan)
 
     check(iter(chance_of.items()), estimate)
@@ -103,7 +103,7 @@ def test_draws_with_replacement() -> None:
     chances = [0.1, 0.3, 0.2, 0.25, 0.15]
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
-        plan = SamplingPlan(draw_probabilities=[chances[i] for i in sample])
+        plan = Sampling(draw_probabilities=[chances[i] for i in sample])
         return estimate_survey(list(reports), DESIGN, plan)
 
     check(ordered(chances, 2), estimate)
@@ -120,7 +120,7 @@ def cluster_of(unit: int) -> int:
 def test_two_stages_without_replacement() -> None:
     @cache
     def estimate_of(drawn: tuple[int, ...], reports: tuple[int, ...]) -> Any:
-        plan = SamplingPlan(clusters=list(drawn), population=(3, [len(CLUSTERS[c]) for c in drawn]))
+        plan = Sampling(clusters=list(drawn), population=(3, [len(CLUSTERS[c]) for c in drawn]))
         return estimate_survey(list(reports), DESIGN, plan)
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
@@ -137,7 +137,7 @@ def test_whole_clusters_without_replacement() -> None:
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
         labels = [warner.outputs.labels[z] for z in reports]
-        plan = SamplingPlan(clusters=[cluster_of(i) for i in sample], population=3)
+        plan = Sampling(clusters=[cluster_of(i) for i in sample], population=3)
         return estimate_survey(labels, warner, plan)
 
     columns = [warner.matrix()[:, t] for t in truth]
@@ -161,7 +161,7 @@ def test_clusters_drawn_with_replacement() -> None:
     def estimate_of(of: tuple[int, ...], reports: tuple[int, ...]) -> Any:
         labels = [warner.outputs.labels[z] for z in reports]
         weights = [len(CLUSTERS[c]) / 2 / (2 * chances[c]) for c in of]
-        return estimate_survey(labels, warner, SamplingPlan(weights=weights, clusters=[1, 1, 2, 2]))
+        return estimate_survey(labels, warner, Sampling(weights=weights, clusters=[1, 1, 2, 2]))
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
         return estimate_of(tuple(cluster_of(i) for i in sample), reports)
@@ -176,7 +176,7 @@ def test_every_unit_with_its_own_design() -> None:
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
         labels = [designs[i].outputs.labels[z] for i, z in zip(sample, reports, strict=True)]
-        plan = SamplingPlan(inclusion=[chances[i] for i in sample], poisson=True)
+        plan = Sampling(inclusion=[chances[i] for i in sample], poisson=True)
         return estimate_survey(labels, {i: designs[i] for i in sample}, plan, samples=list(sample))
 
     columns = [designs[i].matrix()[:, t] for i, t in enumerate(truth)]
@@ -186,7 +186,7 @@ def test_every_unit_with_its_own_design() -> None:
 def test_totals_of_a_domain() -> None:
     @cache
     def estimate_of(inside: tuple[str, ...], reports: tuple[int, ...]) -> Any:
-        return estimate_survey(list(reports), DESIGN, SamplingPlan(population=5), domains=inside).domains["in"]
+        return estimate_survey(list(reports), DESIGN, Sampling(population=5), domains=inside).domains["in"]
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
         return estimate_of(tuple("in" if i % 2 == 0 else "out" for i in sample), reports)
@@ -203,7 +203,7 @@ def test_sets_are_unbiased_too() -> None:
     matrix, texts = design.matrix(), ["100", "010", "001"]
 
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
-        return estimate_survey([texts[z] for z in reports], design, SamplingPlan(population=4))
+        return estimate_survey([texts[z] for z in reports], design, Sampling(population=4))
 
     truth = [0, 1, 2, 0]
     check(simple(4, 2), estimate, [matrix[:, t] for t in truth], np.bincount(truth, minlength=3))

@@ -24,8 +24,8 @@ from tests.support.inside.release import (
     receipt_from_dict,
 )
 from tests.support.releases import ROWS, Row, plan_of, release_of, stage_within
+from tests.support.surveys import estimate_with
 
-import maskwell as mw
 from maskwell.core import CellTable
 from maskwell.estimation import estimate_changed
 from maskwell.release import Receipt
@@ -206,11 +206,11 @@ def test_sampling_plans_have_the_usual_error_and_what_changed() -> None:
         ({"strata": "town"}, (2 / n * 1.01 * 0.03) ** 0.5),
     ]
     for plan, more in plans:
-        found = mw.estimate(table, receipt=receipt, columns=["a", "b"], **plan)  # type: ignore[arg-type]
-        usual = mw.estimate(table, direct=["a", "b"], **plan)  # type: ignore[arg-type]
+        found = estimate_with(table, receipt=receipt, columns=["a", "b"], **plan)  # type: ignore[arg-type]
+        usual = estimate_with(table, direct=["a", "b"], **plan)  # type: ignore[arg-type]
         assert found.standard_error == pytest.approx(usual.standard_error + more)
         assert found.estimate.bias == pytest.approx(np.full(4, 0.01))
-        kept = mw.estimate(table, receipt=receipt, columns=["b"], **plan)  # type: ignore[arg-type]
+        kept = estimate_with(table, receipt=receipt, columns=["b"], **plan)  # type: ignore[arg-type]
         assert kept.estimate.bias is None
 
 
@@ -269,9 +269,9 @@ def test_under_a_plan_a_part_is_told_by_its_weight() -> None:
     data["roof"][5_000:] = [None] * 5_000
     how = {"receipt": rare_receipt("roof"), "columns": ["roof", "sex"], "clusters": "psu", "missing": "drop"}
     for weights, share in ((None, 0.5), ("w", 0.1)):
-        shares = mw.estimate(data, weights=weights, **how).estimate
+        shares = estimate_with(data, weights=weights, **how).estimate
         heaviest = 1 if weights is None else 1.8  # of the file; a record of weight 9 in a mean of 5
         d = rare_receipt("roof").groups[0].most_changed
         assert shares.bias == pytest.approx(np.full(4, heaviest * d / 2 / share))
     part = {name: values[::2] for name, values in data.items()}
-    assert any("is of 10,000 records, the file has 5,000" in flag for flag in mw.estimate(part, **how).flags)
+    assert any("is of 10,000 records, the file has 5,000" in flag for flag in estimate_with(part, **how).flags)

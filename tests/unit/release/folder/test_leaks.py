@@ -13,7 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.support.inside.release import ReleasedColumn, check_public, dumps, internal_receipt, numbered, write_public
-from tests.support.releases import COLUMNS, ROWS, drawn, fixed_stage, plan_of, release_of, stage_within, write_csv
+from tests.support.releases import (
+    COLUMNS,
+    ROWS,
+    changed,
+    drawn,
+    fixed_stage,
+    plan_of,
+    release_of,
+    stage_within,
+    write_csv,
+)
 
 import maskwell as mw
 from maskwell.core import Categories
@@ -152,14 +162,14 @@ def test_a_column_too_many(tmp_path: Path, column: str) -> None:
 
 def test_a_hidden_column_that_the_release_lists(tmp_path: Path) -> None:
     release = clean(tmp_path / "p")
-    release = release.with_released(columns=(*release.columns, ReleasedColumn("pid", "text")))
+    release = changed(release, columns=(*release.columns, ReleasedColumn("pid", "text")))
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "pid"], [(*row, "x") for row in ROWS])
     with pytest.raises(PublishError, match="'pid' is one that the plan keeps back"):
         check_public(tmp_path / "p", release)
 
 
 def parquet(folder: Path, metadata: dict[bytes, bytes] | None, of_column: dict[bytes, bytes] | None = None) -> Release:
-    release = replace(clean(folder), ending=".parquet")
+    release = changed(clean(folder), path="true.parquet")
     (folder / "data.csv").unlink()
     columns = zip(*drawn(ROWS, COLUMNS, STAGES), strict=True)
     fields = [pa.field(name, pa.string(), metadata=of_column) for name in COLUMNS]
@@ -208,7 +218,7 @@ def test_what_a_file_says_about_itself(
 )
 def test_a_column_that_tells_the_records_apart(tmp_path: Path, values: list[Any], numbered: bool) -> None:
     release = clean(tmp_path / "p")
-    release = release.with_released(columns=(*release.columns, ReleasedColumn("line", "integer")))
+    release = changed(release, columns=(*release.columns, ReleasedColumn("line", "integer")))
     rows = [(*row, x) for row, x in zip(drawn(ROWS, COLUMNS, STAGES), values, strict=True)]
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "line"], rows)
     if numbered:
@@ -222,7 +232,7 @@ def test_draws_that_can_be_repeated(tmp_path: Path) -> None:
     release = clean(tmp_path / "p", private=False)
     with pytest.raises(PublishError, match="seed"):
         check_public(tmp_path / "p", release)
-    check_public(tmp_path / "p", replace(release, plan=replace(release.plan, demonstration=True)))
+    check_public(tmp_path / "p", changed(release, plan=replace(release.plan, demonstration=True)))
 
 
 def test_a_demonstration_is_marked_everywhere(tmp_path: Path) -> None:
@@ -237,7 +247,7 @@ def test_the_original_order(tmp_path: Path) -> None:
     release = clean(tmp_path / "p", shuffled=False)
     with pytest.raises(PublishError, match="original order"):
         check_public(tmp_path / "p", release)
-    check_public(tmp_path / "p", replace(release, plan=replace(release.plan, order="kept")))
+    check_public(tmp_path / "p", changed(release, plan=replace(release.plan, order="kept")))
 
 
 def test_no_count_of_the_file_is_in_any_document(tmp_path: Path) -> None:

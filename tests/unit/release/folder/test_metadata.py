@@ -26,7 +26,7 @@ from tests.support.inside.release import (
     readme,
     write_risks,
 )
-from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within, write_csv, written
+from tests.support.releases import COLUMNS, ROWS, changed, plan_of, release_of, stage_within, write_csv, written
 
 from maskwell.core import CellTable
 from maskwell.release import Release, ReleasePlan
@@ -44,7 +44,7 @@ def labelled() -> Release:
     }
     release = release_of([stage], plan, labels=Labels(".sav", about))
     more = (ReleasedColumn("age", "integer", (1, 2)), ReleasedColumn("w", "number"), ReleasedColumn(SPITEFUL, "text"))
-    return release.with_released(columns=(*release.columns, *more))
+    return changed(release, columns=(*release.columns, *more))
 
 
 def test_the_codebook_has_all_categories_also_those_that_do_not_occur() -> None:
@@ -61,10 +61,10 @@ def test_a_label_that_no_released_record_has_is_not_told() -> None:
     stage = stage_within(ROWS, COLUMNS, ["roof"])
     drawn = {("roof",): CellTable.of(["roof"], {("tile",): 70, ("straw",): 50})}
     for codebook, told in (({}, ["tile", "straw"]), ({"roof": ["tin", "tile", "straw"]}, ["tin", "tile", "straw"])):
-        release = release_of([stage], plan_of([stage], codebook=codebook)).with_released(tables=drawn)
+        release = release_of([stage], plan_of([stage], codebook=codebook), released_tables=drawn)
         roof = next(entry for entry in codebook_of(release) if entry.name == "roof")
         assert [value for value, _ in roof.categories or ()] == told  # what the plan declares says nothing of the file
-    published = release_of([stage], plan_of([stage], publish=["included"])).with_released(tables=drawn)
+    published = release_of([stage], plan_of([stage], publish=["included"]), released_tables=drawn)
     roof = next(entry for entry in codebook_of(published) if entry.name == "roof")
     assert {value for value, _ in roof.categories or ()} == {"tin", "tile", "straw"}  # the matrix has them all
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.release import match_risks, read_amounts
+from tests.support.inside.release import INTRUDERS, match_risks, read_amounts
 from tests.support.quiet import quiet
 
 from maskwell.core import Categories
@@ -106,7 +106,7 @@ def test_bad_input() -> None:
 )
 def test_two_small_cells_do_not_only_swap(nu: str, intruder: str, by_risk: bool) -> None:
     v = [1, 1, 40, 60]
-    measure = match_risks(read_amounts(v), np.arange(4), intruder=intruder)
+    measure = match_risks(read_amounts(v), np.arange(4), INTRUDERS[intruder])
     found = lower_until(v, nu, risk=measure) if by_risk else lower_until(v, nu, intruder=intruder)
     assert measure(found.design).max() <= float(Fraction(nu)) + 1e-12
     assert found.design.apply(np.array(v) / 102).tolist() == pytest.approx([1 / 102, 1 / 102, 40 / 102, 60 / 102])

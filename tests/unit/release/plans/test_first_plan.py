@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from tests.support.inside.release import assessment, check_kept, read_plan
+from tests.support.inside.release import check_kept, needed_tables, read_plan
 from tests.support.inside.verbs import publish as publish_module
 
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
@@ -150,7 +150,7 @@ def _looked_up(sensitive: int) -> int:
         match="0.3",
         sensitive=[_Counted(f"income{i}") for i in range(sensitive)],
     )
-    assert len(assessment.compared_tables(plan)) == 1 + sensitive + min(sensitive, assessment.MOST_PAIRS)
+    assert len(needed_tables.compared_tables(plan)) == 1 + sensitive + min(sensitive, needed_tables.MOST_PAIRS)
     return _Counted.looked_up - before
 
 
@@ -164,6 +164,6 @@ def test_pairs_to_compare_come_in_the_order_of_their_combinations() -> None:
         [Protection.of(["c", "e"], "mixing")], keys=["a", "c", "e"], sensitive=["b", "d"], match="0.3"
     )
     names = ["a", "c", "e", "b", "d"]
-    pairs = [table for table in assessment.compared_tables(plan) if len(table) > 1]
+    pairs = [table for table in needed_tables.compared_tables(plan) if len(table) > 1]
     every = [pair for pair in combinations(names, 2) if {"c", "e"} & {*pair}]
-    assert pairs == [*dict.fromkeys(assessment.closure(plan, pair) for pair in every)]
+    assert pairs == [*dict.fromkeys(needed_tables.closure(plan, pair) for pair in every)]

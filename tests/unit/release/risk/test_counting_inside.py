@@ -84,7 +84,7 @@ def test_a_column_that_follows_from_a_key_counts_in_the_headline() -> None:
     protect = {"variables": ["region"], "method": "method1", "theta": "0.6"}
     plan = ReleasePlan.of([protect], keys=["region"], order="kept", demonstration=True)
     release = assessed(rows, ("region", "country"), plan)
-    assert release.seen == ("country",)
+    assert release.file.seen == ("country",)
     alone = assess_risk(CellTable.of(["region"], Counter(row[:1] for row in rows)), ["region"], release.stages)
     assert release.risk is not None and release.risk.after is not None and alone.after is not None
     assert release.risk.after.max_risk > alone.after.max_risk + 0.1
@@ -104,7 +104,7 @@ def test_a_plan_that_such_a_column_breaks_is_refused(more: dict[str, list[str]],
         **more,
     )
     if not refused:
-        assert assessed(rows, ("region", "country"), plan).seen == ()
+        assert assessed(rows, ("region", "country"), plan).file.seen == ()
         return
     with pytest.raises(InfeasibleError, match="keep a chance above") as raised:
         assessed(rows, ("region", "country"), plan)

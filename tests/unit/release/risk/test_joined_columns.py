@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.support.inside.engines import column_fit, row_sources
-from tests.support.inside.release import assessment, joined_columns
+from tests.support.inside.engines import MemoryTable
+from tests.support.inside.release import assessment, column_fit, joined_columns
 
 import maskwell as mw
 from maskwell.core import SeededRandom
@@ -33,7 +33,7 @@ def released() -> Any:
 
 
 def simulated(stage: Any) -> joined_columns.JoinedRisk:
-    records = row_sources.MemoryTable(pa.table({"k": KEY, "v": OTHER}))
+    records = MemoryTable(pa.table({"k": KEY, "v": OTHER}))
     fit = column_fit.read_column_fit(records, count_tables(records, [("k",)])[0], ["v"], 1 / 0.35)
     assert fit is not None
     joined = joined_columns.joined_risk([stage], ["k"], fit, 1 / 0.35)
@@ -128,7 +128,7 @@ def test_a_limit_is_kept_where_nobody_can_be_found_by_other_columns(entry: dict[
     entry = {"variables": ["a", "b"], "method": "mixing", **entry}
     options: dict[str, Any] = {"keys": ["a", "b"], "match": match, "intruder": "all-columns", "demonstration": True}
     release = mw.publish(frame, ReleasePlan.of([entry], **options), random=SeededRandom(1)).release
-    assert release.joined is None and release.others == ("v",)
+    assert release.joined is None and release.file.others == ("v",)
 
 
 def test_what_only_pairs_of_keys_tell_is_weighed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,7 @@ def test_sets_are_bounded_by_the_parity() -> None:
         ({"designs": {"drugs": WARNER}, "sensitive": "drugs", "released": DRUGS}, "released cannot be combined"),
         ({"designs": {"town": WARNER}, "suda": True}, "suda cannot be combined"),
         ({"designs": {"town": WARNER}, "sensitive": "drugs"}, "sensitive without a design"),
-        ({"designs": {"drugs[town=A]": WARNER}, "sensitive": "drugs"}, "one design for each column"),
+        ({"designs": {"drugs": mw.When({"town": "A"}, WARNER)}, "sensitive": "drugs"}, "one design for each column"),
         ({"designs": {"town": WARNER}}, "not"),  # A and B are not reports of the design
     ],
 )

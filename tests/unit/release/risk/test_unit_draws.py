@@ -11,8 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.inside.core import Array, Real
-from tests.support.inside.engines import MemoryTable, read_units
-from tests.support.inside.release import NOT_COVERED, DrawnUnits, assess, drawn_together, inflation_of, unit_draws
+from tests.support.inside.engines import MemoryTable
+from tests.support.inside.release import (
+    NOT_COVERED,
+    DrawnUnits,
+    assess,
+    drawn_together,
+    inflation_of,
+    read_units,
+    unit_draws,
+)
 from tests.support.together import together
 
 from maskwell import risk
@@ -94,14 +102,14 @@ class Intruder:
 def stated(release: Release, keys: Sequence[str], roofs: Sequence[int], *, published: bool) -> RiskReport:
     """The risk of one release, by the code that is tested."""
     assert release.risk is not None
-    assert release.members is not None
+    assert release.file.members is not None
     table = release.risk.table
     data = table_of([ROOFS[roof] for roof in roofs])
     counts = Counter(zip(*(data[name] for name in table.columns), strict=True))
     released = CellTable.of(table.columns, dict(counts))
     members = read_units(MemoryTable(data), "hid", released) if published else None
     apart = assess_risk(table, keys, release.stages, released=released)
-    units = DrawnUnits(table, release.members, ("hsize",), published, released, members)
+    units = DrawnUnits(table, release.file.members, ("hsize",), published, released, members)
     return drawn_together(apart, release.stages, units)[0]
 
 

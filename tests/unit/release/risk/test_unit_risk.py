@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
-from tests.support.inside.engines import MemoryTable, read_units
+from tests.support.inside.engines import MemoryTable
 from tests.support.inside.release import (
     assess,
     inflation_of,
     open_release,
     prepared,
+    read_units,
     same_units,
     stage_from_dict,
     stage_to_dict,
@@ -91,13 +92,13 @@ def test_a_household_is_at_least_as_easy_to_find_as_each_of_its_members() -> Non
     drop = ["village", "income", "hsize"]
     release = assessed(people(), ["roof", "sex", "relat"], ["roof", "sex", "relat"], drop=drop)
     assert release.risk is not None
-    assert release.members is not None
-    units, chance = release.risk.units, release.risk.per_cell["after"][release.members.cells]
+    assert release.file.members is not None
+    units, chance = release.risk.units, release.risk.per_cell["after"][release.file.members.cells]
     assert units is not None
     assert units.after is not None
     assert release.risk.after is not None
     assert release.risk.after.max_risk <= units.after.max_risk <= units.after.max_bound <= 1
-    assert units.after.max_risk == pytest.approx(unit_risks(chance, release.members.units.tolist()).max())
+    assert units.after.max_risk == pytest.approx(unit_risks(chance, release.file.members.units.tolist()).max())
     said = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
     assert "At least one of the records with the same hid is found with a chance of up to" in said
     assert "the limit is for single records" in said
@@ -108,7 +109,7 @@ def test_the_worst_of_a_household_is_for_whoever_finds_most() -> None:
     protect = [{"variables": ["x"], "method": "method1", "theta": "0.9"}]
     plan = ReleasePlan.of(protect, keys=["x"], unit="hid", demonstration=True)
     release = release_table({"x": [*"abccddd"], "hid": [0, 0, 2, 3, 4, 5, 6]}, plan, random=SeededRandom(2)).release
-    report, members = release.risk, release.members
+    report, members = release.risk, release.file.members
     assert report is not None and report.units is not None and report.units.after is not None and members is not None
     told, units, whose = report.headline, report.units.after, members.units.tolist()
     most = np.max([report.per_cell[name] for name in ("any_release", "released_counts")], axis=0)[members.cells]
@@ -120,7 +121,8 @@ def test_the_worst_of_a_household_is_for_whoever_finds_most() -> None:
     assert told["worst_unit"] >= told["worst"]
     text = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
     assert " % for someone who also compares all released counts" in text.replace("\u00a0", " ")
-    unknown = replace(report, after=replace(report.after, max_risk_released_counts=None))
+    known = {name: chance for name, chance in report.after.max_risk_by.items() if name != "released_counts"}
+    unknown = replace(report, after=replace(report.after, max_risk_by=known))
     assert unknown.headline["covers_released_counts"] is False
 
 

@@ -23,6 +23,7 @@ from tests.support.inside.release import (
     state_categories,
     tables_of,
 )
+from tests.support.releases import changed
 
 from maskwell.core import Categories, CellTable, KeyedRandom, SeededRandom
 from maskwell.designs import Composed, Dense, Sparse, Uniform, save_design
@@ -277,7 +278,7 @@ def test_a_plan_writes_what_it_read() -> None:
 
 def told(*protect: Any, keyed: str | None = "a commitment") -> str:
     plan = ReleasePlan.of([*protect])
-    return " / ".join(replace(assess_tables(tables(plan), plan), keyed=keyed).notes)
+    return " / ".join(changed(assess_tables(tables(plan), plan), keyed=keyed).notes)
 
 
 def test_notes_say_what_kept_draws_tell() -> None:

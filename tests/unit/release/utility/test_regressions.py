@@ -11,8 +11,6 @@ from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.release.utility import UtilityReport, compare_regressions
 
-pytest.importorskip("formulaic")
-
 
 def made_up(n: int = 3000) -> dict[str, list[object]]:
     random = np.random.default_rng(4)

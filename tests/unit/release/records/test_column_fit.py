@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.support.inside.engines import column_fit, row_sources
+from tests.support.inside.engines import MemoryTable
+from tests.support.inside.release import column_fit
 
 from maskwell.engines import count_tables
 
@@ -31,7 +32,7 @@ def made(n: int = 120) -> Rows:
 
 
 def fit_of(rows: Rows, keys: tuple[str, ...] = KEYS, below: float = 5.0) -> column_fit.ColumnFit:
-    records = row_sources.MemoryTable(pa.table(rows))
+    records = MemoryTable(pa.table(rows))
     table = count_tables(records, [keys])[0]
     fit = column_fit.read_column_fit(records, table, [name for name in rows if name not in keys], below)
     assert fit is not None
@@ -151,8 +152,8 @@ def test_how_a_table_is_cut_into_batches_makes_no_difference(parts: int, monkeyp
     whole = pa.table(rows)
     bounds = np.linspace(0, whole.num_rows, parts + 1).astype(int).tolist()
     cut = pa.concat_tables([whole.slice(a, b - a) for a, b in pairwise(bounds)])
-    table, others = count_tables(row_sources.MemoryTable(cut), [KEYS])[0], [name for name in rows if name not in KEYS]
-    found, expected = column_fit.read_column_fit(row_sources.MemoryTable(cut), table, others, 5.0), fit_of(rows)
+    table, others = count_tables(MemoryTable(cut), [KEYS])[0], [name for name in rows if name not in KEYS]
+    found, expected = column_fit.read_column_fit(MemoryTable(cut), table, others, 5.0), fit_of(rows)
     assert found is not None and len(cut["x"].chunks) == parts
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.fits(np.arange(5), np.arange(9)), expected.fits(np.arange(5), np.arange(9)))
@@ -185,7 +186,7 @@ def odd_columns(n: int) -> dict[str, pa.Array]:
 @pytest.mark.parametrize("name", [*odd_columns(3)])
 def test_columns_of_every_kind_are_weighed(name: str) -> None:
     rows = made()
-    records = row_sources.MemoryTable(pa.table({**{key: rows[key] for key in KEYS}, name: odd_columns(120)[name]}))
+    records = MemoryTable(pa.table({**{key: rows[key] for key in KEYS}, name: odd_columns(120)[name]}))
     table = count_tables(records, [KEYS])[0]
     fit = column_fit.read_column_fit(records, table, [name], 5.0)
     assert fit is not None and len(fit.cells) == 120 and (fit.values < column_fit.VALUES).all()
@@ -194,5 +195,5 @@ def test_columns_of_every_kind_are_weighed(name: str) -> None:
 
 def test_nothing_is_learned_where_there_is_nothing() -> None:
     rows = made()
-    records = row_sources.MemoryTable(pa.table(rows))
+    records = MemoryTable(pa.table(rows))
     assert column_fit.read_column_fit(records, count_tables(records, [KEYS])[0], [], 5.0) is None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -35,14 +36,13 @@ from maskwell.engines.arrow_arrays import (
     without_traces,
     without_views,
 )
-from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, open_rows
+from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of
 from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
 from maskwell.engines.input_file import TextForm
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.row_batches import TEXTS, EvenRows, ShuffledRows, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
-    MemoryTable,
     Progress,
     Source,
     engine_of,
@@ -52,6 +52,7 @@ from maskwell.engines.row_sources import (
     pieces,
     rows_of_cells,
 )
+from maskwell.engines.rows import Rows
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, TooLargeError, WrongTypeError
 
 DENSE_STATES = 1 << 22
@@ -164,7 +165,7 @@ class RowsReleased:
 
 def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: Progress | None = None) -> RowsReleased:
     """Write the released rows of a file; ``rows`` is how many there are."""
-    with open_rows(path, [*plan.levels]) as source:
+    with Rows.of(path).open_stored([*plan.levels]) as source:
         releaser, counter = _ready(source, path, plan)
         takes_codes = engine_of(output).takes_dictionaries
         if takes_codes or plan.shuffled is not None:
@@ -652,12 +653,13 @@ class FileColumn(NamedTuple):
     kind: str
 
 
-def file_columns(path: str | MemoryTable) -> list[FileColumn]:
+def file_columns(rows: Rows) -> list[FileColumn]:
     """The columns of a file, or of a table in memory."""
-    with open_rows(path, []) as source:
+    with rows.open_stored([]) as source:
         return [FileColumn(field.name, _kind(field.type)) for field in source.schema]
 
 
+@cache
 def _kind(kind: Any) -> str:
     types = require().types
     if types.is_dictionary(kind):
@@ -677,7 +679,7 @@ def check_ids(path: str, name: str, progress: Progress | None = None) -> None:
     numbers: list[Array] = []
     texts: set[Any] = set()
     rows = 0
-    with open_rows(path, []) as source:
+    with Rows.of(path).open_stored([]) as source:
         place = find_column(source.schema, name, path)
         for batch in source.batches([place]):
             column = batch.column(0)

@@ -1,12 +1,14 @@
-"""SamplingPlan: how the rows of a survey were drawn, described once and used for every estimate.
+"""Sampling: how the rows of a survey were drawn, described once and used for every estimate.
 
-Its Scheme (in ``sample_stages``) is the same without the rows: how they were drawn, how the variance is estimated.
+What it says of the rows are names of columns, or arrays with one value for each row. Its Scheme (in ``sample_stages``)
+is the same without the rows: how they were drawn, how the variance is estimated.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -23,50 +25,63 @@ from maskwell.core.arguments import (
     check_weights,
 )
 from maskwell.core.cells import Cells
+from maskwell.core.exact import as_fraction, to_float
 from maskwell.core.groups import Factor
-from maskwell.core.phrases import VALUES, listed
+from maskwell.core.phrases import VALUES, listed, option
 from maskwell.core.verdicts import below
-from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
+from maskwell.errors import InputError, LabelError, ParameterError
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import Lonely, Scheme, weight_factor
 from maskwell.estimation.sampling.unequal_chances import check_joint
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SamplingPlan:
-    """How the rows were drawn; every column has one value for each row.
+class Sampling:
+    """How the rows were drawn. Each column is given by its name, or as an array with one value for each row.
 
     Attributes
     ----------
     weights, inclusion, draw_probabilities
-        At most one of them: how many units a row stands for; the chance that it was drawn; for draws with replacement
-        (Hansen-Hurwitz) the chance of one draw.
+        At most one of them: the sampling weight of each row; its inclusion probability; for draws with replacement
+        (Hansen-Hurwitz) the probability of one draw.
     strata
-        Labels of the strata.
+        Strata.
     clusters
-        Labels of the clusters: one column, or a tuple of columns, the first stage first. Clusters are nested.
+        Clusters (PSUs), nested in strata: one column, or a tuple of columns, the first stage first; ``["psu", "ssu"]``
+        or ``"psu,ssu"`` names those of two stages.
     population
-        How many units there were to draw from, in each stratum: a number, a mapping from strata to numbers, or a
-        column; a tuple of them for several stages. Draws are then without replacement, and weights follow unless they
-        are given. A tuple with one entry more than there are stages of clusters says how many rows there were in each
-        last cluster; without that entry the last clusters were taken whole.
-    replicates, rule
-        Replicate weights, shape (n, R), and how they become a variance: a rule, or the name of its method.
+        Population sizes, for the finite population correction: a number, a column with that of the stratum of each
+        row, or a mapping from strata to numbers; a tuple for several stages. Draws are then without replacement, and
+        weights follow unless they are given. A tuple with one entry more than there are stages of clusters has the
+        number of rows in each last cluster; without that entry the last clusters were taken whole.
+    denominator
+        Known size of the population: shares are totals over it, in place of the sum of the weights.
+    replicates
+        Replicate weights: how the names of their columns start, or an array of shape (n, R).
+    replicate_method, fay
+        How they were made, and Fay's factor. The variance is ``sum_r c_r (theta_r - theta)(theta_r - theta)'`` with
+        ``c_r = (R - 1) / R`` for ``"jk1"``, ``(n_h - 1) / n_h`` for ``"jkn"``, ``1 / R`` for ``"brr"`` and
+        ``"bootstrap"``, and ``1 / (R (1 - fay)^2)`` for ``"fay"``; other factors by a ``ReplicateRule``.
+    mse
+        Whether theta is the estimate with all rows, as in R's survey package with ``mse = TRUE``; else it is the mean
+        of the replicates, R's default.
     poisson
-        Whether every row was drawn by its own chance, independently of the others.
+        Whether every row was drawn independently of the others, each with its own probability.
     joint_inclusion
         Pairwise inclusion probabilities, shape (n, n), the single ones on the diagonal.
     method
         One of the names of ``METHODS``; by default what the columns say.
     lonely
-        What to do with a stratum of which one unit was drawn: ``"error"``, ``"certainty"`` or ``"centre"``.
+        How a stratum with one sampled unit counts: ``"error"``, ``"certainty"`` or ``"centre"``.
     auxiliary
-        Made by :func:`~maskwell.estimation.sampling.calibration.calibrate`: the values that the weights were calibrated
-        with, and their factors.
+        Made by :meth:`calibrated`: the values that the weights were calibrated with, and their factors.
 
-    >>> plan = SamplingPlan(weights=[10, 10, 20, 20], strata=["a", "a", "b", "b"])
-    >>> plan
-    SamplingPlan(4 rows: weights, strata)
+    >>> Sampling(weights="w", strata="region", clusters="psu")
+    Sampling(weights='w', strata='region', clusters='psu')
+    >>> Sampling(weights="w", clusters=["psu", "ssu"], population=["N", "M"]).clusters
+    ('psu', 'ssu')
+    >>> Sampling(weights=[10, 10, 20, 20], strata=["a", "a", "b", "b"])
+    Sampling(4 rows: weights, strata)
     """
 
     weights: Any = None
@@ -75,8 +90,11 @@ class SamplingPlan:
     strata: Any = None
     clusters: Any = ()
     population: Any = ()
+    denominator: Any = None
     replicates: Any = None
-    rule: ReplicateRule | str | None = None
+    replicate_method: ReplicateRule | str | None = None
+    fay: Any = None
+    mse: bool = True
     poisson: bool = False
     joint_inclusion: Any = None
     method: str | None = None
@@ -86,13 +104,15 @@ class SamplingPlan:
     def __post_init__(self) -> None:
         check_kind(str | None, method=self.method)
         check_kind(str, lonely=self.lonely)
-        check_kind(Flag, poisson=self.poisson)
+        check_kind(Flag, poisson=self.poisson, mse=self.mse)
+        check_kind(ReplicateRule | str | None, replicate_method=self.replicate_method)
         object.__setattr__(self, "clusters", _columns(self.clusters))
         object.__setattr__(self, "population", tuple(map(self._spread, _columns(self.population), range(8))))
-        object.__setattr__(self, "rule", ReplicateRule(self.rule) if isinstance(self.rule, str) else self.rule)
         self._check_one_weight()
         self._check_lengths()
-        self.scheme  # noqa: B018 (says what does not go together)
+        self._check_together()
+        if not self.names and not self._rule_follows_from_rows:
+            self.scheme  # noqa: B018 (says what does not go together)
         if self.n is not None:
             self._check_values(self.n)
 
@@ -102,7 +122,7 @@ class SamplingPlan:
 
         With a Warner device in each stratum it is the plan of Kim and Warde. Source: [Adeshiyan2011, Remark 2.5].
 
-        >>> SamplingPlan.from_shares(["a", "a", "b", "b"], {"a": 0.6, "b": 0.4}).weights.tolist()
+        >>> Sampling.from_shares(["a", "a", "b", "b"], {"a": 0.6, "b": 0.4}).weights.tolist()
         [0.3, 0.3, 0.2, 0.2]
         """
         as_mapping(shares, "shares")
@@ -121,10 +141,14 @@ class SamplingPlan:
     def _spread(self, population: Any, stage: int) -> Any:
         """The population of each row where it was given by stratum; one number for several strata is refused."""
         if isinstance(population, Mapping):
-            if self.strata is None or stage > 0:
-                raise ParameterError("a population by stratum without strata", hint="give the strata of the rows")
+            if self.strata is None or stage > 0 or isinstance(self.strata, str):
+                raise ParameterError(
+                    "a population by stratum without strata", hint="give the strata of the rows as an array"
+                )
             strata = Factor.of(self.strata, "strata")
             return _of_each_stratum(population, strata, "population")[strata.codes]
+        if isinstance(self.strata, str) or isinstance(population, str):
+            return population
         if self.strata is not None and stage == 0 and np.ndim(population) == 0:
             strata = Factor.of(self.strata, "strata")
             if strata.size > 1:
@@ -149,36 +173,88 @@ class SamplingPlan:
         return {name: len(column) for name, column in columns.items() if as_array(column, name).ndim > 0}
 
     def _check_one_weight(self) -> None:
-        names = ("weights", "inclusion", "draw_probabilities", "joint_inclusion")
-        given = [name for name in names if getattr(self, name) is not None]
+        given = [name for name in WEIGHTS if getattr(self, name) is not None]
         if len(given) > 1:
             raise ParameterError(
                 f"{' and '.join(given)} say the same thing twice", hint="give one of them", given=given
             )
 
+    @property
+    def names(self) -> dict[str, Any]:
+        """What is said of the rows by names of columns."""
+        columns = {name: getattr(self, name) for name in (*ONE_COLUMN, "clusters", "population")}
+        named = {name: value for name, value in columns.items() if isinstance(value, str)}
+        several = {name: columns[name] for name in ("clusters", "population")}
+        return named | {name: many for name, many in several.items() if any(isinstance(one, str) for one in many)}
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """What is said of the rows by arrays."""
+        columns = {name: getattr(self, name) for name in ONE_COLUMN}
+        for name in ("clusters", "population"):
+            columns |= {f"{name} {stage}": one for stage, one in enumerate(getattr(self, name), start=1)}
+        return {name: value for name, value in columns.items() if value is not None and np.ndim(value) > 0}
+
+    @property
+    def _rule_follows_from_rows(self) -> bool:
+        """Whether the factors of replicates are worked out from their weights."""
+        return self.replicate_method == "jkn" or (self.replicate_method == "fay" and self.fay is None)
+
+    def __bool__(self) -> bool:
+        """Whether anything is said of how the rows were drawn: else they are a simple random sample."""
+        return bool(self.names or self.arrays or self.population or self.poisson)
+
+    def _check_together(self) -> None:
+        """Raise for what would be left aside."""
+        weighted = any(getattr(self, name) is not None for name in WEIGHTS) or _is_given(self.population)
+        if self.denominator is not None and not weighted:
+            raise ParameterError(
+                f"{option('denominator')} without {option('weights')}, {option('inclusion')} or {option('population')}",
+                hint="without them every row stands for itself, and shares are shares of the rows",
+            )
+        if self.replicate_method and self.replicates is None:
+            raise ParameterError(
+                f"{option('replicate_method')} without {option('replicates')}",
+                hint=f"name the columns: {option('replicates', 'repw')}",
+            )
+        if self.replicates is not None and not self.replicate_method:
+            raise ParameterError(
+                f"{option('replicates')} without {option('replicate_method')}",
+                hint="say how they were made: jkn, brr, fay or bootstrap",
+            )
+        if self.fay is not None and self.replicate_method != "fay":
+            raise ParameterError(
+                f"{option('fay')} without {option('replicate_method', 'fay')}",
+                hint="leave it out, or name the method",
+            )
+        if self.poisson and not any(getattr(self, name) is not None for name in WEIGHTS):
+            raise ParameterError(
+                f"{option('poisson')} without {option('inclusion')} or {option('weights')}",
+                hint=f"name the column of the chances: {option('inclusion', 'COL')}",
+            )
+
     def _check_lengths(self) -> None:
-        if isinstance(self.strata, str | bytes):
-            raise WrongTypeError("strata must be a list, not a text", hint="give the stratum of each row")
         lengths = self._lengths()
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{count:,} {name}" for name, count in lengths.items())
             raise InputError(f"columns of different lengths: {told}", hint="give one value for each row", **lengths)
 
     def _check_values(self, n: int) -> None:
-        if self.weights is not None and self.auxiliary is None:
+        if self.weights is not None and not isinstance(self.weights, str) and self.auxiliary is None:
             weights = check_weights(self.weights, n)
-            if self.scheme.method == "poisson" and below(weights, 1).any():
+            if self.poisson and below(weights, 1).any():
                 raise ParameterError(
                     f"weights: row {int(weights.argmin()) + 1} is below 1, so it is no 1 / chance",
                     hint="poisson needs chances up to 1",
                     values=f"{weights.min():g}",
                 )
         for name in ("inclusion", "draw_probabilities"):
-            if getattr(self, name) is not None:
+            if not isinstance(getattr(self, name), str | None):
                 check_inclusion(getattr(self, name), n, name=name.replace("_", " "))
         for stage, sizes in enumerate(self.population, start=1):
-            check_population(sizes, n, stage=stage)
-        if self.replicates is not None:
+            if not isinstance(sizes, str):
+                check_population(sizes, n, stage=stage)
+        if not isinstance(self.replicates, str | None):
             check_replicates(self.replicates, n)
         if self.joint_inclusion is not None:
             check_joint(self.joint_inclusion, n)
@@ -192,11 +268,35 @@ class SamplingPlan:
         method = self.method or self._usual_method()
         if self.poisson and method != "poisson":
             raise ParameterError(f"poisson beside the method {method!r}", hint="a sample is drawn in one way: give one")
-        rule = self.rule if isinstance(self.rule, ReplicateRule) else None
-        return Scheme(method, lonely=self.lonely, replicates=rule, joint=joint)
+        return Scheme(method, lonely=self.lonely, replicates=self._rule, joint=joint)
+
+    @property
+    def _rule(self) -> ReplicateRule | None:
+        if not isinstance(self.replicate_method, str):
+            return self.replicate_method
+        return ReplicateRule(self.replicate_method, rho=self.rho, mse=self.mse)
+
+    @property
+    def rho(self) -> float | None:
+        """Fay's factor, where it is given."""
+        return None if self.fay is None else float(as_fraction(self.fay, "fay"))
+
+    @property
+    def size(self) -> float | None:
+        """The size of the population that shares are to be taken of, None for the sum of the weights."""
+        return None if self.denominator is None else to_float(as_fraction(self.denominator, "denominator"))
+
+    def calibrated(self, x: Any, totals: Any, *, distance: str = "linear") -> Sampling:
+        """The same with weights that reproduce the known ``totals`` of the columns of ``x`` in the population.
+
+        See :func:`~maskwell.estimation.calibrate`; weights, strata and clusters are arrays here.
+        """
+        from maskwell.estimation.sampling.calibration import calibrate
+
+        return calibrate(self, x, totals, distance=distance)
 
     def _usual_method(self) -> str:
-        if self.replicates is not None or self.rule is not None:
+        if self.replicates is not None:
             return "replicates"
         if self.joint_inclusion is not None:
             return "syg"
@@ -205,7 +305,13 @@ class SamplingPlan:
         return "pps" if self.draw_probabilities is not None else "stages"
 
     def check_rows(self, n: int) -> None:
-        """Raise unless the plan is about so many rows."""
+        """Raise unless the sampling is about so many rows."""
+        if self.names:
+            name, value = next(iter(self.names.items()))
+            raise ParameterError(
+                f"{name} = {value!r} names a column, and there is no table here",
+                hint="give an array, or ask mw.Survey(data, designs, sampling)",
+            )
         if self.n is not None and self.n != n:
             raise InputError(
                 f"a plan of {self.n:,} rows for {n:,} reports", hint="describe the rows of the reports, in their order"
@@ -252,12 +358,22 @@ class SamplingPlan:
         return weights
 
     def __repr__(self) -> str:
+        if self.names or self.n is None:
+            told = {
+                name: _shown(value)
+                for one in fields(self)
+                if (name := one.name) not in {array.partition(" ")[0] for array in self.arrays}
+                and _is_given(value := getattr(self, name))
+                and value != one.default
+            }
+            parts = [*(f"{name}={value!r}" for name, value in told.items()), *(f"{name}=array" for name in self.arrays)]
+            return f"Sampling({', '.join(parts)})"
         named = [name for name in (*ONE_COLUMN, "clusters", "population") if _is_given(getattr(self, name))]
-        rows = "any rows" if self.n is None else f"{self.n:,} rows"
         named += ["poisson"] if self.poisson else []
-        return f"SamplingPlan({rows}: {', '.join(named) or 'a simple sample'})"
+        return f"Sampling({self.n:,} rows: {', '.join(named)})"
 
 
+WEIGHTS = ("weights", "inclusion", "draw_probabilities", "joint_inclusion")
 ONE_COLUMN = (
     "weights", "inclusion", "draw_probabilities", "strata", "replicates", "joint_inclusion", "auxiliary",
 )  # fmt: skip
@@ -285,16 +401,32 @@ def _of_each_stratum(values: Mapping[Any, Any], strata: Factor, what: str) -> Re
     return np.array([float(values.get(label, 0)) for label in labels])
 
 
+def _shown(value: Any) -> Any:
+    """A tuple of one as that one."""
+    return value[0] if isinstance(value, tuple) and len(value) == 1 else value
+
+
 def _is_given(value: Any) -> bool:
     return value is not None and not (isinstance(value, tuple) and not value)
 
 
+MOST_STAGES = 4
+"""Of sampling whose columns can be named by a list."""
+
+
 def _columns(columns: Any) -> tuple[Any, ...]:
-    """One column, or a tuple of columns, as a tuple of columns."""
+    """One column, or a tuple of columns, as a tuple of columns.
+
+    A short list of different strings names columns: as values it would be a sample in which each row is a cluster.
+    """
     if isinstance(columns, tuple):
         return columns
+    if isinstance(columns, list) and all(isinstance(one, str) for one in columns) and len(columns) <= MOST_STAGES:
+        return tuple(columns) if len({*columns}) == len(columns) else (columns,)
     if columns is None:
         return ()
+    if isinstance(columns, str):
+        return tuple(one.strip() for one in next(csv.reader([columns], skipinitialspace=True), []))
     if isinstance(columns, range):
         return (as_array(columns, "a column"),)
     if (

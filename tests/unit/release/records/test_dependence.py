@@ -10,14 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.engines import (
-    ColumnFacts,
-    DependenceCounter,
-    Restored,
-    ValueCounter,
-    dependence,
-    numbered_column,
-)
+from tests.support.inside.engines import numbered_column
+from tests.support.inside.release import ColumnFacts, DependenceCounter, Restored, ValueCounter, dependence
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(5)

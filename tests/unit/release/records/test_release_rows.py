@@ -8,16 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from tests.support.inside.core import Array
-from tests.support.inside.engines import (
-    ColumnLabels,
-    Draws,
-    LevelCoder,
-    RowReleaser,
-    RowStage,
-    SortedDictionary,
-    StateFinder,
-    release_pass,
-)
+from tests.support.inside.engines import ColumnLabels, LevelCoder, SortedDictionary
+from tests.support.inside.release import Draws, RowReleaser, RowStage, StateFinder, release_pass
 from tests.support.quiet import quiet
 
 from maskwell.errors import TooLargeError, WrongTypeError

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.engines import MemoryTable, Recode, Recoding, open_source, open_table, recoded, recoding_of
+from tests.support.inside.engines import MemoryTable, open_table
+from tests.support.inside.release import Recode, Recoding, recoded, recoding_of
 from tests.support.together import together
 
-from maskwell.engines import count_tables
+from maskwell.engines import Rows, count_tables
 from maskwell.errors import ParameterError, WrongTypeError
 
 pa = pytest.importorskip("pyarrow")
@@ -83,23 +84,23 @@ def test_files_and_tables_are_recoded_as_by_hand(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "frame.parquet")
     memory = [MemoryTable(one) for one in (data, table, coded, frame)]
     for records in (*memory, str(tmp_path / "people.parquet"), str(tmp_path / "frame.parquet")):
-        with open_source(recoded(records, Recoding(RECODES))) as source:
+        with recoded(Rows.of(records), Recoding(RECODES)).open() as source:
             out = pa.Table.from_batches(source.batches())
             old = [*map(str, [*(source.schema.metadata or {}).values(), *out.schema.types])]
             assert out.to_pydict() == expected
             assert source.schema.types == out.schema.types
         assert not any("num_categories" in text and '"job"' in text for text in old)
     (tmp_path / "people.csv").write_text(frame.to_csv(index=False))
-    found = count_tables(recoded(str(tmp_path / "people.csv"), Recoding(RECODES)), [("age", "job")])[0]
+    found = count_tables(recoded(Rows.of(str(tmp_path / "people.csv")), Recoding(RECODES)), [("age", "job")])[0]
     twin = count_tables(MemoryTable(expected), [("age", "job")])[0]
     assert dict(zip(found.labels(), found.counts, strict=True)) == dict(zip(twin.labels(), twin.counts, strict=True))
 
 
 def test_only_some_columns_and_an_empty_recoding() -> None:
     data = MemoryTable(rows())
-    assert recoded(data, Recoding({})) is data
+    assert recoded(Rows.of(data), Recoding({})) is data
     assert recoding_of(data) is None
-    with open_source(recoded(data, Recoding(RECODES))) as source:
+    with recoded(data, Recoding(RECODES)).open() as source:
         (batch, *_) = source.batches([1])
         assert batch.schema.names == ["job"]
         assert {*batch.column(0).to_pylist()} == {None, "trade", "clerk", "judge"}
@@ -109,7 +110,7 @@ def test_regressions_see_what_is_published(tmp_path: Path) -> None:
     lines = [f"{age},{job}" for age, job in zip(rows()["age"], rows()["job"], strict=True) if age is not None and job]
     (tmp_path / "people.csv").write_text("\n".join(["age,job", *lines]) + "\n")
     recodes = {name: RECODES[name] for name in ("age", "job")}
-    with open_table(recoded(str(tmp_path / "people.csv"), Recoding(recodes))) as table:
+    with open_table(recoded(Rows.of(str(tmp_path / "people.csv")), Recoding(recodes))) as table:
         columns = table.columns(["age", "job"])
     assert {*columns["age"].to_pylist()} == {"under 20", "20 to under 60", "60 or more"}
     assert {*columns["job"].to_pylist()} == {"trade", "clerk", "judge"}
@@ -128,7 +129,7 @@ def test_value_labels_that_occur_are_met(tmp_path: Path) -> None:
     labels = {"job": {1: "baker", 2: "smith", 3: "judge"}}
     spss.write_sav(pandas.DataFrame({"job": [1.0, 1.0, 2.0]}), path, variable_value_labels=labels)
     recoding = Recoding({"job": Recode(group={"trade": ("baker", "2"), "court": ("judge", "usher")})})
-    count_tables(recoded(path, recoding), [("job",)])
+    count_tables(recoded(Rows.of(path), recoding), [("job",)])
     assert recoding.not_met() == {"job": ["judge", "usher"]}
 
 

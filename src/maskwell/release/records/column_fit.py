@@ -22,9 +22,10 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.verdicts import below as is_below
 from maskwell.engines.arrow_arrays import ANY, column_errors, require
-from maskwell.engines.cell_counts import RowCells, open_rows
+from maskwell.engines.cell_counts import RowCells
 from maskwell.engines.column_codes import MISSING_NUMBER, numbered_column
-from maskwell.engines.row_sources import MemoryTable, find_column
+from maskwell.engines.row_sources import find_column
+from maskwell.engines.rows import Rows
 
 VALUES, CLASSES = 64, 16
 """Values of a column that are told apart, and classes of a number that has more; further values are one."""
@@ -215,7 +216,7 @@ class CellLabels:
 
 
 def read_column_fit(
-    records: str | MemoryTable, table: CellTable, columns: Sequence[str], below: float, *, declared: bool = True
+    records: Rows, table: CellTable, columns: Sequence[str], below: float, *, declared: bool = True
 ) -> ColumnFit | None:
     """What the other columns of a file or table tell of the keys of a table; None where there is none that tells.
 
@@ -237,7 +238,7 @@ def read_column_fit(
     wanted = np.full(len(table), everything) | is_below(table.counts, below)
     learner = _Learner(table, columns)
     kept = [(np.zeros(0, np.int32), np.zeros((0, len(columns)), np.uint8), np.zeros(0, bool))]
-    with open_rows(records, table.columns) as source:
+    with records.open_stored(table.columns) as source:
         finder = RowCells(source, str(records), table, declared=declared)
         places = [find_column(source.schema, name, str(records), ANY) for name in columns]
         for batch in _even_batches(source.batches()):

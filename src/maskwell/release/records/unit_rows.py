@@ -14,9 +14,10 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.cells import CellTable
 from maskwell.engines.arrow_arrays import ANY, column_errors
-from maskwell.engines.cell_counts import RowCells, open_rows
+from maskwell.engines.cell_counts import RowCells
 from maskwell.engines.column_codes import joined_columns, numbered_column
-from maskwell.engines.row_sources import MemoryTable, find_column
+from maskwell.engines.row_sources import find_column
+from maskwell.engines.rows import Rows
 from maskwell.errors import MissingValueError
 
 
@@ -58,14 +59,14 @@ class UnitMembers:
 
 
 def read_units(
-    records: str | MemoryTable, unit: str, table: CellTable, *, seen: Sequence[str] = (), declared: bool = True
+    records: Rows, unit: str, table: CellTable, *, seen: Sequence[str] = (), declared: bool = True
 ) -> UnitMembers:
     """The units of the records of a file or of a table in memory, and the cells of a table that they lie in.
 
     ``seen`` are columns that may show which records belong together; ``declared`` is as where the table was counted.
     """
     units, cells, looks = list[Array](), list[Array](), list[Array]()
-    with open_rows(records, table.columns) as source:
+    with records.open_stored(table.columns) as source:
         finder = RowCells(source, str(records), table, declared=declared)
         places = [find_column(source.schema, name, str(records), ANY) for name in (unit, *seen)]
         for batch in source.batches():

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,10 @@ from maskwell.core.labels import is_missing, texts
 from maskwell.core.phrases import shorten
 from maskwell.engines.arrow_arrays import require, without_traces
 from maskwell.engines.column_codes import places_of
-from maskwell.engines.input_file import InputFile
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
-from maskwell.engines.row_sources import MemoryRows, MemoryTable, Source, find_column
+from maskwell.engines.row_sources import Source, find_column
+from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError, WrongTypeError
-
-RecordsT = TypeVar("RecordsT", bound=str | MemoryTable)
-"""The path of a file, or a table in memory."""
 
 MOST_REMEMBERED = 100_000
 """Values of a column whose new values are remembered."""
@@ -147,19 +144,14 @@ def _number(value: Any) -> Fraction:
         raise ValueError(value) from None
 
 
-def recoded(records: RecordsT, recoding: Recoding) -> RecordsT:
-    """The records of a file or of a table in memory, with some columns made coarser."""
-    if not recoding.recodes and not recoding.further:
-        return records
-    if isinstance(records, MemoryTable):
-        return cast("RecordsT", RecodedTable(records.data, recoding))
-    return cast("RecordsT", InputFile.of(records, view=recoding))
+def recoded(records: Rows, recoding: Recoding) -> Rows:
+    """The records with some columns made coarser."""
+    return records.with_view(recoding) if recoding.recodes or recoding.further else records
 
 
-def recoding_of(records: str | MemoryTable) -> Recoding | None:
+def recoding_of(records: Rows) -> Recoding | None:
     """What makes records coarser that :func:`recoded` gave; None where nothing does."""
-    view = records.recoding if isinstance(records, RecodedTable) else getattr(records, "view", None)
-    return view if isinstance(view, Recoding) else None
+    return records.view if isinstance(records.view, Recoding) else None
 
 
 class Indicator(NamedTuple):
@@ -225,21 +217,6 @@ class Recoding:
         met = {text for value in self._met[name] for text in (*texts(value), about.get(value))}
         for new, labels in self.recodes[name].group.items():
             yield from (label for label in labels if label not in met and label != new)
-
-
-class RecodedTable(MemoryTable):
-    """A table in memory with some columns made coarser."""
-
-    def __init__(self, data: Any, recoding: Recoding) -> None:
-        super().__init__(data)
-        self.recoding = recoding
-
-    @cached_property
-    def rows(self) -> MemoryRows:
-        """Its rows, which can be read again and again."""
-        rows = MemoryRows(self.data)
-        source = self.recoding(rows, str(self))
-        return rows.with_table(require().Table.from_batches(source.batches(), source.schema))
 
 
 class RecodedSource:

@@ -1,0 +1,1 @@
+"""What a release does with rows: recodes them, follows their unchanged columns, and draws the released ones."""

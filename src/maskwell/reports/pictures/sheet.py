@@ -1,0 +1,446 @@
+"""What drawings share: a figure that matplotlib lays out, its key, rows with labels, and scales.
+
+There is one drawing for all screens. It is as wide as a phone holds with letters that can still be read, so frames
+stand one below the other, labels stand above their bars, and words stand above and below the frames. Heights of frames
+are pixels; their margins and the height of the figure follow from what matplotlib measures (its constrained layout).
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from maskwell.core.percentages import MINUS, SPACE
+from maskwell.core.phrases import Printed, visible, visible_lines
+from maskwell.reports.pictures.palette import colour
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.transforms import Bbox
+
+WIDTH = 420
+"""Pixels. Letters of 12 are still 9 where a phone of 360 pixels shows it on 328."""
+
+PER_INCH = 72
+SIZE = 12.0
+LINE = 17
+LETTER = 7.2
+"""Pixels of a letter, on the generous side."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark above or below the frames; long ones are wrapped.
+
+    Attributes
+    ----------
+    words
+        What it says.
+    mark
+        A sample of what it explains, as a legend of matplotlib takes it.
+    tone, strong
+        Name of the colour, and whether the words stand out.
+    """
+
+    words: str
+    mark: Any = None
+    tone: str = "ink"
+    strong: bool = False
+
+    def wrapped(self, room: float) -> str:
+        """The words in lines that fit."""
+        together = visible(self.words).replace(" = ", f"{SPACE}={SPACE}").replace(" %", f"{SPACE}%")
+        letters = int(room / (LETTER * (1.1 if self.strong else 1)))
+        return "\n".join(textwrap.wrap(together, letters, break_on_hyphens=False))
+
+
+class Sheet:
+    """A figure with frames one below the other and words around them.
+
+    Attributes
+    ----------
+    figure, frames
+        Of matplotlib.
+    above, below
+        Remarks; a drawing adds its own.
+    """
+
+    def __init__(
+        self, title: str = "", *, scale: float = 1.0, ax: Axes | None = None, places: Sequence[Bbox] = ()
+    ) -> None:
+        from matplotlib.figure import Figure
+
+        self.figure = (
+            Figure(figsize=(scale * WIDTH / PER_INCH, 1), dpi=PER_INCH, layout="constrained")
+            if ax is None
+            else cast("Figure", ax.figure)
+        )
+        self.frames: list[Axes] = []
+        self.above: list[Note] = [Note(title, strong=True)] if title else []
+        self.below: list[Note] = []
+        self.keys: list[Legend] = []
+        self._scale, self._ax, self._places = scale, ax, [*places]
+        self._heights: tuple[float, ...] = ()
+
+    def plots(self, *heights: float, across: int = 1) -> list[Axes]:
+        """Frames of these heights, one below the other, or several beside each other; 0 is as high as wide."""
+        self._heights = heights
+        if self._ax is not None:
+            boxes = [self._places.pop(0).bounds for _ in range(len(heights) * across)]
+            self.frames = [self._ax.inset_axes(box) for box in boxes]
+        else:
+            grid = self.figure.add_gridspec(len(heights), across, height_ratios=[height or WIDTH for height in heights])
+            cells = [grid[row, column] for row in range(len(heights)) for column in range(across)]
+            self.frames = [self.figure.add_subplot(cell) for cell in cells]
+        return self.frames
+
+    def finish(self) -> Sheet:
+        """Write the remarks, and give the figure the height that all of it needs."""
+        for notes, edge in ((self.above, "upper"), (self.below, "lower")):
+            if notes:
+                self.keys.append(self._key(notes, edge))
+        _make_visible([*self.frames, *self.keys])
+        if self._scale != 1:
+            _rescale([one for axes in self.frames for one in axes.findobj()], self._scale)
+            for axes in self.frames:
+                axes.tick_params(labelsize=SIZE * self._scale, pad=5 * self._scale)
+        if self._ax is None:
+            self._fit()
+        return self
+
+    def _key(self, notes: Sequence[Note], edge: str) -> Legend:
+        from matplotlib.legend import Legend
+        from matplotlib.lines import Line2D
+
+        marked = any(note.mark is not None for note in notes)
+        marks = [Line2D([], [], linestyle="none") if note.mark is None else note.mark for note in notes]
+        if self._scale != 1:
+            _rescale([part for mark in marks for part in (mark if isinstance(mark, tuple) else (mark,))], self._scale)
+        words = [note.wrapped(WIDTH - (44 if marked else 16)) for note in notes]
+        looks: dict[str, Any] = {
+            "fontsize": SIZE * self._scale,
+            "handlelength": 1.7 if marked else 0,
+            "handletextpad": 0.7 if marked else 0,
+        }
+        if self._ax is None:
+            looks["loc"] = f"outside {edge} left"
+            key = self.figure.legend(marks, words, **looks)
+        else:
+            box = self._places.pop(0)
+            looks |= {"loc": "upper left", "bbox_to_anchor": (box.x0, box.y1), "bbox_transform": self._ax.transAxes}
+            key = Legend(self._ax, marks, words, **looks)
+            self._ax.add_artist(key)
+        for text, note in zip(key.get_texts(), notes, strict=True):
+            text.set(color=colour(note.tone), weight="bold" if note.strong else "normal")
+        return key
+
+    def _fit(self) -> None:
+        """Lay the figure out twice: the first time tells what is needed beside the frames."""
+        engine: Any = self.figure.get_layout_engine()
+        engine.set(w_pad=0.06 * self._scale, h_pad=0.08 * self._scale, hspace=0, wspace=0)
+        lines = sum(note.wrapped(WIDTH - 44).count("\n") + 2 for note in (*self.above, *self.below))
+        high = sum(height or WIDTH for height in self._heights) + 140 + LINE * lines
+        self.figure.set_figheight(high * self._scale / PER_INCH)
+        for _ in range(2):
+            engine.execute(self.figure)
+            across = len(self.frames) // len(self._heights)
+            boxes = [axes.get_position(original=True) for axes in self.frames[::across]]
+            width, height = self.figure.get_size_inches()
+            wanted = sum(
+                pixels * self._scale / PER_INCH or width * box.width
+                for pixels, box in zip(self._heights, boxes, strict=True)
+            )
+            self.figure.set_figheight(height + wanted - height * sum(box.height for box in boxes))
+        engine.execute(self.figure)
+        self.figure.set_layout_engine("none")
+
+    def places(self) -> list[Bbox]:
+        """Where frames and remarks stand, as parts of the figure."""
+        whole = self.figure.transFigure.inverted()
+        shown = [axes.get_window_extent() for axes in self.frames] + [key.get_window_extent() for key in self.keys]
+        return [box.transformed(whole) for box in shown]
+
+
+def _make_visible(parts: Sequence[Artist]) -> None:
+    """Write signs that no drawing can hold as escapes, and take no text for mathematics: labels are not ours."""
+    from matplotlib.text import Text
+
+    for text in (text for part in parts for text in part.findobj(Text)):
+        text.set_parse_math(False)
+        text.set_text(visible_lines(text.get_text()))
+
+
+def _rescale(artists: Iterable[Artist], factor: float) -> None:
+    """Make letters, lines and marks so many times as large; places follow the size of the figure."""
+    from matplotlib.collections import Collection
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.text import Text
+
+    for artist in artists:
+        if isinstance(artist, Text):
+            artist.set_fontsize(float(artist.get_fontsize()) * factor)
+        elif isinstance(artist, Line2D):
+            artist.set(linewidth=artist.get_linewidth() * factor, markersize=artist.get_markersize() * factor)
+            artist.set_markeredgewidth(artist.get_markeredgewidth() * factor)
+        elif isinstance(artist, Patch):
+            artist.set_linewidth(artist.get_linewidth() * factor)
+        elif isinstance(artist, Collection):
+            artist.set_linewidth((np.asarray(artist.get_linewidth()) * factor).tolist())
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """No warnings about letters that a font lacks: the reader's fonts may have them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
+
+
+def line_mark(**style: Any) -> Artist:
+    """A short piece of a line, or a point where the style has no line."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **style)
+
+
+def bar_mark(*, color: str, linewidth: float) -> Artist:
+    """A short upright bar."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], marker="|", markersize=13, markeredgewidth=linewidth, color=color, linestyle="none")
+
+
+def area_mark(**style: Any) -> Artist:
+    """A small piece of an area, with an outline."""
+    from matplotlib.patches import Patch
+
+    return Patch(**{**style, "linewidth": 1})
+
+
+def open_point(edge: str) -> dict[str, Any]:
+    """Style of a point that is only a ring."""
+    return {"markerfacecolor": colour("paper"), "markeredgecolor": edge, "markeredgewidth": 1.6}
+
+
+def added_area() -> dict[str, Any]:
+    """What randomization adds: to a width, to a variance, to the records that change."""
+    return {"facecolor": colour("randomization"), "edgecolor": colour("report"), "hatch": "////", "linewidth": 1}
+
+
+def sampling_area() -> dict[str, Any]:
+    """What sampling alone gives."""
+    return {"facecolor": colour("sampling"), "edgecolor": colour("truth"), "linewidth": 1}
+
+
+def truth_point() -> dict[str, Any]:
+    """A true value, or one before a release."""
+    shape = {"marker": "v", "markersize": 8.5, "linestyle": "none", "markeredgewidth": 0, "clip_on": False}
+    return {**shape, "color": colour("truth"), "zorder": 7}
+
+
+def report_point() -> dict[str, Any]:
+    """A value of the reports, or one after a release."""
+    face = {**open_point(colour("report")), "markeredgewidth": 2, "clip_on": False}
+    return {"marker": "o", "markersize": 7.5, "linestyle": "none", "zorder": 6, **face}
+
+
+# ---- rows: a label with its numbers, and below it a place for marks
+
+BAR_ROOM, HEADING_ROOM = 32, 14
+BAR = 6.0
+"""Half of the height of a bar."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row.
+
+    Attributes
+    ----------
+    label, value
+        What it is about, wrapped where it is long, and its numbers at the right end.
+    tone, strong
+        Name of the colour, and whether the words stand out.
+    heading
+        Whether it has no marks: rows that belong to it follow.
+    """
+
+    label: str
+    value: str = ""
+    tone: str = "ink"
+    strong: bool = False
+    heading: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """The label in lines that fit beside the numbers; words that are longer than a line are broken."""
+        room = WIDTH - 28 - LETTER * (len(self.value) + 1 if self.value else 0)
+        return textwrap.wrap(visible(self.label), max(8, int(room / LETTER))) or [""]
+
+    @property
+    def height(self) -> int:
+        """Pixels."""
+        return LINE * len(self.lines) + (HEADING_ROOM if self.heading else BAR_ROOM)
+
+
+def rows_height(rows: Sequence[Row]) -> int:
+    """Pixels of a frame of these rows."""
+    return sum(row.height for row in rows) + 4
+
+
+def write_rows(axes: Axes, rows: Sequence[Row]) -> list[float]:
+    """Write the labels into a frame, and tell the heights at which marks stand."""
+    across = axes.get_yaxis_transform()
+    box = {"facecolor": colour("paper"), "edgecolor": "none", "pad": 0.5}
+    top, middles = 2.0, []
+    for row in rows:
+        style: dict[str, Any] = {"color": colour(row.tone), "va": "center", "bbox": box, "transform": across}
+        style |= {"weight": "bold" if row.strong or row.heading else "normal", "zorder": 8}
+        first = top + LINE / 2 + (HEADING_ROOM - 4 if row.heading else 0)
+        for i, line in enumerate(row.lines):
+            axes.text(0.01, first + LINE * i, line, ha="left", **style)
+        if row.value:
+            axes.text(1, first, row.value, ha="right", **style)
+        middles.append(top + row.height - 15)
+        top += row.height
+    axes.set(ylim=(rows_height(rows), 0), yticks=[])
+    return middles
+
+
+def box_at(low: float, high: float, y: float) -> tuple[list[float], list[float]]:
+    """A bar around a height, as ``fill`` takes it."""
+    return [low, high, high, low], [y - BAR, y - BAR, y + BAR, y + BAR]
+
+
+def upright(axes: Axes, x: float, y: float, **style: Any) -> None:
+    """A short upright line around a height."""
+    axes.plot([x] * 2, [y - 8, y + 8], **{"color": colour("ink"), "linewidth": 2, "zorder": 6, **style})
+
+
+def name_ends(axes: Axes, height: float, ends: Sequence[tuple[float, str, str, bool]]) -> None:
+    """The names of lines beside their right ends, moved apart where they would touch.
+
+    Parameters
+    ----------
+    axes, height
+        The frame, and its pixels.
+    ends
+        For each line its height from 0 to 1, its name, the name of its colour, and whether it stands out.
+    """
+    places = spread([height * at for at, *_ in ends], apart=15, low=5, high=height - 5)
+    for (_, name, tone, strong), y in zip(ends, places, strict=True):
+        style: dict[str, Any] = {"color": colour(tone), "weight": "bold" if strong else "normal", "va": "center"}
+        axes.text(1.02, y / height, name, transform=axes.transAxes, **style)
+
+
+# ---- scales
+
+FEW_DECADES, MOST_DECADES = 2.2, 9
+LEAST_PLAIN, LARGEST_PLAIN = 1e-3, 1e4
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """Numbers for a logarithmic scale: powers of ten, with 2 and 5 in between where it is short, few where it is long.
+
+    >>> round_numbers(1.5, 60), round_numbers(0.02, 3000), round_numbers(2, 1e30)
+    ([2, 5, 10, 20, 50], [0.1, 1, 10, 100, 1000], [10000, 100000000, ...])
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 2, 5) if math.log10(high) - math.log10(low) <= FEW_DECADES else (1,)
+    stride = math.ceil((last - first) / MOST_DECADES)
+    powers = range(first - first % stride, last + 1, stride)
+    numbers = [float(f"{step}e{power}") for power in powers for step in steps]
+    return [int(x) if x >= 1 else x for x in numbers if low <= x * (1 + 1e-12) and x <= high * (1 + 1e-12)]
+
+
+def scale_number(x: float) -> str:
+    """A number of a scale, without needless digits; a power of ten where it is very large or small.
+
+    >>> scale_number(0.05), scale_number(20), scale_number(200000), scale_number(1e-5)
+    ('0.05', '20', '2·10⁵', '10⁻⁵')
+    """
+    if LEAST_PLAIN <= x < LARGEST_PLAIN:
+        return f"{Printed(x):.4g}"
+    lead, power = f"{Printed(x):.3e}".split("e")
+    first = f"{Printed(float(lead)):g}"
+    return f"{'' if first == '1' else f'{first}·'}10{raised(int(power))}"
+
+
+def raised(power: int) -> str:
+    """The digits of a power.
+
+    >>> "10" + raised(-12)
+    '10⁻¹²'
+    """
+    return str(power).translate(RAISED)
+
+
+def log_scale(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:
+    """Logarithmic scales with round numbers and a light grid."""
+    axes.set(xscale="log", yscale="log", xlim=x, ylim=y)
+    for axis, (low, high) in ((axes.xaxis, x), (axes.yaxis, y)):
+        set_numbers(axis, round_numbers(low, high))
+
+
+def percent_ticks(axis: Axis, most: int = 5) -> None:
+    """A scale of shares, in percent."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{Printed(100 * x):.4g}".replace("-", MINUS)))
+
+
+def set_numbers(axis: Axis, at: Sequence[float], *, factor: float = 1) -> None:
+    """Numbers on a scale and nothing between them, shown times a factor."""
+    from matplotlib.ticker import NullLocator
+
+    axis.set_ticks([float(x) for x in at], labels=[scale_number(factor * x) for x in at])
+    axis.set_minor_locator(NullLocator())
+
+
+def spread(places: Sequence[float], *, apart: float, low: float, high: float) -> list[float]:
+    """Places moved as little as needed to lie at least ``apart`` from each other, between ``low`` and ``high``.
+
+    >>> spread([10, 11, 50], apart=14, low=0, high=100)
+    [3.5, 17.5, 50]
+    """
+    groups: list[list[int]] = []
+    order = sorted(range(len(places)), key=places.__getitem__)
+    for i in order:
+        groups.append([i])
+        while (
+            len(groups) > 1
+            and _start(groups[-1], places, apart, low, high) < _end(groups[-2], places, apart, low, high) + apart
+        ):
+            last = groups.pop()
+            groups[-1] += last
+    spread_out = [0.0] * len(places)
+    for group in groups:
+        first = _start(group, places, apart, low, high)
+        for step, i in enumerate(group):
+            spread_out[i] = places[i] if len(group) == 1 and low <= places[i] <= high else first + apart * step
+    return spread_out
+
+
+def _start(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
+    """Where a group begins: around its middle, inside the limits."""
+    length = apart * (len(group) - 1)
+    middle = sum(places[i] for i in group) / len(group)
+    return max(low, min(middle - length / 2, high - length))
+
+
+def _end(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
+    return _start(group, places, apart, low, high) + apart * (len(group) - 1)

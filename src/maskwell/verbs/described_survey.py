@@ -1,0 +1,291 @@
+"""Survey: rows, the designs of their columns and how the rows were drawn, described once; then questions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.arguments import check_kind, check_option
+from maskwell.core.report_data import Counts
+from maskwell.designs.design import Design
+from maskwell.engines.rows import Rows
+from maskwell.errors import ParameterError
+from maskwell.estimation.joint.joint_table import Table
+from maskwell.estimation.sampling.sampling_description import Sampling
+from maskwell.verbs.estimate import Question, answer
+from maskwell.verbs.inputs import Designs, Names
+from maskwell.verbs.share_results import Shares
+
+if TYPE_CHECKING:
+    from maskwell.engines.row_sources import Progress
+    from maskwell.estimation.regression.regression_result import Regression
+    from maskwell.release.folder.receipt import Receipt
+    from maskwell.verbs.mine import MinedBaskets
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Survey:
+    """A survey: its rows, the designs of its randomized columns, and how the rows were drawn.
+
+    Describe it once, then ask: ``shares``, ``table``, ``regress``, ``counts``, ``itemsets``.
+
+    Parameters
+    ----------
+    data
+        A table of pandas, polars, Arrow or Spark, a dictionary of columns, the path of a file or a folder; or counts of
+        reports: ``Counts``, or a dictionary of numbers by report.
+    designs
+        The design of each randomized column, or the path of its file: ``{"answer": design}``. Where groups of rows used
+        designs of their own, a list: ``[mw.When({"wave": 1}, first), mw.When({"wave": 2}, second)]``. None for a column
+        that was asked directly; columns that are not named were asked directly, too. For counts, the one design.
+    sampling
+        Weights, strata, clusters and more: :class:`~maskwell.Sampling`. A simple random sample by default.
+    missing
+        Rows without a report: ``"error"`` (default), ``"drop"`` them, or count them as the report ``"missing"``:
+        ``"category"``. For a released file, as its receipt says.
+    missing_codes
+        Values that stand for a missing one, as texts or numbers: ``["NA", 99]`` in every column that is read, or by
+        column, ``{"age": [98, 99]}``.
+    frequencies
+        A column with the number of reports that each row stands for.
+    receipt
+        The receipt of a released file, in place of designs: :meth:`from_release`.
+
+    Two regions, each with its own deck of cards; schools were drawn within regions:
+
+    >>> import maskwell as mw
+    >>> decks = {"north": mw.make_design("warner", p="0.8"), "south": mw.make_design("warner", p="0.7")}
+    >>> pupils = {
+    ...     "cheats": ["yes", "no", "no"] * 40,
+    ...     "region": ["north"] * 60 + ["south"] * 60,
+    ...     "school": [i // 6 for i in range(120)],
+    ...     "age": [15, 16, 17, 18] * 30,
+    ... }
+    >>> survey = mw.Survey(
+    ...     pupils,
+    ...     {"cheats": [mw.When({"region": name}, deck) for name, deck in decks.items()]},
+    ...     mw.Sampling(strata="region", clusters="school"),
+    ... )
+    >>> shares = survey.shares("cheats", by="region")
+    >>> round(shares.contrast("north", "south", name="gap").quantities[0].value, 3)
+    0.139
+    >>> survey.shares("cheats").intervals(level=0.9).confidence_interval().round(2).tolist()
+    [[0.0, 0.32], [0.68, 1.0]]
+    >>> survey.regress("cheats ~ age").n
+    120
+    """
+
+    data: Any
+    designs: Designs | Design | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    _: KW_ONLY
+    missing: str | None = None
+    missing_codes: Any = None
+    frequencies: str | None = None
+    receipt: Receipt | None = None
+
+    def __post_init__(self) -> None:
+        check_kind(Sampling, sampling=self.sampling)
+        check_kind(str | None, frequencies=self.frequencies)
+        check_option("missing", "error" if self.missing is None else self.missing, ("error", "drop", "category"))
+        if self.receipt is None:
+            return
+        from maskwell.release.folder.receipt import Receipt
+
+        check_kind(Receipt, receipt=self.receipt)
+        if self.designs or self.missing_codes is not None or self.frequencies:
+            raise ParameterError(
+                "a receipt cannot be combined with designs, missing codes or frequencies",
+                hint="a receipt says how every column was randomized: leave the other out",
+            )
+
+    @classmethod
+    def from_release(
+        cls, data: Any, receipt: Any = None, sampling: Sampling | None = None, *, missing: str | None = None
+    ) -> Survey:
+        """A released file, with the designs that its receipt holds.
+
+        Parameters
+        ----------
+        data
+            The folder of a release, which holds the file and its receipt; or the file, or a table of it.
+        receipt
+            With a file or a table: its :class:`~maskwell.release.folder.Receipt`, or the path of it.
+        sampling, missing
+            As in :class:`Survey`.
+        """
+        from maskwell.release.folder.receipt import Receipt, load_receipt
+
+        if receipt is None:
+            data, receipt = _in_folder(data)
+        told = receipt if isinstance(receipt, Receipt) else load_receipt(_path_of(receipt))
+        return cls(data, None, Sampling() if sampling is None else sampling, missing=missing, receipt=told)
+
+    @classmethod
+    def from_counts(cls, counts: Counts | Mapping[Any, Any], design: Design | str | os.PathLike[str]) -> Survey:
+        """Counts of reports: ``Counts``, or a dictionary of numbers by report.
+
+        >>> import maskwell as mw
+        >>> survey = mw.Survey.from_counts({"yes": 120, "no": 180}, mw.make_design("warner", p="0.7"))
+        >>> survey.shares().pi_hat.round(3).tolist()
+        [0.25, 0.75]
+        """
+        return cls(counts, {"answer": design})
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Where the rows are, without codes that stand for missing values."""
+        return Rows.of(self.data, self.missing_codes)
+
+    # ---- questions
+
+    def shares(
+        self,
+        *columns: str,
+        by: Names = None,
+        where: str | Mapping[str, Any] | None = None,
+        method: str = "moments",
+        level: Any = 0.95,
+        interval: str | None = None,
+        seed: int | None = None,
+        given: str | None = None,
+        target: str = "population",
+        progress: Progress | None = None,
+    ) -> Shares:
+        """Estimate the true shares of a column, or of all combinations of several.
+
+        Parameters
+        ----------
+        columns
+            One column, or the columns of one table; all that are described where none is named. Of a released file,
+            every randomized column on its own.
+        by
+            Columns whose values are domains: estimates for each of them too.
+        where
+            Only rows that fit: ``{"region": "north"}``, or ``"region=north, age>=30"``. Under a sampling design they
+            are a domain of the whole sample.
+        method
+            ``"moments"``, which are unbiased, or ``"ml"``, maximum likelihood, which stays within 0 and 1.
+        level, interval, seed
+            Confidence level and method of the intervals; ``"bootstrap"`` needs a seed, a whole number.
+        given
+            For a table: the variable within whose categories shares are shown; the first by default.
+        target
+            Of a released file: shares of the ``"population"``, or of the original ``"file"``.
+        progress
+            Called with the rows read so far and the share of the work that is done.
+        """
+        asked = Question.of(
+            columns,
+            by=by,
+            where=where,
+            method=method,
+            level=level,
+            interval=interval,
+            seed=seed,
+            given=given,
+            target=target,
+            progress=progress,
+        )
+        return answer(self, asked)
+
+    def table(
+        self,
+        *columns: str,
+        where: str | Mapping[str, Any] | None = None,
+        method: str = "moments",
+        progress: Progress | None = None,
+    ) -> Table:
+        """The table of two columns or more: margins, conditional shares, odds ratios, tests of independence."""
+        result = self.shares(*columns, where=where, method=method, progress=progress)
+        if result.table is None:
+            raise ParameterError(
+                "a table of one variable",
+                hint="name a design for each of two columns or more, or name columns that were asked directly",
+            )
+        return result.table
+
+    def regress(
+        self,
+        formula: str,
+        *,
+        model: str | None = None,
+        reference: Any = None,
+        combine: Any = None,
+        latent: str | None = None,
+        variance: str | None = None,
+        interval: str | None = None,
+    ) -> Regression:
+        """Regression on the true answers; the arguments are those of :func:`maskwell.regress`.
+
+        ``variance`` is what standard errors rest on: ``"observed"``, ``"expected"`` or ``"sandwich"``, by default what
+        the sampling calls for. Of a released file: where the release keeps the table of all columns of the formula,
+        released values are taken as true ones and variances doubled, which to first order is the most that
+        randomization adds; where the matrix of a column is known, it is that column's design; else it is refused.
+        """
+        from maskwell.verbs.regress import Model, fit
+
+        asked = Model(
+            model=model, reference=reference, combine=combine, latent=latent, variance=variance, interval=interval
+        )
+        return fit(self, formula, asked, every=False)
+
+    def counts(self, *columns: str, progress: Progress | None = None) -> dict[str, Counts]:
+        """Counts of the reports of each column, as :func:`maskwell.tally` gives them; all columns by default."""
+        from maskwell.verbs.tally import tally
+
+        chosen = self.designs
+        if columns and isinstance(chosen, Mapping):
+            chosen = {name: design for name, design in chosen.items() if name in columns}
+        how: dict[str, Any] = {"missing_codes": self.missing_codes, "counts": self.frequencies, "progress": progress}
+        return tally(self.data, chosen, missing=self.missing or "error", **how)  # type: ignore[arg-type]
+
+    def itemsets(
+        self, *, min_support: Any = 0.05, min_confidence: Any = 0.5, max_items: int = 4, margin: Any = 2
+    ) -> MinedBaskets:
+        """Frequent itemsets and rules of randomized baskets; the arguments are those of :func:`maskwell.mine`."""
+        from maskwell.verbs.mine import mine
+
+        if self.sampling:
+            raise ParameterError(
+                "the support of itemsets is not available under a sampling design",
+                hint="leave out the sampling, or estimate single items: survey.shares(item)",
+            )
+        how: dict[str, Any] = {"min_support": min_support, "min_confidence": min_confidence, "margin": margin}
+        return mine(self.data, self.designs, max_items=max_items, missing=self.missing or "error", **how)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        described = [] if self.designs is None else [f"designs of {', '.join(self._columns)}"]
+        described += ["a receipt"] if self.receipt is not None else []
+        described += [repr(self.sampling)] if self.sampling else []
+        what = "counts" if isinstance(self.data, Counts) else str(Rows.of(self.data))
+        return f"Survey of {what}: {', '.join(described) or 'no designs'}"
+
+    @property
+    def _columns(self) -> list[str]:
+        return [*map(str, self.designs)] if isinstance(self.designs, Mapping) else ["reports"]
+
+
+def _path_of(path: Any) -> str:
+    check_kind(str | os.PathLike, receipt=path)
+    return str(os.fspath(path))
+
+
+def _in_folder(folder: Any) -> tuple[str, str]:
+    """The released file and the receipt in the folder of a release, or in its public part."""
+    from maskwell.release.folder.receipt import PUBLIC
+    from maskwell.release.folder.release_folder import RECEIPT
+
+    check_kind(str | os.PathLike, data=folder)
+    for place in (Path(folder) / PUBLIC, Path(folder)):
+        files = sorted(place.glob("data.*"))
+        if (place / RECEIPT).is_file() and len(files) == 1:
+            return str(files[0]), str(place / RECEIPT)
+    raise ParameterError(
+        f"{os.fspath(folder)} is not the folder of a release",
+        hint="give the folder that maskwell release wrote, or a file and its receipt",
+    )
