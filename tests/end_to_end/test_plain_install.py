@@ -31,7 +31,7 @@ LINES = {
     "audit warner.json --plot new.svg": "report",
     "device warner.json -o new.html": "report",
     "demo": "report",
-    "regress data.csv --design y=warner.json --formula y~g": "regress",
+    "regress data.csv --design y=warner.json --formula y~g": None,
     "estimate data.sav --design y=warner.json": "labelled",
 }
 

@@ -55,8 +55,6 @@ NOT_VERDICTS = {
     ("release/matrices/infeasibility.py", "limit - AT_LIMIT <= asked < limit"),
     ("release/matrices/match_caps.py", "math.ceil(1 / allowed)"),
     ("release/risk/joined_columns.py", "math.ceil(LOOKED_FOR / people)"),
-    ("reports/text/design_report.py", "0 < share < TINY"),
-    ("reports/text/design_report.py", "1 - TINY < share < 1"),
     ("reports/text/privacy_report.py", "gamma < INFORMATIVE"),
     ("reports/text/privacy_report.py", "parity < INFORMATIVE"),
     # numbers as they were typed or stored

@@ -142,7 +142,7 @@ def test_a_seed_is_no_random_source(random: Any) -> None:
 WRONG: dict[str, Callable[[], Any]] = {
     "masked codes": lambda: COIN.sample(np.ma.masked_array([0, 1], [False, True])),
     "masked weights": lambda: mw.Sampling(weights=np.ma.masked_array([1.0, 2.0], [False, True])),
-    "a text of strata": lambda: mw.Sampling(weights=[1.0, 2.0], strata="ab"),
+    "a set of strata": lambda: mw.Sampling(weights=[1.0, 2.0], strata={"a", "b"}),
     "half a record": lambda: mw.core.CellTable.of(["sex"], {("f",): 1.5}),  # type: ignore[dict-item]
     "a negative count": lambda: mw.core.CellTable.of(["sex"], {("f",): -1}),
     "half a report": lambda: mw.core.Cells.of([0, 1], count=[1.5, 1]),

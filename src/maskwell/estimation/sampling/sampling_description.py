@@ -7,7 +7,7 @@ is the same without the rows: how they were drawn, how the variance is estimated
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -23,13 +23,14 @@ from maskwell.core.arguments import (
     check_population,
     check_replicates,
     check_weights,
+    kind_of,
 )
 from maskwell.core.cells import Cells
 from maskwell.core.exact import as_fraction, to_float
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, listed, option
 from maskwell.core.verdicts import below
-from maskwell.errors import InputError, LabelError, ParameterError
+from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import Lonely, Scheme, weight_factor
 from maskwell.estimation.sampling.unequal_chances import check_joint
@@ -106,6 +107,7 @@ class Sampling:
         check_kind(str, lonely=self.lonely)
         check_kind(Flag, poisson=self.poisson, mse=self.mse)
         check_kind(ReplicateRule | str | None, replicate_method=self.replicate_method)
+        self._check_order()
         object.__setattr__(self, "clusters", _columns(self.clusters))
         object.__setattr__(self, "population", tuple(map(self._spread, _columns(self.population), range(8))))
         self._check_one_weight()
@@ -171,6 +173,15 @@ class Sampling:
         named |= {f"population of stage {s}": column for s, column in enumerate(self.population, start=1)}
         columns = {name: column for name, column in named.items() if column is not None}
         return {name: len(column) for name, column in columns.items() if as_array(column, name).ndim > 0}
+
+    def _check_order(self) -> None:
+        for name in (*ONE_COLUMN, "clusters", "population"):
+            given = getattr(self, name)
+            if isinstance(given, Set):
+                raise WrongTypeError(
+                    f"{name} must be the name of a column or an array, not {kind_of(given)}",
+                    hint="a set has no order: give a list with one value for each row",
+                )
 
     def _check_one_weight(self) -> None:
         given = [name for name in WEIGHTS if getattr(self, name) is not None]
