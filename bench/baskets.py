@@ -16,7 +16,7 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import make_design
+from maskwell import design as make_design
 from maskwell.core import SeededRandom
 from maskwell.designs import ItemBits, item_bits
 from maskwell.estimation.itemset_mining import mine_itemsets

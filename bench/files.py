@@ -23,7 +23,8 @@ import pyarrow.parquet
 
 from bench.measure import MASKWELL, Cost, cost_of, on_all_cores, python
 from bench.speed import Line
-from maskwell import Categories, make_design
+from maskwell import Categories
+from maskwell import design as make_design
 
 SIZES = (4, 8, 12, 30, 100)
 NAMES = [f"v{i}" for i in range(len(SIZES))]

@@ -23,13 +23,13 @@ import pyarrow.parquet
 from bench import release_cells
 from bench.measure import MASKWELL, Cost, best_seconds, cost_of, on_all_cores, python
 from bench.speed import Line
-from maskwell.release.matrices import method1
+from maskwell.microdata.matrices import method1
 
 SIZES = (2, 5, 8, 12, 30)
 COMMAND = [*MASKWELL, "release", "a.parquet"]
 WITHOUT_REPORT = """
-from maskwell.release.plans.release_plan import load_plan
-from maskwell.release.publication import open_release
+from maskwell.microdata.plans.release_plan import load_plan
+from maskwell.microdata.publication import open_release
 with open_release("a.parquet", load_plan("{plan}"), "out"):
     pass
 """

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell.release.matrices import Bounds, lower_until, optimal_matrix
+from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
 
 POSTERIORS = {"posterior": 0.6, "posterior_own": 0.5, "odds": 1.2, "least_kept": 0.2}
 SHARES = {"changed_at_least": 0.3, "changed_at_most": 0.9}

@@ -14,9 +14,9 @@ from maskwell import Categories
 from maskwell.core import CellTable
 from maskwell.designs import Sparse, Uniform
 from maskwell.engines import count_tables
-from maskwell.release.matrices import blocks_of_cells, inverse_frequency, method1
-from maskwell.release.risk import assess_risk
-from maskwell.release.stages.stage import Stage
+from maskwell.microdata.matrices import blocks_of_cells, inverse_frequency, method1
+from maskwell.microdata.risk import assess_risk
+from maskwell.microdata.stages.stage import Stage
 
 ROWS = 10**6
 SDCMICRO = 2.1  # seconds that its set-up of the risk of such a file takes, without any release

@@ -8,7 +8,8 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import Sampling, make_design
+from maskwell import Sampling
+from maskwell import design as make_design
 from maskwell.core import Cells
 from maskwell.estimation import estimate_cells, estimate_survey
 

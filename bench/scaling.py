@@ -75,7 +75,7 @@ def randomize_files(at: int) -> int:
     """Randomize the files of the folder in which the process runs."""
     import maskwell as mw
 
-    design = mw.make_design("k-ary", categories=mw.Categories.of(LABELS), epsilon=2)
+    design = mw.design("k-ary", categories=mw.Categories.of(LABELS), epsilon=2)
     return int(mw.randomize(str(at), {"answer": design}, f"out-{at}.parquet", force=True).rows)
 
 
@@ -83,7 +83,7 @@ def estimate_categories(at: int) -> int:
     """The whole way of a million codes of so many categories."""
     import maskwell as mw
 
-    design = mw.make_design("k-ary", k=at, epsilon=2)
+    design = mw.design("k-ary", k=at, epsilon=2)
     codes = np.random.default_rng(1).integers(0, at, IN_ONE_FILE).astype(np.uint32)
     mw.estimate(design.tally(design.sample(codes)), design)
     return IN_ONE_FILE
@@ -95,7 +95,7 @@ def sample_on_cores(at: int) -> int:
 
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:at])
-    design = mw.make_design("subset", k=64, epsilon=1)
+    design = mw.design("subset", k=64, epsilon=1)
     codes = np.random.default_rng(1).integers(0, 64, 2 * IN_ONE_FILE).astype(np.uint32)
     design.sample(codes)
     return len(codes)
@@ -106,7 +106,7 @@ def tally_partitions(at: int) -> int:
     import maskwell as mw
     from bench.spark import SETTINGS
 
-    design = mw.make_design("k-ary", categories=mw.Categories.of(["0", "1", "2", "3"]), epsilon=1)
+    design = mw.design("k-ary", categories=mw.Categories.of(["0", "1", "2", "3"]), epsilon=1)
     session = mw.engines.spark_session("local[2]", SETTINGS)
     frame = session.range(0, IN_ONE_FILE, 1, at).selectExpr("cast(id % 4 as string) as answer")
     return int(mw.tally(frame, {"answer": design})["answer"].n)

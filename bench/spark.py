@@ -50,7 +50,7 @@ def computed(frame: Any) -> None:
 
 
 def candidates(spark: Any, folder: Path) -> dict[str, Callable[[], object]]:
-    design = mw.make_design("k-ary", categories=mw.Categories.of(LABELS), epsilon=1)
+    design = mw.design("k-ary", categories=mw.Categories.of(LABELS), epsilon=1)
     designs = {"drugs": design, "cheats": design}
     people = spark.read.parquet(str(folder / "people.parquet"))
     as_they_are = people.mapInArrow(identity, people.schema)

@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import make_design
+from maskwell import design as make_design
 from maskwell.estimation import cross_tabulate_counts
 
 QUESTIONS = 20

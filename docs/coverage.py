@@ -29,11 +29,11 @@ EXPECTED = (0, 0.01, 0.03, 0.05, 0.1, 0.17, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 4
 
 
 def _warner(p: str) -> Design:
-    return mw.make_design("warner", p=p)
+    return mw.design("warner", p=p)
 
 
 def _kuk(theta1: str, theta2: str, draws: int) -> Design:
-    return mw.make_design("kuk", theta1=theta1, theta2=theta2, draws=draws)
+    return mw.design("kuk", theta1=theta1, theta2=theta2, draws=draws)
 
 
 DIRECT = Dense.of([[1, 0], [0, 1]])
@@ -240,9 +240,9 @@ class Intercept:
 
 
 INTERCEPTS = (
-    Intercept("crosswise, q = 0.15", mw.make_design("crosswise", q="0.15"), 200, -3.5),
+    Intercept("crosswise, q = 0.15", mw.design("crosswise", q="0.15"), 200, -3.5),
     Intercept("Warner, p = 0.8", _warner("0.8"), 100, -2.0),
-    Intercept("forced answers, 3/4, 1/6, 1/12", mw.make_design("forced", truth="3/4", yes="1/6", no="1/12"), 150, -3.0),
+    Intercept("forced answers, 3/4, 1/6, 1/12", mw.design("forced", truth="3/4", yes="1/6", no="1/12"), 150, -3.0),
 )
 LOGIT_METHODS = ("wald", "profile", None)
 

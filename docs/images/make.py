@@ -21,6 +21,7 @@ from maskwell import estimate, regress
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments
+from maskwell.microdata import Release, ReleasePlan, risk_utility_map
 from maskwell.planning import plan_sample
 from maskwell.plots import (
     Picture,
@@ -40,7 +41,6 @@ from maskwell.plots import (
 )
 from maskwell.privacy import Demand, Lines, Steps
 from maskwell.procedures import forced, make_deck, make_device, make_spinner, warner
-from maskwell.release import Release, ReleasePlan, risk_utility_map
 from maskwell.reports.device.legend_sheets import spinner_svg
 from maskwell.reports.device.paper_cards import Face, faces_of, sheets_of
 from maskwell.reports.pictures.palette import TEXT_FONTS, colour

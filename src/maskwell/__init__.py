@@ -22,10 +22,10 @@ from maskwell.engines import register_libraries as _register_libraries
 if TYPE_CHECKING:
     from maskwell import designs as designs
     from maskwell import estimation as estimation
+    from maskwell import microdata as microdata
     from maskwell import planning as planning
     from maskwell import privacy as privacy
     from maskwell import procedures as procedures
-    from maskwell import release as release
     from maskwell.core.categories import Categories as Categories
     from maskwell.core.keyed import KeyedRandom as KeyedRandom
     from maskwell.core.randomness import SecureRandom as SecureRandom
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from maskwell.designs.wire import load_design as load_design
     from maskwell.errors import MaskwellError as MaskwellError
     from maskwell.estimation.sampling.sampling_description import Sampling as Sampling
+    from maskwell.microdata.plans.release_plan import ReleasePlan as ReleasePlan
+    from maskwell.microdata.release_values import Release as Release
     from maskwell.privacy.certificate import Certificate as Certificate
     from maskwell.privacy.criteria import Demand as Demand
-    from maskwell.release.plans.release_plan import ReleasePlan as ReleasePlan
-    from maskwell.release.release_values import Release as Release
     from maskwell.verbs.audit import audit as audit
     from maskwell.verbs.certify import certify as certify
     from maskwell.verbs.certify import verify as verify
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from maskwell.verbs.estimate import estimate as estimate
     from maskwell.verbs.improve import improve as improve
     from maskwell.verbs.inputs import When as When
-    from maskwell.verbs.make_design import make_design as make_design
+    from maskwell.verbs.make_design import design as design
     from maskwell.verbs.mine import mine as mine
     from maskwell.verbs.plot import plot as plot
-    from maskwell.verbs.publish import publish as publish
+    from maskwell.verbs.publish import release as release
     from maskwell.verbs.randomize import randomize as randomize
     from maskwell.verbs.regress import regress as regress
     from maskwell.verbs.risk import risk as risk
@@ -71,7 +71,7 @@ else:
             "procedures",
             "planning",
             "estimation",
-            "release",
+            "microdata",
             "plots",
             "cli",
             "core",
@@ -102,10 +102,10 @@ else:
             "verbs.estimate": ["estimate"],
             "verbs.improve": ["improve"],
             "verbs.inputs": ["When"],
-            "verbs.make_design": ["make_design"],
+            "verbs.make_design": ["design"],
             "verbs.mine": ["mine"],
             "verbs.plot": ["plot"],
-            "verbs.publish": ["publish"],
+            "verbs.publish": ["release"],
             "verbs.randomize": ["randomize"],
             "verbs.regress": ["regress"],
             "verbs.risk": ["risk"],
@@ -136,7 +136,7 @@ __all__ = [
     "KeyedRandom",
     "MaskwellError",
     # one verb for each command
-    "make_design",
+    "design",
     "load_design",
     "convert",
     "choose",
@@ -152,7 +152,7 @@ __all__ = [
     "tabulate",
     "regress",
     "mine",
-    "publish",
+    "release",
     "risk",
     "plot",
     # rooms
@@ -161,7 +161,7 @@ __all__ = [
     "procedures",
     "planning",
     "estimation",
-    "release",
+    "microdata",
 ]
 
 

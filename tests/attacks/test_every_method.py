@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.release import RELEASE_METHODS
+from tests.support.inside.microdata import RELEASE_METHODS
 from tests.support.inside.reports import release_report
 from tests.support.intruders import (
     Campaign,
@@ -38,7 +38,7 @@ from tests.support.intruders import (
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Uniform, save_design
 from maskwell.errors import InfeasibleError
-from maskwell.release import ReleasePlan, release_table
+from maskwell.microdata import ReleasePlan, release_table
 
 SLACK = Fraction(1, 10**9)
 """What the program itself allows above a bound for the rounding of floats."""

@@ -27,7 +27,7 @@ from tests.support.intruders import FALSE_ALARM, Record, drawn_rows, printed_fig
 from tests.support.pages import write_files
 
 from maskwell.core import SeededRandom
-from maskwell.release import assess_file, load_plan
+from maskwell.microdata import assess_file, load_plan
 
 ROOT = Path(__file__).parents[2]
 

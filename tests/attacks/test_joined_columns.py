@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from tests.support.arrays import Array
-from tests.support.inside.release import Stage
+from tests.support.inside.microdata import Stage
 from tests.support.inside.reports import release_report
 from tests.support.intruders import FALSE_ALARM, Record, assessed, drawn_rows, headline, printed_for
 
@@ -24,7 +24,7 @@ import maskwell as mw
 from maskwell import verbs
 from maskwell.core import SeededRandom
 from maskwell.errors import InfeasibleError
-from maskwell.release import Release, ReleasePlan
+from maskwell.microdata import Release, ReleasePlan
 
 REGIONS, AGES, COLUMNS, PEOPLE, TIMES = 30, 20, 10, 1500, 4
 KEYS = ("region", "age")
@@ -174,9 +174,9 @@ def test_a_limit_against_who_weighs_all_columns_is_kept_or_refused() -> None:
     assert any("times the limit, so that someone who weighs" in note for note in tight.notes)
     frame = {name: [row[i] for row in people(0.6)] for i, name in enumerate(NAMES)}
     with pytest.raises(InfeasibleError, match="someone who weighs all columns is right for 0"):
-        mw.publish(frame, plan_of("inverse-frequency", match="0.35", intruder="all-columns"), random=SeededRandom(1))
+        mw.release(frame, plan_of("inverse-frequency", match="0.35", intruder="all-columns"), random=SeededRandom(1))
     with pytest.raises(InfeasibleError, match="cannot be simulated"):
-        mw.publish(frame, not_simulated(intruder="all-columns"), random=SeededRandom(1))
+        mw.release(frame, not_simulated(intruder="all-columns"), random=SeededRandom(1))
 
 
 def not_simulated(**options: Any) -> ReleasePlan:
@@ -189,15 +189,15 @@ def not_simulated(**options: Any) -> ReleasePlan:
 def test_what_is_simulated_or_not_counted_is_said_before_and_after_the_release() -> None:
     frame = {name: [row[i] for row in people(0.6)[:300]] for i, name in enumerate(NAMES)}
     tried = " ".join(str(verbs.dry_run(frame, plan_of()).summary()).split())
-    done = mw.publish(frame, plan_of(), random=SeededRandom(1)).release
+    done = mw.release(frame, plan_of(), random=SeededRandom(1)).release
     for text in (tried, " ".join(said(done).split())):
         assert "Simulated: someone who also weighs how well x0, x1, x2" in text and "Not counted: how well" not in text
     plan = not_simulated(order="kept")
     tried = " ".join(str(verbs.dry_run(frame, plan).summary()).split())
-    done = mw.publish(frame, plan, random=SeededRandom(1)).release
+    done = mw.release(frame, plan, random=SeededRandom(1)).release
     for text in (tried, " ".join(said(done).split())):
         assert "how well x1, x2, x3" in text and "Simulated" not in text
     told = done.to_dict()["risk"]
     assert (
-        "joined_columns" not in told and mw.publish(frame, plan_of(), random=SeededRandom(1)).release.risk is not None
+        "joined_columns" not in told and mw.release(frame, plan_of(), random=SeededRandom(1)).release.risk is not None
     )

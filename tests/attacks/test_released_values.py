@@ -19,8 +19,8 @@ from scipy.stats import binom
 from tests.support.intruders import FALSE_ALARM, Record, assessed, campaign, laws_of, rows_of
 
 from maskwell.errors import MaskwellError
-from maskwell.release import ReleasePlan
-from maskwell.release.matrices import Bounds
+from maskwell.microdata import ReleasePlan
+from maskwell.microdata.matrices import Bounds
 
 SLACK = Fraction(1, 10**9)
 COLUMNS = ("group", "value")

@@ -28,7 +28,7 @@ from tests.support.intruders import FALSE_ALARM
 
 from maskwell.core import SeededRandom
 from maskwell.designs import Design, load_design
-from maskwell.release.risk import repeated_guess
+from maskwell.microdata.risk import repeated_guess
 
 LABELS = ["no", "sometimes", "very often", "x"]
 PEOPLE = 24_000

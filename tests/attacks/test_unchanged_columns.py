@@ -37,7 +37,7 @@ from tests.support.intruders import (
 from tests.support.together import together
 
 from maskwell.errors import MaskwellError
-from maskwell.release import ReleasePlan
+from maskwell.microdata import ReleasePlan
 
 SLACK = Fraction(1, 10**9)
 

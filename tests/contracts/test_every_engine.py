@@ -62,10 +62,10 @@ ROWS: dict[str, list[Any]] = {
     "repw3": RANDOM.integers(0, 6, N).tolist(),
 }
 DESIGNS = {
-    "drugs": mw.make_design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1),
-    "cheats": mw.make_design("warner", p="0.8"),
-    "way": mw.make_design("subset", categories=mw.Categories.of(["bus", "car", "foot", "train"]), epsilon=1, size=2),
-    "items": mw.make_design("bits", items=ITEMS, p="0.8"),
+    "drugs": mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1),
+    "cheats": mw.design("warner", p="0.8"),
+    "way": mw.design("subset", categories=mw.Categories.of(["bus", "car", "foot", "train"]), epsilon=1, size=2),
+    "items": mw.design("bits", items=ITEMS, p="0.8"),
 }
 COUNTED = {name: design for name, design in DESIGNS.items() if name != "items"}
 KEY = mw.KeyedRandom.of(bytes(range(32)), "every engine")
@@ -267,10 +267,10 @@ def test_a_release_of_spark_is_that_of_the_same_rows_in_a_file(cluster, tmp_path
     file = ENGINES["Parquet"].place(TABLE, tmp_path)
     frame = ENGINES["Spark"].place(TABLE, tmp_path).repartitionByRange(3, "repw1").sortWithinPartitions("id")
     with pytest.raises(ParameterError, match="a table of Spark, a key, earlier matrices"):
-        mw.publish(frame, PLAN)
+        mw.release(frame, PLAN)
     pa_parquet.write_table(frame.toArrow(), file)
     for name, data in (("here", file), ("there", frame)):
-        mw.publish(data, PLAN, tmp_path / name, key=KEY)
+        mw.release(data, PLAN, tmp_path / name, key=KEY)
     here, there = ({p.name: p.read_bytes() for p in (tmp_path / n / "public").iterdir()} for n in ("here", "there"))
     assert here == there
     assert {path.name for path in tmp_path.iterdir()} == {"rows.parquet", "here", "there"}
@@ -392,7 +392,7 @@ def test_what_a_killed_run_left_is_deleted_and_what_exists_is_kept(cluster, tmp_
     with pytest.raises(ReportError, match="was made with another design"):
         mw.tally(
             again,
-            {"drugs": mw.make_design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=2)},
+            {"drugs": mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=2)},
         )
 
 

@@ -17,10 +17,10 @@ from maskwell.estimation.regression import estimate_with_anchor, fit_logistic, f
 from maskwell.planning import plan_sample, unit_variance
 from maskwell.plots import plot_flows
 
-YES_NO = mw.make_design("warner", p="0.8")
-CODED = mw.make_design("warner", p="0.8", reports=[1, 0])
-TEXTS = mw.make_design("warner", p="0.8", reports=["1", "0"])
-POINTS = mw.make_design("warner", p="0.8", reports=[1.0, 0.0])
+YES_NO = mw.design("warner", p="0.8")
+CODED = mw.design("warner", p="0.8", reports=[1, 0])
+TEXTS = mw.design("warner", p="0.8", reports=["1", "0"])
+POINTS = mw.design("warner", p="0.8", reports=[1.0, 0.0])
 ONES = np.array([1] * 30 + [0] * 70)
 """Thirty of a hundred said yes, which was written down as 1."""
 
@@ -86,10 +86,10 @@ def test_a_category_is_named_by_its_label(name: str) -> None:
 
 @together("labels", [["a", "b"], ("a", "b"), np.array(["a", "b"]), iter(["a", "b"])])
 def test_categories_are_any_list(labels: Any) -> None:
-    assert mw.make_design("warner", p="0.8", categories=labels).inputs.labels == ("a", "b")
+    assert mw.design("warner", p="0.8", categories=labels).inputs.labels == ("a", "b")
     for one_text in ("a,b", "ab"):
         with pytest.raises(mw.MaskwellError, match="must be a list") as refused:
-            mw.make_design("warner", p="0.8", categories=one_text)
+            mw.design("warner", p="0.8", categories=one_text)
         assert '["yes", "no"]' in refused.value.hint
 
 

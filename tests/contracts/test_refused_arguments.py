@@ -35,20 +35,20 @@ def counted(tables: Any, **options: Any) -> Any:
     ("call", "said"),
     [
         (lambda: anchored(attention_predictors=np.zeros(3)), "attention_predictors must be True or False"),
-        (lambda: mw.release.matrices.Bounds.of(odds=3).own([1]), "place must be a whole number"),
+        (lambda: mw.microdata.matrices.Bounds.of(odds=3).own([1]), "place must be a whole number"),
         (
-            lambda: mw.release.matrices.blockwise([0, 0], [3, 2], lambda _: None),
+            lambda: mw.microdata.matrices.blockwise([0, 0], [3, 2], lambda _: None),
             "what make returns must be a Sparse, not None",
         ),
         (
-            lambda: mw.release.matrices.blockwise(
-                [0, 0], [3, 2], lambda _: mw.release.matrices.method1([1, 2, 3], "1/2")
+            lambda: mw.microdata.matrices.blockwise(
+                [0, 0], [3, 2], lambda _: mw.microdata.matrices.method1([1, 2, 3], "1/2")
             ),
             "a matrix of 3 rows",
         ),
-        (lambda: mw.release.matrices.method1_for_match([1, 2, 4], "0.4", risk=lambda _: "x"), "are not numbers"),
-        (lambda: mw.release.matrices.method1_for_match([1, 2, 4], "0.4", risk=lambda _: [0.5]), "has shape"),
-        (lambda: mw.release.matrices.lower_until([1, 2, 4], "0.4", risk=lambda _: None), "are not"),
+        (lambda: mw.microdata.matrices.method1_for_match([1, 2, 4], "0.4", risk=lambda _: "x"), "are not numbers"),
+        (lambda: mw.microdata.matrices.method1_for_match([1, 2, 4], "0.4", risk=lambda _: [0.5]), "has shape"),
+        (lambda: mw.microdata.matrices.lower_until([1, 2, 4], "0.4", risk=lambda _: None), "are not"),
         (
             lambda: mw.estimation.estimate_cells(CELLS, WARNER, denominator=1e308),
             "denominator = 1e\\+308 is out of range",
@@ -58,24 +58,24 @@ def counted(tables: Any, **options: Any) -> Any:
         (lambda: counted([]), "no tables"),
         (lambda: counted([[]]), "a table has no columns"),
         (lambda: counted([["sex"]], weights="\ud800"), "has no column"),
-        (lambda: mw.release.load_receipt("x" * 10**5), "cannot read"),
+        (lambda: mw.microdata.load_receipt("x" * 10**5), "cannot read"),
         (
             lambda: mw.estimation.estimate_invariant([11, 9, 3], np.eye(3), counts=[1, 2]),
             "2 counts for a matrix of 3 rows",
         ),
-        (lambda: mw.release.matrices.method1(MASKED, "1/2"), "masked"),
-        (lambda: mw.release.matrices.method1([HUGE, 1], "1/2"), "the counts are too large"),
-        (lambda: mw.release.matrices.method1(["1e-200", 1], "1/2"), "of too different sizes"),
+        (lambda: mw.microdata.matrices.method1(MASKED, "1/2"), "masked"),
+        (lambda: mw.microdata.matrices.method1([HUGE, 1], "1/2"), "the counts are too large"),
+        (lambda: mw.microdata.matrices.method1(["1e-200", 1], "1/2"), "of too different sizes"),
         (
-            lambda: mw.release.matrices.method1([3, 2], "1/2", blocks=[[1], [2]]),
+            lambda: mw.microdata.matrices.method1([3, 2], "1/2", blocks=[[1], [2]]),
             "an element of blocks cannot be a label",
         ),
         (
-            lambda: mw.release.matrices.conditional_matrix({0: np.eye(2)}, levels=[[0]]),
+            lambda: mw.microdata.matrices.conditional_matrix({0: np.eye(2)}, levels=[[0]]),
             "an element of levels cannot be a label",
         ),
         (
-            lambda: mw.release.matrices.recover_counts(mw.release.matrices.method1([3, 2], "1/2"), [1, 2, 3]),
+            lambda: mw.microdata.matrices.recover_counts(mw.microdata.matrices.method1([3, 2], "1/2"), [1, 2, 3]),
             "3 counts for 2 categories",
         ),
         (lambda: mw.estimation.estimate_unknown([1, 2], blocks=np.array([object(), None])), "blocks"),
@@ -84,7 +84,7 @@ def counted(tables: Any, **options: Any) -> Any:
             "a cost is too large",
         ),
         (lambda: mw.plots.plot_revealed(-1), "parity = -1 is below 1"),
-        (lambda: mw.release.risk.match_risk([2, 3], WARNER, Decimal("sNaN")), "none of the 2 categories"),
+        (lambda: mw.microdata.risk.match_risk([2, 3], WARNER, Decimal("sNaN")), "none of the 2 categories"),
         (lambda: mw.Sampling(population=range(10**12)), "too many elements"),
         (lambda: mw.ReleasePlan.of(protect=range(10**12)), "must be a list"),
         (lambda: YES_NO.with_missing([1]), "label 3 is a list"),
@@ -98,19 +98,19 @@ def test_it_is_refused(call: Callable[[], Any], said: str, tmp_path: Path, monke
 
 
 def test_a_generator_of_counts_is_read_once() -> None:
-    made = mw.release.matrices.blockwise(
-        [0, 0, 1], (n for n in [30, 20, 50]), lambda v: mw.release.matrices.method1(v, "1/2")
+    made = mw.microdata.matrices.blockwise(
+        [0, 0, 1], (n for n in [30, 20, 50]), lambda v: mw.microdata.matrices.method1(v, "1/2")
     )
     assert made.diagonal().round(3).tolist() == [0.667, 0.5, 1.0]
 
 
 def test_a_band_wider_than_all_states_is_no_band() -> None:
-    wide = mw.release.matrices.optimal_matrix(
-        [5, 3, 2], mw.release.matrices.Bounds.of(posterior="0.8"), band=HUGE
+    wide = mw.microdata.matrices.optimal_matrix(
+        [5, 3, 2], mw.microdata.matrices.Bounds.of(posterior="0.8"), band=HUGE
     ).design
     assert (
         wide.matrix().tolist()
-        == mw.release.matrices.optimal_matrix([5, 3, 2], mw.release.matrices.Bounds.of(posterior="0.8"))
+        == mw.microdata.matrices.optimal_matrix([5, 3, 2], mw.microdata.matrices.Bounds.of(posterior="0.8"))
         .design.matrix()
         .tolist()
     )

@@ -56,7 +56,7 @@ NO_PICTURE = {
 def examples() -> dict[str, Result]:
     """A result of every class, with labels that need protection."""
     yes = "yes, <b>always</b> & 50 %"
-    warner = mw.make_design("warner", p="0.8", categories=[yes, "[no]"])
+    warner = mw.design("warner", p="0.8", categories=[yes, "[no]"])
     rng = np.random.default_rng(5)
     n = 400
     region = rng.choice(["no_rth", "south"], n).tolist()
@@ -71,16 +71,16 @@ def examples() -> dict[str, Result]:
     joint = tabulate_with(data, {"y": warner}, direct="region")
     fitted = mw.regress(data, "y ~ age + region", {"y": warner})
     smaller = mw.regress(data, "y ~ age", {"y": warner})
-    other = mw.make_design("forced", truth="3/4", yes="1/8", no="1/8", categories=[yes, "[no]"])
+    other = mw.design("forced", truth="3/4", yes="1/8", no="1/8", categories=[yes, "[no]"])
     dense = mw.designs.Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]])
-    bits = mw.make_design("bits", items=["bread", "milk"], p="0.9")
+    bits = mw.design("bits", items=["bread", "milk"], p="0.9")
     baskets = [["bread", "milk"]] * 50 + [["milk"]] * 25 + [["bread"]] * 10 + [[]] * 15
     people = {"town": list("AAABBB") * 5, "job": ["baker", "clerk", "clerk", "clerk", "clerk", "smith"] * 5}
     plan = {
         "release": {"keys": ["town", "job"], "demonstration": True},
         "protect": [{"variables": ["job"], "method": "inverse-frequency", "xi": 0.5}],
     }
-    released = mw.publish(pd.DataFrame(people), plan, random=mw.SeededRandom(1))
+    released = mw.release(pd.DataFrame(people), plan, random=mw.SeededRandom(1))
     certificate = mw.certify(warner)
     anchored = estimate_with_anchor(data["y"], mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner, warner)
     comparison = mw.compare(warner, other)

@@ -76,7 +76,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     }
 
 
-WARNER = mw.make_design("warner", p="0.7")
+WARNER = mw.design("warner", p="0.7")
 
 
 def typed(labels: Any) -> list[tuple[type, Any]]:
@@ -111,7 +111,7 @@ def test_shares_are_the_same(held: Mapping[str, Any], container: str) -> None:
 @together("container", CONTAINERS)
 @together("labels", [(1, 2), ("1", "2"), (1.0, 2.0), ("1.0", "2.0")])
 def test_categories_are_found_by_their_text(held: Mapping[str, Any], labels: tuple[Any, ...], container: str) -> None:
-    design = mw.make_design("k-ary", categories=labels, gamma=3)
+    design = mw.design("k-ary", categories=labels, gamma=3)
     for column in ("whole", "float"):
         assert mw.estimate(held[container], {column: design}).n == 24
 
@@ -123,8 +123,8 @@ UNORDERED: list[Any] = [{"yes", "no"}, frozenset({"yes", "no"})]
 def test_nothing_takes_its_order_from_a_set(given: Any) -> None:
     for call in (
         lambda: mw.Categories.of(given),
-        lambda: mw.make_design("warner", p="0.7", categories=given),
-        lambda: mw.make_design("bits", items=given, p="0.7"),
+        lambda: mw.design("warner", p="0.7", categories=given),
+        lambda: mw.design("bits", items=given, p="0.7"),
         lambda: mw.choose(categories=given, gamma=3),
         lambda: mw.estimate({"y": given}, {"y": WARNER}),
         lambda: mw.randomize({"y": given}, {"y": WARNER}),
@@ -152,9 +152,9 @@ HUGE = 10**5000
 
 def test_numbers_of_thousands_of_digits_are_refused() -> None:
     for call in (
-        lambda: mw.make_design("warner", p=HUGE),
-        lambda: mw.make_design("k-ary", k=3, gamma=HUGE),
-        lambda: mw.make_design("k-ary", k=HUGE, gamma=3),
+        lambda: mw.design("warner", p=HUGE),
+        lambda: mw.design("k-ary", k=3, gamma=HUGE),
+        lambda: mw.design("k-ary", k=HUGE, gamma=3),
         lambda: mw.estimate({"yes": 1, "no": 2}, WARNER, level=HUGE),
         lambda: estimate_with({"yes": 1, "no": 2}, WARNER, interval="bootstrap", seed=HUGE),
     ):

@@ -38,7 +38,10 @@ def estimate(*options: str) -> dict[str, object]:
 def test_a_picture_of_domains() -> None:
     run("estimate", "rows.csv", "--design", "answer=w.json", "--weights", "w", "--by", "sex", "--plot", "sex.svg")
     drawn = Path("sex.svg").read_text(encoding="utf-8")
-    assert all(f">{word}</text>" in drawn for word in ("all", "f", "m", "Share of yes, %", "95 % matched interval, as randomized"))
+    assert all(
+        f">{word}</text>" in drawn
+        for word in ("all", "f", "m", "Share of yes, %", "95 % matched interval, as randomized")
+    )
 
 
 def test_weights_strata_and_clusters() -> None:

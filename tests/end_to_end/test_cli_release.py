@@ -272,7 +272,7 @@ def test_a_key_needs_ids_that_tell_records_apart(csv: Path) -> None:
 
 
 def test_an_interrupted_release_leaves_nothing(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.inside.release import publication
+    from tests.support.inside.microdata import publication
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

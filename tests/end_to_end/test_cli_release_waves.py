@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.command_line import refused, run
-from tests.support.inside.release import draws_told, open_release
+from tests.support.inside.microdata import draws_told, open_release
 
 from maskwell.core import KeyedRandom
-from maskwell.release import Release, load_plan
+from maskwell.microdata import Release, load_plan
 
 pytest.importorskip("pyarrow")
 

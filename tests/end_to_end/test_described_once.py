@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("formulaic")
 pd = pytest.importorskip("pandas")
 
-DECKS = {"1": mw.make_design("warner", p="0.85"), "2": mw.make_design("crosswise", q="1/6", reports=["yes", "no"])}
+DECKS = {"1": mw.design("warner", p="0.85"), "2": mw.design("crosswise", q="1/6", reports=["yes", "no"])}
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_replicates_around_their_mean_or_the_estimate(pupils: Any) -> None:
 
 
 def test_quantities_are_methods_of_the_result() -> None:
-    design = mw.make_design("k-ary", categories=["never", "once", "often"], epsilon=2)
+    design = mw.design("k-ary", categories=["never", "once", "often"], epsilon=2)
     shares = mw.Survey.from_counts({"never": 60, "once": 30, "often": 20}, design).shares()
     any_of = shares.combine("once", "often", name="any")
     assert any_of["any"].value == pytest.approx(1 - shares.pi_hat[0])
@@ -153,7 +153,7 @@ def test_a_released_folder_is_a_survey(tmp_path: Path) -> None:
         "release": {"demonstration": True},
         "protect": [{"variables": ["sex"], "method": "method1", "theta": "1/2"}],
     }
-    mw.publish(people, plan, str(tmp_path / "out"), random=mw.SeededRandom(1))
+    mw.release(people, plan, str(tmp_path / "out"), random=mw.SeededRandom(1))
     survey = mw.Survey.from_release(tmp_path / "out")
     shares = survey.shares("sex")
     assert isinstance(shares, mw.Shares) and shares.n == 120

@@ -110,7 +110,7 @@ CASES = [(family, parameters) for family, several in DESIGNS.items() for paramet
 
 
 def made(family: str, parameters: dict[str, Any], **labels: Categories) -> Design:
-    return mw.make_design(family, allow_unidentifiable=True, **{**parameters, **labels})
+    return mw.design(family, allow_unidentifiable=True, **{**parameters, **labels})
 
 
 def reports_of(design: Design) -> Sequence[Hashable]:
@@ -194,25 +194,25 @@ def test_other_names_of_numbers(family: str) -> None:
 @pytest.mark.parametrize("how", MEDIA[:5], ids=str)
 def test_odd_labels(how: dict[str, Any]) -> None:
     odd = Categories.of(ODD)
-    page = check(mw.make_design("liu-chow", categories=odd, p="1/2", q=["1/8"] * 4), **how)
+    page = check(mw.design("liu-chow", categories=odd, p="1/2", q=["1/8"] * 4), **how)
     assert "<b>x</b>" not in page
-    check(mw.make_design("bourke-dalenius", categories=odd, weights=["0.7", "0.1", "0.1", "0.1"]), **how)
-    check(mw.make_design("abul-ela", categories=odd, probabilities=["0.4", "0.3", "0.2", "0.1"]), **how)
-    check(mw.make_design("subset", categories=odd, gamma=3, size=2), **how)
+    check(mw.design("bourke-dalenius", categories=odd, weights=["0.7", "0.1", "0.1", "0.1"]), **how)
+    check(mw.design("abul-ela", categories=odd, probabilities=["0.4", "0.3", "0.2", "0.1"]), **how)
+    check(mw.design("subset", categories=odd, gamma=3, size=2), **how)
 
 
 def test_sets_that_would_read_the_same() -> None:
     """{a, b} and the one category 'a, b'; nothing, and the category 'none'."""
-    design = mw.make_design("rappor", categories=Categories.of(["a", "b", "a, b"]), gamma=4)
+    design = mw.design("rappor", categories=Categories.of(["a", "b", "a, b"]), gamma=4)
     assert len(set(report_labels(design))) == 8
-    design = mw.make_design("rappor", categories=Categories.of(["none", "b"]), gamma=4)
+    design = mw.design("rappor", categories=Categories.of(["none", "b"]), gamma=4)
     assert len(set(report_labels(design))) == 4
 
 
 @together("labels", [[1, "1", 2], ["a b", "a  b", "c"], ["a", "", "b"], ["a", "  ", "b"]], ids=str)
 def test_labels_that_cannot_be_told_apart_on_paper(labels: list[Hashable]) -> None:
     with pytest.raises(LabelError, match="told apart on paper"):
-        make_device(mw.make_design("k-ary", categories=Categories.of(labels), gamma=3))
+        make_device(mw.design("k-ary", categories=Categories.of(labels), gamma=3))
 
 
 # ---- designs of no family
@@ -237,13 +237,9 @@ def test_random_matrices(seed: int) -> None:
 @pytest.mark.parametrize(
     "design",
     [
-        mw.make_design("bits", items=["bread", "milk"], gamma=9),
-        mw.designs.Kronecker.of(
-            [mw.make_design("warner", p="3/4"), mw.make_design("k-ary", categories=THREE, gamma=2)]
-        ),
-        mw.procedures.repeated(
-            [mw.make_design("warner", p="3/4"), mw.make_design("forced", truth="1/2", yes="1/3", no="1/6")]
-        ),
+        mw.design("bits", items=["bread", "milk"], gamma=9),
+        mw.designs.Kronecker.of([mw.design("warner", p="3/4"), mw.design("k-ary", categories=THREE, gamma=2)]),
+        mw.procedures.repeated([mw.design("warner", p="3/4"), mw.design("forced", truth="1/2", yes="1/3", no="1/6")]),
     ],
     ids=["bits", "product", "repeated"],
 )
@@ -262,11 +258,11 @@ def test_reports_in_the_words_of_the_truths_but_in_another_order(swap: bool) -> 
 
 
 def test_a_provenance_that_lies() -> None:
-    truth = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
+    truth = mw.design("forced", truth="3/4", yes="1/6", no="1/12")
     for family in PROCEDURES:
         for parameters in ({}, {"p": "11/12"}, {"q": "11/12"}, {"p": "0.7", "beta": "1/4"}, {"p": "1/0"}, {"p": "x"}):
             check(truth.with_provenance(family=family, parameters=parameters))
-    warner = mw.make_design("warner", p="0.7")
+    warner = mw.design("warner", p="0.7")
     check(warner.with_provenance(family="crosswise", parameters={"q": "0.7"}))
     check(warner.with_provenance(family="mangat-singh", parameters={"t": "0", "p": "0.7"}))
 
@@ -275,11 +271,11 @@ def test_a_provenance_that_lies() -> None:
 def test_rounded_devices_realise_what_they_hand_on(most: int) -> None:
     """The sheets carry out the design of the file to estimate with, whatever was asked for."""
     for design in (
-        mw.make_design("k-ary", categories=THREE, epsilon=1),
-        mw.make_design("subset", categories=THREE, epsilon=1, size=2),
-        mw.make_design("warner", p="0.70001"),
-        mw.make_design("simmons", p="0.70001"),
-        mw.make_design("forced", truth="0.7771", yes="0.1", no="0.1229", categories=EVADED),
+        mw.design("k-ary", categories=THREE, epsilon=1),
+        mw.design("subset", categories=THREE, epsilon=1, size=2),
+        mw.design("warner", p="0.70001"),
+        mw.design("simmons", p="0.70001"),
+        mw.design("forced", truth="0.7771", yes="0.1", no="0.1229", categories=EVADED),
     ):
         for how in ({}, {"medium": "dice"}, {"medium": "spinner"}, {"not_less_private": True}):
             try:
@@ -289,15 +285,15 @@ def test_rounded_devices_realise_what_they_hand_on(most: int) -> None:
 
 
 def test_large_decks_are_counted() -> None:
-    check(mw.make_design("k-ary", categories=THREE, gamma=Fraction(101, 50)))
-    check(mw.make_design("warner", p="0.701"))
-    check(mw.make_design("kuk", theta1="0.701", theta2="0.2", draws=2))
+    check(mw.design("k-ary", categories=THREE, gamma=Fraction(101, 50)))
+    check(mw.design("warner", p="0.701"))
+    check(mw.design("kuk", theta1="0.701", theta2="0.2", draws=2))
 
 
 @pytest.mark.parametrize(("family", "p"), [("cheating-detection", "1/5"), ("lie-detector", "1/6")])
 def test_people_who_do_not_follow_the_rules(family: str, p: str) -> None:
     """Those who do are told to answer with the chances of the design; nobody is asked which kind they are."""
-    design = mw.make_design(family, p=p, reports=Categories.of(["ja", "nein"]))
+    design = mw.design(family, p=p, reports=Categories.of(["ja", "nein"]))
     for how in MEDIA[:3]:
         page = device_page(make_device(design, **how), SheetOptions(question=QUESTION))
         found = printed_matrix(page, ["yes", "no"], ["ja", "nein"])

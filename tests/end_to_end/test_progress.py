@@ -94,12 +94,12 @@ def test_the_whole_is_reached_once_and_at_the_end(people: str, tmp_path: Path) -
         told[name] = []
         return lambda rows, share: told[name].append((rows, share))
 
-    design = {"y": mw.make_design("warner", p="0.7")}
+    design = {"y": mw.design("warner", p="0.7")}
     protect = {"variables": ["a", "b"], "method": "inverse-frequency", "xi": 0.5}
     plan = mw.ReleasePlan.from_dict({"release": {"keys": ["a", "b"], "match": 0.5}, "protect": [protect]})
     mw.tally(people, design, progress=heard("tally"))
     mw.risk(people, keys=["a", "b"], progress=heard("risk"))
-    mw.publish(people, plan, tmp_path / "released", progress=heard("publish"))
+    mw.release(people, plan, tmp_path / "released", progress=heard("publish"))
     dry_run(people, plan, progress=heard("dry run"))
     assert len(told["tally"]) > 2
     assert {name for name, heard in told.items() if not rising(heard)} == set()

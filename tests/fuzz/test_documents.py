@@ -22,16 +22,16 @@ from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 from tests.support.inside.core import fingerprint_of, from_json, read_document
 from tests.support.inside.designs import wire
 from tests.support.inside.engines import read_curves, read_matrix
+from tests.support.inside.microdata import acting, needed_columns, read_plan, receipt_from_dict
 from tests.support.inside.privacy import verify_text
 from tests.support.inside.procedures import known_procedure
-from tests.support.inside.release import acting, needed_columns, read_plan, receipt_from_dict
 from tests.support.inside.reports import audit_report, explain
 from tests.support.together import together
 
 from maskwell.errors import DesignFileError, MaskwellError
+from maskwell.microdata import load_plan, load_receipt
 from maskwell.planning import improve
 from maskwell.privacy import Demand, audit, certify
-from maskwell.release import load_plan, load_receipt
 
 PLAN = """
 [release]

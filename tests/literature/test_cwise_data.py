@@ -31,7 +31,7 @@ def shares(shared: Path) -> dict[str, Real]:
 def test_shares_corrected_for_inattention(
     shares: dict[str, Real], weighted: bool, naive: float, corrected: float, attentive: float | None
 ) -> None:
-    design = mw.make_design("crosswise", q="0.15")
+    design = mw.design("crosswise", q="0.15")
     weights = shares["weight"] if weighted else None
     found = mw.estimation.regression.estimate_with_anchor(
         codes(shares["Y"]), codes(shares["A"]), design, design, weights=weights, codes=True
@@ -82,7 +82,7 @@ def test_regression_corrected_for_inattention(predicted: dict[str, Real]) -> Non
     from scipy.optimize import minimize
 
     X = np.column_stack([predicted["female"], predicted["age"]])
-    question, anchor = mw.make_design("crosswise", q="0.1"), mw.make_design("crosswise", q="0.15")
+    question, anchor = mw.design("crosswise", q="0.1"), mw.design("crosswise", q="0.15")
     found = mw.estimation.regression.fit_with_anchor(
         X, codes(predicted["Y"]), codes(predicted["A"]), question, anchor, names=["female", "age"], codes=True
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.support.arrays import Array
 
-from maskwell import make_design
+from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.estimation import (
     Estimate,

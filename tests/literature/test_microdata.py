@@ -12,9 +12,9 @@ import maskwell as mw
 HOUSEHOLDS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 
 
-def risk_of(path: Path, keys: list[str], weights: str | None = None) -> mw.release.risk.RiskReport:
+def risk_of(path: Path, keys: list[str], weights: str | None = None) -> mw.microdata.risk.RiskReport:
     (table,) = mw.engines.count_tables(str(path), [keys], weights=weights)
-    return mw.release.risk.assess_risk(table, keys, weights=weights is not None)
+    return mw.microdata.risk.assess_risk(table, keys, weights=weights is not None)
 
 
 def test_the_household_survey_of_sdcmicro(shared: Path) -> None:
@@ -42,7 +42,7 @@ def test_the_eight_records_of_sdcmicro(shared: Path) -> None:
     assert table.counts[of_row].tolist() == [2, 2, 2, 1, 1, 1, 1, 2]
     assert table.mass[of_row].tolist() == [110, 84.5, 84.5, 17, 541, 8, 5, 110]
     columns = dict(zip(keys, zip(*rows, strict=True), strict=True))
-    assert mw.release.risk.record_risks(report, columns)["before"].tolist() == [0.5, 0.5, 0.5, 1, 1, 1, 1, 0.5]
+    assert mw.microdata.risk.record_risks(report, columns)["before"].tolist() == [0.5, 0.5, 0.5, 1, 1, 1, 1, 0.5]
 
 
 def test_a_tiny_sample_is_unique_throughout(shared: Path) -> None:

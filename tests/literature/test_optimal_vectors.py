@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from maskwell.errors import InfeasibleError
-from maskwell.release.matrices import (
+from maskwell.microdata.matrices import (
     Bounds,
     OptimalMatrix,
     invariance_error,

@@ -61,13 +61,13 @@ def test_example_3_3_dominates_what_it_replaces(vector_folder: Path) -> None:
 
 def test_a_warner_design_dominates_simmons_of_the_same_parity() -> None:
     """Simmons(.8, .1) has parity 41, as Warner(41/42) = Warner(.9761904...) has; Warner(.976190) has a little less."""
-    simmons = mw.make_design("simmons", p="0.8", beta="0.1")
-    warner = mw.make_design("warner", p="41/42")
+    simmons = mw.design("simmons", p="0.8", beta="0.1")
+    warner = mw.design("warner", p="41/42")
     assert warner.parity_exact() == simmons.parity_exact() == 41
     assert mw.planning.order_of(warner, simmons).verdict == "first"
-    assert mw.planning.order_of(mw.make_design("warner", p="0.976191"), simmons).verdict == "first"
+    assert mw.planning.order_of(mw.design("warner", p="0.976191"), simmons).verdict == "first"
     assert is_sufficient(warner, simmons) and not is_sufficient(simmons, warner)
-    printed = mw.planning.order_of(mw.make_design("warner", p="0.976190"), simmons)
+    printed = mw.planning.order_of(mw.design("warner", p="0.976190"), simmons)
     assert (printed.verdict, printed.first_for_second.how) == ("incomparable", "parity")
 
 

@@ -10,7 +10,7 @@ import pytest
 import maskwell as mw
 from maskwell.errors import MaskwellError, MatrixError, NotIdentifiableError, NotInvariantError, OrientationError
 from maskwell.estimation import Sample
-from maskwell.release.matrices import is_invariant
+from maskwell.microdata.matrices import is_invariant
 
 Cases = dict[str, list[dict[str, Any]]]
 
@@ -27,11 +27,11 @@ def case(cases: Cases, kind: str, number: int) -> list[dict[str, Any]]:
 def test_posteriors_and_guesses(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "guess_and_posterior", 3):
         P, pi, out = v["input"]["P"], v["input"]["pi"], v["expected"]
-        found = mw.release.risk.best_guess(P, pi)
+        found = mw.microdata.risk.best_guess(P, pi)
         close(found.probability, out["guess"], v["tol"])
-        close(mw.release.risk.guess_probability(P, pi), out["guess"], v["tol"])
+        close(mw.microdata.risk.guess_probability(P, pi), out["guess"], v["tol"])
         close(found.floor, out["floor"], v["tol"])
-        close(mw.release.risk.posterior_matrix(P, pi), out["posterior_rows"], v["tol"])
+        close(mw.microdata.risk.posterior_matrix(P, pi), out["posterior_rows"], v["tol"])
 
 
 def test_conditional_covariance(pram_vectors: Cases) -> None:
@@ -97,17 +97,17 @@ def test_bounds_without_the_matrix(pram_vectors: Cases) -> None:
 def test_distances_and_association(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "utility", 1):
         before, after = v["input"]["original_table"], v["input"]["released_table"]
-        found = mw.release.utility.table_distance(before, after)
+        found = mw.microdata.utility.table_distance(before, after)
         close(found.total_variation, v["expected"]["total_variation"], v["tol"])
         close(found.hellinger, v["expected"]["hellinger"], v["tol"])
-        close(mw.release.utility.cramers_v(before), v["expected"]["cramers_v_original"], v["tol"])
-        close(mw.release.utility.cramers_v(after), v["expected"]["cramers_v_released"], v["tol"])
+        close(mw.microdata.utility.cramers_v(before), v["expected"]["cramers_v_original"], v["tol"])
+        close(mw.microdata.utility.cramers_v(after), v["expected"]["cramers_v_released"], v["tol"])
 
 
 def test_shares_within_others(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "conditional_proportion", 2):
         given, out = v["input"], v["expected"]
-        found = mw.release.risk.conditional_proportion(
+        found = mw.microdata.risk.conditional_proportion(
             given["P"], given["counts"], given["numerator_cells"], given["denominator_cells"]
         )
         close(found.original, out["original"], v["tol"])
@@ -134,7 +134,7 @@ def test_bad_matrices_and_counts_are_refused(pram_vectors: Cases) -> None:
                 with pytest.raises(expected):
                     use(P, given["counts"])
             with pytest.raises(MaskwellError):
-                mw.release.risk.best_guess(P, given["counts"])
+                mw.microdata.risk.best_guess(P, given["counts"])
         seen += 1
     assert seen == 6
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.release import flows, unprotected_states
+from tests.support.inside.microdata import flows, unprotected_states
 from tests.support.quiet import quiet
 
 import maskwell as mw
@@ -39,17 +39,17 @@ def test_method_1(pram_vectors: Cases) -> None:
     for case in pram_vectors["method1"]:
         counts = case["input"]["counts"]
         theta = Fraction(case["input"]["theta"]).limit_denominator(1000)
-        design = mw.release.matrices.method1(counts, theta)
+        design = mw.microdata.matrices.method1(counts, theta)
         exact(design, case)
-        close(mw.release.matrices.expected_changed(design, counts), case, "expected_changed")
+        close(mw.microdata.matrices.expected_changed(design, counts), case, "expected_changed")
         close(design.guess_probability(np.array(counts) / sum(counts)), case, "guess")
-        assert mw.release.matrices.is_invariant(design, counts)
+        assert mw.microdata.matrices.is_invariant(design, counts)
 
 
 def test_method_2(pram_vectors: Cases) -> None:
     assert len(pram_vectors["method2"]) == 2
     for case in pram_vectors["method2"]:
-        design = mw.release.matrices.method2(case["input"]["pi"], case["input"]["R"])
+        design = mw.microdata.matrices.method2(case["input"]["pi"], case["input"]["R"])
         exact(design, case)
         assert design.rank() <= case["expected"]["rank_at_most"]
 
@@ -58,11 +58,11 @@ def test_sequential_uniformity(pram_vectors: Cases) -> None:
     assert len(pram_vectors["sequential_uniform"]) == 3
     for case in pram_vectors["sequential_uniform"]:
         counts = case["input"]["counts"]
-        design = mw.release.matrices.sequential_uniform(counts)
+        design = mw.microdata.matrices.sequential_uniform(counts)
         exact(design, case)
         close(flows(design, counts).toarray(), case, "flows")
         close(design.guess_probability(np.array(counts) / sum(counts)), case, "guess")
-        close(1 - mw.release.matrices.expected_changed(design, counts), case, "agreement")
+        close(1 - mw.microdata.matrices.expected_changed(design, counts), case, "agreement")
         assert (design.rank() < len(counts)) == case["expected"]["singular"]
         assert bool(design.provenance["notes"]) == case["expected"]["singular"]
 
@@ -70,22 +70,22 @@ def test_sequential_uniformity(pram_vectors: Cases) -> None:
 def test_inverse_frequency(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["inverse_frequency"]
     counts, theta = case["input"]["counts"], case["input"]["theta"]
-    close(mw.release.matrices.inverse_frequency(counts, theta).matrix(), case, "P")
-    found = mw.release.matrices.thetas_for_blocks(counts, [0] * len(counts), case["expected"]["max_risk_strict"])
+    close(mw.microdata.matrices.inverse_frequency(counts, theta).matrix(), case, "P")
+    found = mw.microdata.matrices.thetas_for_blocks(counts, [0] * len(counts), case["expected"]["max_risk_strict"])
     assert float(found.theta[0]) == pytest.approx(theta, abs=2e-6)  # the risk that this theta has asks for this theta
 
 
 def test_theta_of_a_large_block(pram_vectors: Cases) -> None:
     assert len(pram_vectors["inverse_frequency_theta"]) == 2
     for case in pram_vectors["inverse_frequency_theta"]:
-        close(mw.release.matrices.theta_for_xi(case["input"]["xi"]), case, "theta")
+        close(mw.microdata.matrices.theta_for_xi(case["input"]["xi"]), case, "theta")
 
 
 def test_one_variable_within_another(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["conditional_matrix"]
     parts = case["input"]["P_given_y"]
-    close(mw.release.matrices.conditional_matrix(parts, order="x").matrix(), case, "x_slowest")
-    close(mw.release.matrices.conditional_matrix(parts, order="y").matrix(), case, "y_slowest")
+    close(mw.microdata.matrices.conditional_matrix(parts, order="x").matrix(), case, "x_slowest")
+    close(mw.microdata.matrices.conditional_matrix(parts, order="y").matrix(), case, "y_slowest")
 
 
 def test_variables_on_their_own(pram_vectors: Cases) -> None:
@@ -98,7 +98,7 @@ def test_blocks_keep_their_totals(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["block_preservation"]
     counts, blocks = np.array(case["input"]["counts"]), np.array(case["input"]["blocks"])
     design = mw.designs.Sparse.of_matrix(case["input"]["P"])
-    assert mw.release.matrices.is_invariant(design, counts) == case["expected"]["invariant"]
+    assert mw.microdata.matrices.is_invariant(design, counts) == case["expected"]["invariant"]
     within = blocks[design.rows] == np.repeat(blocks, np.diff(design.starts))
     assert within.all()  # nothing leaves a block, so that its total is the same in every release
     assert {b: int(counts[blocks == b].sum()) for b in "ab"} == case["expected"]["block_totals"]
@@ -109,26 +109,26 @@ def test_blocks_keep_their_totals(pram_vectors: Cases) -> None:
 
 def test_an_invariant_matrix_tells_the_counts(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["recover_counts"]
-    found = mw.release.matrices.recover_counts(mw.designs.Sparse.of_matrix(case["input"]["P"]), case["input"]["n"])
+    found = mw.microdata.matrices.recover_counts(mw.designs.Sparse.of_matrix(case["input"]["P"]), case["input"]["n"])
     np.testing.assert_allclose(found, case["expected"]["counts"], atol=1e-9)
 
 
 def test_two_stages(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["two_stage"]
     table, given = np.array(case["input"]["table_x_by_y"]), case["input"]
-    found = mw.release.matrices.two_stage(
+    found = mw.microdata.matrices.two_stage(
         table,
-        lambda v: mw.release.matrices.method1(v, given["theta_stage1_x_within_y"]),
-        lambda v: mw.release.matrices.method1(v, given["theta_stage2_y_within_x"]),
+        lambda v: mw.microdata.matrices.method1(v, given["theta_stage1_x_within_y"]),
+        lambda v: mw.microdata.matrices.method1(v, given["theta_stage2_y_within_x"]),
     )
     close(found.first.matrix(), case, "P_stage1")
     exact(found.design, case, "P_total")
-    assert mw.release.matrices.is_invariant(found.design, table.ravel())
+    assert mw.microdata.matrices.is_invariant(found.design, table.ravel())
 
 
 def test_margins_that_stay_exactly(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["margin_exact_swap"]
-    found = mw.release.matrices.IntegerFlows.of(case["input"]["integer_flows"])
+    found = mw.microdata.matrices.IntegerFlows.of(case["input"]["integer_flows"])
     assert found.counts.tolist() == case["expected"]["counts"]
     close(found.design().matrix(), case, "P")
     close(found.match_risk(), case, "p_correct_match")
@@ -139,17 +139,17 @@ def test_edit_rules(pram_vectors: Cases) -> None:
     table, theta = np.array(case["input"]["table_x_by_y"]), case["input"]["theta"]
     forbidden = np.zeros(table.shape, dtype=bool)
     forbidden[tuple(np.array(case["input"]["forbidden_cells"]).T)] = True
-    mw.release.matrices.check_no_forbidden(table.ravel(), forbidden.ravel())
-    within = mw.release.matrices.blockwise(
-        np.tile([0, 1], 2), table.ravel(), lambda v: mw.release.matrices.method1(v, theta)
+    mw.microdata.matrices.check_no_forbidden(table.ravel(), forbidden.ravel())
+    within = mw.microdata.matrices.blockwise(
+        np.tile([0, 1], 2), table.ravel(), lambda v: mw.microdata.matrices.method1(v, theta)
     )
     close(within.matrix(), case, "P_x_slowest")
     close(
-        mw.release.matrices.expected_failures(within, table.ravel(), forbidden.ravel()),
+        mw.microdata.matrices.expected_failures(within, table.ravel(), forbidden.ravel()),
         case,
         "expected_edit_failures_within",
     )
-    alone = mw.release.matrices.method1(table.sum(axis=1), theta).matrix() @ table
+    alone = mw.microdata.matrices.method1(table.sum(axis=1), theta).matrix() @ table
     close(alone[forbidden].sum(), case, "expected_edit_failures_margin_only")
     held = table.ravel()[unprotected_states(within, table.ravel())].sum()
     close(held, case, "unprotected_records")
@@ -165,7 +165,7 @@ def test_bad_matrices(pram_vectors: Cases) -> None:
             mw.designs.Sparse.of_matrix(given(pram_vectors, number)["P"])
     wrong = given(pram_vectors, 53)
     with pytest.raises(MatrixError, match=r"2 categories for 3 counts"):
-        mw.release.matrices.check_invariant(mw.designs.Sparse.of_matrix(wrong["P"]), wrong["counts"])
+        mw.microdata.matrices.check_invariant(mw.designs.Sparse.of_matrix(wrong["P"]), wrong["counts"])
     with pytest.raises(OrientationError, match="rows sum to 1"):
         mw.designs.Sparse.of_matrix(given(pram_vectors, 60)["P"])
 
@@ -173,25 +173,25 @@ def test_bad_matrices(pram_vectors: Cases) -> None:
 def test_bad_counts_and_parameters(pram_vectors: Cases) -> None:
     for number, error in ((54, CountsError), (55, CountsError), (56, ParameterError)):
         with pytest.raises(error):
-            mw.release.matrices.method1(*given(pram_vectors, number)["method1"].values())
+            mw.microdata.matrices.method1(*given(pram_vectors, number)["method1"].values())
     binary = given(pram_vectors, 57)["binary"]
     with pytest.raises(ParameterError, match="outside 0 to 3/7"):
-        mw.release.matrices.binary_theta([binary["pi1"], 1 - binary["pi1"]], binary["theta"])
+        mw.microdata.matrices.binary_theta([binary["pi1"], 1 - binary["pi1"]], binary["theta"])
 
 
 def test_bad_releases(pram_vectors: Cases) -> None:
     case = given(pram_vectors, 59)
     with pytest.raises(NotInvariantError):
-        mw.release.matrices.check_invariant(mw.designs.Sparse.of_matrix(case["P"]), case["counts"])
+        mw.microdata.matrices.check_invariant(mw.designs.Sparse.of_matrix(case["P"]), case["counts"])
     case = given(pram_vectors, 62)
     with pytest.raises(PublishError, match="2 of 2 counts"):
-        mw.release.matrices.check_publishable(mw.designs.Sparse.of_matrix(case["P"]), case["counts"], clearance=None)
-    mw.release.matrices.check_publishable(
+        mw.microdata.matrices.check_publishable(mw.designs.Sparse.of_matrix(case["P"]), case["counts"], clearance=None)
+    mw.microdata.matrices.check_publishable(
         mw.designs.Sparse.of_matrix(case["P"]), case["counts"], clearance="published in the yearbook"
     )
     case = given(pram_vectors, 61)
     with pytest.raises(EditRuleError, match="1 record"):
-        mw.release.matrices.check_no_forbidden(case["counts"], np.isin([0, 1], case["forbidden_cells"]))
+        mw.microdata.matrices.check_no_forbidden(case["counts"], np.isin([0, 1], case["forbidden_cells"]))
 
 
 def test_values_outside_the_codebook(pram_vectors: Cases) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.release import MIXING_GRID as GRID
-from tests.support.inside.release import check_kept, mixed_risk
+from tests.support.inside.microdata import MIXING_GRID as GRID
+from tests.support.inside.microdata import check_kept, mixed_risk
 
-from maskwell.release import ReleasePlan, assess_file
-from maskwell.release.matrices import mixing_matrix, mixing_rate
+from maskwell.microdata import ReleasePlan, assess_file
+from maskwell.microdata.matrices import mixing_matrix, mixing_rate
 
 
 def test_worked_out_matrices(mixing_vectors: list[dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.inside.designs import design_of
-from tests.support.inside.release import SparseArrivals, Stage, realised_risks
+from tests.support.inside.microdata import SparseArrivals, Stage, realised_risks
 
 import maskwell as mw
 from maskwell.core import Categories
@@ -20,7 +20,7 @@ Vectors = dict[str, list[dict[str, Any]]]
 def test_match_risk(pram_vectors: Vectors) -> None:
     for case in pram_vectors["match_risk"]:
         given, expected, tol = case["input"], case["expected"], case["tol"]
-        risk = mw.release.risk.match_risk(given["counts"], given["P"], given["x"], level=given["level"])
+        risk = mw.microdata.risk.match_risk(given["counts"], given["P"], given["x"], level=given["level"])
         for t, value in expected["pmf_T"].items():
             assert risk.at(int(t))[0] == pytest.approx(value, abs=tol), case["id"]
         for t, value in expected["p_correct_given_T"].items():
@@ -34,7 +34,7 @@ def test_match_risk(pram_vectors: Vectors) -> None:
 def test_match_risk_of_a_row(pram_vectors: Vectors) -> None:
     for case in pram_vectors["match_risk_row"]:
         given, expected = case["input"], case["expected"]
-        risk = mw.release.risk.match_risk_row(given["counts"], given["row_of_P"], given["x"], level=given["level"])
+        risk = mw.microdata.risk.match_risk_row(given["counts"], given["row_of_P"], given["x"], level=given["level"])
         assert (risk.t_low, risk.t_high) == (expected["t_low"], expected["t_high"])
         assert risk.risk_in_range == pytest.approx(expected["risk_in_range"], rel=1e-12)
         for t, value in expected["pmf_T_at"].items():
@@ -59,7 +59,7 @@ def test_file_risk(pram_vectors: Vectors) -> None:
             invariance="counts",
             derived=True,
         )
-        report = mw.release.risk.assess_risk(table, ["x"], [stage])
+        report = mw.microdata.risk.assess_risk(table, ["x"], [stage])
         assert report.after is not None
         assert report.before.uniques == expected["uniques_before"]
         assert report.before.expected_matches == expected["expected_correct_matches_before"]
@@ -73,7 +73,7 @@ def test_an_empty_target_is_refused(pram_vectors: Vectors) -> None:
     assert cases
     for given in cases:
         with pytest.raises(mw.MaskwellError, match="no record can be the target"):
-            mw.release.risk.match_risk(given["counts"], [[0.5, 0.5], [0.5, 0.5]], given["x"])
+            mw.microdata.risk.match_risk(given["counts"], [[0.5, 0.5], [0.5, 0.5]], given["x"])
 
 
 def test_realised_risk(mixing_vectors: list[dict[str, Any]]) -> None:
@@ -86,5 +86,5 @@ def test_realised_risk(mixing_vectors: list[dict[str, Any]]) -> None:
         own = np.array([0.0 if value is None else value for value in expected["realised_risk"]])
         assert (found >= own - case["tol"]).all(), case["id"]
         assert found.max() == pytest.approx(own.max(), abs=case["tol"]), case["id"]
-        strict = mw.release.risk.cell_risks(counts, expected["P"]).strict.max()
+        strict = mw.microdata.risk.cell_risks(counts, expected["P"]).strict.max()
         assert strict == pytest.approx(expected["strict_risk"], abs=case["tol"]), case["id"]

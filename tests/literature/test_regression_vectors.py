@@ -81,10 +81,10 @@ def test_a_randomized_predictor(rr_vectors):
 def test_crosswise_shares_with_an_anchor(read):
     """Naive 0.1950, corrected 0.1054, attentive 0.7729; with weights 0.1921 and 0.1097."""
     table = read("cwise_cmdata")
-    design = mw.make_design("crosswise", q=table["p"][0])
+    design = mw.design("crosswise", q=table["p"][0])
     same, anchor = codes(table["Y"]), codes(table["A"])
     found = mw.estimation.regression.estimate_with_anchor(
-        same, anchor, design, mw.make_design("crosswise", q=table["p.prime"][0]), codes=True
+        same, anchor, design, mw.design("crosswise", q=table["p.prime"][0]), codes=True
     )
     assert [round(x, 4) for x in (found.naive, found.corrected, found.attentive)] == [0.1950, 0.1054, 0.7729]
     weighted = mw.estimation.regression.estimate_with_anchor(
@@ -101,7 +101,7 @@ def test_crosswise_regression_with_an_anchor(read):
     """
     table = read("cwise_cmdata2")
     X = np.column_stack([numbers(table["female"]), numbers(table["age"])])
-    designs = [mw.make_design("crosswise", q=table[name][0]) for name in ("p", "p.prime")]
+    designs = [mw.design("crosswise", q=table[name][0]) for name in ("p", "p.prime")]
     found = mw.estimation.regression.fit_with_anchor(
         X, codes(table["Y"]), codes(table["A"]), *designs, names=["female", "age"], codes=True
     )

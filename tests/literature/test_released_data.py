@@ -33,14 +33,14 @@ def released(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pyt
     keys, tables = CASES[request.param]
     source = str(shared / "data" / f"{request.param}.csv")
     plan = mw.ReleasePlan.of(
-        [mw.release.Protection.of(keys, "inverse-frequency", xi="0.5")],
+        [mw.microdata.Protection.of(keys, "inverse-frequency", xi="0.5")],
         keys=keys,
         match="0.5",
         demonstration=True,
         drop=DROPPED[request.param],
     )
     folder = tmp_path_factory.mktemp("released") / "r"
-    mw.publish(source, plan, str(folder), random=mw.SeededRandom(20250101))
+    mw.release(source, plan, str(folder), random=mw.SeededRandom(20250101))
     return folder, source, tables
 
 
@@ -52,10 +52,10 @@ def truth(source: str, columns: list[str]) -> dict[tuple[object, ...], float]:
 def test_a_user_reproduces_the_tables_of_the_file(released: Released) -> None:
     """Every cell within five bounds on its standard error, and nearly all true shares within 95 % intervals."""
     folder, source, tables = released
-    receipt = mw.release.load_receipt(folder / "public" / "receipt.json")
+    receipt = mw.microdata.load_receipt(folder / "public" / "receipt.json")
     covered = []
     for columns in tables:
-        found = mw.release.analysis.estimate_released(
+        found = mw.microdata.analysis.estimate_released(
             str(folder / "public" / "data.csv"), receipt, columns, target="file", missing="category"
         )
         true = {
@@ -80,8 +80,8 @@ NOT_KEPT = {
 def test_tables_that_are_not_kept_are_within_their_bounds(released: Released) -> None:
     """A key beside a column that was not randomized: off by no more than the bound of the bias and five errors."""
     folder, source, _ = released
-    receipt, columns = mw.release.load_receipt(folder / "public" / "receipt.json"), NOT_KEPT[Path(source).stem]
-    found = mw.release.analysis.estimate_released(
+    receipt, columns = mw.microdata.load_receipt(folder / "public" / "receipt.json"), NOT_KEPT[Path(source).stem]
+    found = mw.microdata.analysis.estimate_released(
         str(folder / "public" / "data.csv"), receipt, columns, target="file", missing="category"
     )
     true = {

@@ -51,7 +51,7 @@ def test_power(rr_vectors: dict[str, Case]) -> None:
 
 def test_the_split_of_two_samples(rr_vectors: dict[str, Case]) -> None:
     for given, expected, tol in of_kind(rr_vectors, "simmons_two_sample_split", 1):
-        designs = [mw.make_design("simmons", p=p) for p in given["p"]]
+        designs = [mw.design("simmons", p=p) for p in given["p"]]
         own, other = given["pi"], given["beta"]
         pi = np.outer([own, 1 - own], [other, 1 - other]).ravel()
         wanted = [float(label[0] == "yes") for label in designs[0].inputs.labels]
@@ -64,7 +64,7 @@ def test_the_division_among_strata(rr_vectors: dict[str, Case]) -> None:
     for given, expected, tol in of_kind(rr_vectors, "kim_warde_allocation", 1):
         rows = zip(given["W"], given["p"], given["pi_h"], strict=True)
         strata = [
-            mw.planning.Stratum(str(h), share, mw.make_design("kim-warde", p=p), [pi, 1 - pi])
+            mw.planning.Stratum(str(h), share, mw.design("kim-warde", p=p), [pi, 1 - pi])
             for h, (share, p, pi) in enumerate(rows)
         ]
         found = mw.planning.allocate_strata(strata, n=given["n"])
@@ -117,7 +117,7 @@ def test_equal_protection(rr_vectors: dict[str, Case]) -> None:
     for given, expected, tol in of_kind(rr_vectors, "equal_protection_warner", 1):
         target, pi = mw.designs.Dense.of(given["target"]), np.array([given["pi"], 1 - given["pi"]])
         target = target.with_labels(mw.Categories.of(["yes", "no"]))
-        fair = mw.compare(target, mw.make_design("warner", p="0.8"), measure="ratio", at="first", pi=pi).equalised
+        fair = mw.compare(target, mw.design("warner", p="0.8"), measure="ratio", at="first", pi=pi).equalised
         assert fair is not None
         close(float(Fraction(fair.second.provenance["parameters"]["p"])), expected["p_W"], tol)
         close(mw.planning.unit_variance(fair.first, pi).total / given["n"], expected["var_target"], tol)
@@ -128,7 +128,7 @@ def test_equal_protection(rr_vectors: dict[str, Case]) -> None:
 
 def test_the_worked_comparison_and_its_error() -> None:
     """[Adeshiyan2011, section 2.3]: all printed numbers but one; 0.22 for Warner's yes should be 0.174."""
-    warner, simmons = mw.make_design("warner", p="0.8"), mw.make_design("simmons", p="0.8", beta="0.1")
+    warner, simmons = mw.design("warner", p="0.8"), mw.design("simmons", p="0.8", beta="0.1")
     for pi, printed in ((0.05, (0.000492, 0.000088)), (0.2, (0.000604, 0.000231))):
         variances = [mw.planning.unit_variance(d, np.array([pi, 1 - pi])).total / 1000 for d in (warner, simmons)]
         assert [round(v, 6) for v in variances] == list(printed)
@@ -173,16 +173,16 @@ def test_categories_are_improved_where_the_theorem_applies(rr_vectors: dict[str,
 def test_christofides(rr_vectors: dict[str, Case]) -> None:
     """The mean of the numbers: 11.5 in the printed order; the printed 3.76 belongs to another order."""
     for given, expected, tol in of_kind(rr_vectors, "christofides_extra_variance", 2):
-        design = mw.make_design("christofides", probabilities=given["p"])
+        design = mw.design("christofides", probabilities=given["p"])
         recovery = mw.estimation.score_recovery(design, mw.estimation.mean_scores(design))
         close([recovery.added(0.05), recovery.added(0.6)], [expected["extra"]] * 2, tol)
 
 
 def test_christofides_at_equal_protection() -> None:
     """[Adeshiyan2011, Remark 2.7]: the device has R = 9.5; at that ratio Warner's has p = 19/21 and adds far less."""
-    design = mw.make_design("christofides", probabilities=["0.38", "0.19", "0.05", "0.1", "0.02", "0.26"])
+    design = mw.design("christofides", probabilities=["0.38", "0.19", "0.05", "0.1", "0.02", "0.26"])
     pi = np.array([0.2, 0.8])
-    found = mw.compare(design, mw.make_design("warner", p="0.6"), measure="ratio", at="first", pi=pi)
+    found = mw.compare(design, mw.design("warner", p="0.6"), measure="ratio", at="first", pi=pi)
     assert found.given.protections == (Fraction(19, 2), Fraction(3, 2)) and found.how == "warner with p = 19/21"
     fair = found.equalised
     assert fair is not None and fair.efficiency is not None and fair.efficiency.information is not None
@@ -193,5 +193,5 @@ def test_christofides_at_equal_protection() -> None:
     best = mw.planning.best_one_sided("9.5", design.inputs)
     assert mw.planning.unit_variance(best, pi).randomization == pytest.approx(0.094118, abs=1e-6)
     for p, extra in (("0.65", 2.5278), ("0.6", 6)):
-        added = mw.planning.unit_variance(mw.make_design("warner", p=p), pi).randomization
+        added = mw.planning.unit_variance(mw.design("warner", p=p), pi).randomization
         assert added == pytest.approx(extra, abs=5e-5)

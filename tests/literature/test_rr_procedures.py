@@ -1,4 +1,4 @@
-"""Every published matrix and refusal, by :func:`maskwell.make_design` and by the command line, as people type them.
+"""Every published matrix and refusal, by :func:`maskwell.design` and by the command line, as people type them.
 
 The devices whose matrices were derived are held against answers of real surveys and the figures published for them.
 """
@@ -58,7 +58,7 @@ def typed(case: Case) -> list[str]:
 
 def made(case: Case) -> mw.Design:
     family, given, k = request_of(case)
-    return mw.make_design(family, categories=mw.Categories.numbered(k) if k else None, **given)
+    return mw.design(family, categories=mw.Categories.numbered(k) if k else None, **given)
 
 
 # ---- the published list
@@ -106,9 +106,9 @@ def test_refused_points_can_be_allowed(rr_vectors: dict[str, Case]) -> None:
         categories = mw.Categories.numbered(k) if k else None
         if name in outside:
             with pytest.raises(mw.MaskwellError):
-                mw.make_design(family, categories=categories, allow_unidentifiable=True, **given)
+                mw.design(family, categories=categories, allow_unidentifiable=True, **given)
             continue
-        design = mw.make_design(family, categories=categories, allow_unidentifiable=True, **given, **allowed)
+        design = mw.design(family, categories=categories, allow_unidentifiable=True, **given, **allowed)
         assert design.identifiable == (name == "B07")
 
 
@@ -122,7 +122,7 @@ def stacked(*designs: mw.Design) -> Real:
 def test_unrelated_question_with_unknown_rate(rr_vectors: dict[str, Case]) -> None:
     case = rr_vectors["S01"]
     yes, n = np.array(case["input"]["yes"]), np.array(case["input"]["n"])
-    P = stacked(*(mw.make_design("simmons", p=p) for p in case["input"]["p"]))
+    P = stacked(*(mw.design("simmons", p=p) for p in case["input"]["p"]))
     own, unrelated = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])
     for wanted, expected in ((own, case["expected"]["pi"]), (unrelated, case["expected"]["beta"])):
         score = np.linalg.lstsq(P.T, wanted, rcond=None)[0]
@@ -134,7 +134,7 @@ def test_statements_in_several_samples(rr_vectors: dict[str, Case]) -> None:
     case = rr_vectors["S03"]
     yes, n = np.array(case["input"]["yes"]), np.array(case["input"]["n"])
     three = mw.Categories.numbered(3)
-    P = stacked(*(mw.make_design("abul-ela", categories=three, probabilities=p) for p in case["input"]["p"]))
+    P = stacked(*(mw.design("abul-ela", categories=three, probabilities=p) for p in case["input"]["p"]))
     pi = np.linalg.solve(np.vstack([P, np.ones(3)]), np.append(yes / n, 1))
     assert pi == pytest.approx(case["expected"]["pi"], abs=1e-9)
 
@@ -142,7 +142,7 @@ def test_statements_in_several_samples(rr_vectors: dict[str, Case]) -> None:
 def test_people_who_always_say_no(rr_vectors: dict[str, Case]) -> None:
     case = rr_vectors["S06"]
     yes, n = np.array(case["input"]["yes"]), np.array(case["input"]["n"])
-    P = stacked(*(mw.make_design("cheating-detection", p=p) for p in case["input"]["p_forced_yes"]))
+    P = stacked(*(mw.design("cheating-detection", p=p) for p in case["input"]["p_forced_yes"]))
     shares = np.linalg.solve(np.vstack([P, np.ones(3)]), np.append(yes / n, 1))
     assert shares == pytest.approx(list(case["expected"].values()), abs=1e-9)
 
@@ -153,7 +153,7 @@ def test_warner_in_every_stratum(rr_vectors: dict[str, Case]) -> None:
     found = [
         design.solve(np.array([yes / n, 1 - yes / n]))[0]
         for design, yes, n in zip(
-            (mw.make_design("kim-warde", p=p) for p in given["p"]), given["yes"], given["n"], strict=True
+            (mw.design("kim-warde", p=p) for p in given["p"]), given["yes"], given["n"], strict=True
         )
     ]
     assert found == pytest.approx(case["expected"]["pi_h"], abs=1e-9)
@@ -191,7 +191,7 @@ def weighted(shared: Path, name: str, design: mw.Design, columns: tuple[str, ...
 def test_yes_or_no_devices_on_real_answers(
     shared: Path, name: str, family: str, parameters: dict[str, Any], population: int | None, published: str
 ) -> None:
-    total = weighted(shared, name, mw.make_design(family, **parameters))[0]
+    total = weighted(shared, name, mw.design(family, **parameters))[0]
     found = total if population is None else total / population
     digits = len(published.partition(".")[2])
     assert found == pytest.approx(float(published), abs=0.51 * 10**-digits)
@@ -199,7 +199,7 @@ def test_yes_or_no_devices_on_real_answers(
 
 def test_two_answers_to_the_unrelated_question_on_real_answers(shared: Path) -> None:
     """The design has an inverse, so its estimate is the published one."""
-    totals = weighted(shared, "horvitz_ub", mw.make_design("simmons-twice", p1="0.6", p2="0.7"), ("I", "J"))
+    totals = weighted(shared, "horvitz_ub", mw.design("simmons-twice", p1="0.6", p2="0.7"), ("I", "J"))
     assert totals[:2].sum() / 802 == pytest.approx(0.121317, abs=5e-7)
 
 
@@ -210,7 +210,7 @@ def test_two_answers_of_mangat_singh_and_singh_on_real_answers(shared: Path) -> 
     another estimate.
     """
     p1, p2 = Fraction(3, 5), Fraction(4, 5)
-    design = mw.make_design("mangat-singh-singh-twice", p1=p1, p2=p2)
+    design = mw.design("mangat-singh-singh-twice", p1=p1, p2=p2)
     score = np.array([((1 - p2) * i - (1 - p1) * j) / (p1 - p2) for i in (1, 0) for j in (1, 0)], dtype=float)
     assert score @ design.matrix() == pytest.approx([1, 0, 0])
     data = read_columns(shared / "data" / "rrtcs_mangat_singh_singh_ub.csv")
@@ -230,7 +230,7 @@ def test_the_lie_detector_on_real_answers(shared: Path) -> None:
     groups = [data["rrt"][asked & (data["condition"] == condition)] for condition in (1, 2)]
     lam, n = np.array([group.mean() for group in groups]), np.array([len(group) for group in groups])
     assert n.sum() == 1256
-    P = stacked(*(mw.make_design("lie-detector", p=p) for p in ("2/12", "10/12")))
+    P = stacked(*(mw.design("lie-detector", p=p) for p in ("2/12", "10/12")))
     L = np.linalg.inv(np.vstack([P, np.ones(3)]))
     honest, lying, _ = L @ np.append(lam, 1)
     pi = honest + lying

@@ -167,7 +167,7 @@ def test_means_of_reported_numbers(
     smaller standard error. Both are given by the library.
     """
     data, plan = surveyed(shared, name)
-    design = mw.make_design(family, **parameters)
+    design = mw.design(family, **parameters)
     by_mean = mw.estimation.score_left_inverse(design, mw.estimation.mean_scores(design))
     found = mw.estimation.estimate_survey(data["z"].astype(int), design, plan, inverse=by_mean, denominator=802)
     assert as_printed(found.pi_hat[0], published) == published
@@ -196,7 +196,7 @@ def test_two_answers_of_mangat_singh_and_singh(shared: Path, here: Path) -> None
     """
     data, plan = surveyed(shared, "mangat_singh_singh_ub")
     p1, p2 = 0.6, 0.8
-    design = mw.make_design("mangat-singh-singh-twice", p1="0.6", p2="0.8")
+    design = mw.design("mangat-singh-singh-twice", p1="0.6", p2="0.8")
     labels = list(zip(*(np.where(data[c] == 1, "yes", "no").tolist() for c in ("I", "J")), strict=True))
     score = np.array([((1 - p2) * i - (1 - p1) * j) / (p1 - p2) for i, j in ((1, 1), (1, 0), (0, 1), (0, 0))])
     own = mw.estimation.best_left_inverse(design).L
@@ -224,7 +224,7 @@ def test_how_often_students_cheated(shared: Path, here: Path) -> None:
     data = read_columns(shared / "data" / "rrtcs_eriksson.csv")
     values = sorted({0, 1, 3, 5, 8} | {int(z) for z in data["z"]})
     by_chance = ["1/10" if value in (0, 1, 3, 5, 8) else "0" for value in values]
-    design = mw.make_design("liu-chow", categories=mw.Categories.of(values), p="1/2", q=by_chance)
+    design = mw.design("liu-chow", categories=mw.Categories.of(values), p="1/2", q=by_chance)
     plan = mw.Sampling(inclusion=data["Pi"], strata=data["ST"])
     found = mw.estimation.estimate_survey(data["z"].astype(int).tolist(), design, plan, denominator=53376)
     mean, error = found.mean()

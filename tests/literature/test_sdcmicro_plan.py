@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.inside.release import Stage, build_stages, check_match, count_file, read_plan
+from tests.support.inside.microdata import Stage, build_stages, check_match, count_file, read_plan
 
 from maskwell.engines import Rows
-from maskwell.release import ReleasePlan, assess_file, plan_from_sdcmicro
+from maskwell.microdata import ReleasePlan, assess_file, plan_from_sdcmicro
 from maskwell.verbs import first_plan
 
 FILES = {

@@ -16,7 +16,7 @@ from tests.support.together import together
 import maskwell as mw
 from maskwell.core import CellTable
 from maskwell.errors import MaskwellError
-from maskwell.release.risk import SpecialUniques, special_uniques
+from maskwell.microdata.risk import SpecialUniques, special_uniques
 
 Row = tuple[Hashable, ...]
 

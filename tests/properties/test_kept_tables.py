@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.release import (
+from tests.support.inside.microdata import (
     Stage,
     build_stages,
     expected_table,
@@ -24,7 +24,7 @@ from tests.support.inside.release import (
 )
 
 from maskwell.core import CellTable
-from maskwell.release import ReleasePlan
+from maskwell.microdata import ReleasePlan
 
 COLUMNS = ("a", "b", "c", "d")
 FOLLOWS = {"a0": "u", "a1": "u", "a2": "v"}

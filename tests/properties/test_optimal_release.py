@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from maskwell.designs import Sparse
 from maskwell.errors import InfeasibleError
-from maskwell.release.matrices import Bounds, optimal_matrix, sequential_uniform
+from maskwell.microdata.matrices import Bounds, optimal_matrix, sequential_uniform
 
 COUNTS = st.lists(st.integers(0, 60), min_size=2, max_size=6).filter(lambda v: sum(x > 0 for x in v) > 1)
 SHARE = st.fractions(Fraction(1, 10), 1, max_denominator=40)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maskwell.designs import Dense
 from maskwell.estimation import conditional_covariance, estimate_invariant, estimate_unknown, variance_inflation
-from maskwell.release.risk import best_guess, repeated_guess
+from maskwell.microdata.risk import best_guess, repeated_guess
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=5).filter(lambda counts: sum(counts) >= 2)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.release import flows
+from tests.support.inside.microdata import flows
 
 from maskwell.core import SeededRandom
 from maskwell.designs import Sparse
-from maskwell.release.matrices import (
+from maskwell.microdata.matrices import (
     chained,
     expected_changed,
     inverse_frequency_by_block,

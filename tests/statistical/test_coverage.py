@@ -13,7 +13,8 @@ import pytest
 from tests.support.arrays import Real
 from tests.support.coverage import Coverage, coverage_of, from_simple_samples
 
-from maskwell import Categories, Design, make_design
+from maskwell import Categories, Design
+from maskwell import design as make_design
 from maskwell.designs import Uniform
 from maskwell.estimation import Estimate, Intervals
 

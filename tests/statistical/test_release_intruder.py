@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import binom
 from tests.support.inside.core import Array
 from tests.support.inside.designs import CodedDesign
-from tests.support.inside.release import assess_tables, tables_of
+from tests.support.inside.microdata import assess_tables, tables_of
 
 from maskwell.core import CellTable, SeededRandom
-from maskwell.release import Release, ReleasePlan
+from maskwell.microdata import Release, ReleasePlan
 
 COUNTS = [1, 2, 3, 40, 60]
 RELEASES = 20_000

@@ -20,7 +20,8 @@ import pytest
 from tests.support.arrays import Array, Real
 from tests.support.coverage import Errors, coverage_of, simulated
 
-from maskwell import Categories, Design, make_design
+from maskwell import Categories, Design
+from maskwell import design as make_design
 from maskwell.core import Cells
 from maskwell.designs import Uniform
 from maskwell.estimation import Estimate, Scheme, estimate_cells

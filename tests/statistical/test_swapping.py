@@ -10,7 +10,7 @@ from tests.support.arrays import Array
 from tests.support.chisquare import fits
 
 from maskwell.core import SeededRandom
-from maskwell.release.matrices import IntegerFlows, SwapSampler, sequential_uniform, whole_flows
+from maskwell.microdata.matrices import IntegerFlows, SwapSampler, sequential_uniform, whole_flows
 
 pytestmark = pytest.mark.statistical
 

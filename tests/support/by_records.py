@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tests.support.inside.release import Stage
+from tests.support.inside.microdata import Stage
 
 from maskwell.designs import Sparse
 
@@ -17,7 +17,7 @@ TAIL = Fraction(25, 1000)
 
 @dataclass(frozen=True)
 class ByRecords:
-    """What :class:`~maskwell.release.risk.risk_report.RiskReport` tells, record by record and for the whole file."""
+    """What :class:`~maskwell.microdata.risk.risk_report.RiskReport` tells, record by record and for the whole file."""
 
     records: list[dict[str, Fraction]]
     expected_uniques: Fraction

@@ -12,15 +12,15 @@ import sys
 from fractions import Fraction
 from typing import Any
 
-from tests.support.inside.release import assess_tables, tables_of
+from tests.support.inside.microdata import assess_tables, tables_of
 
 from maskwell.core import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError
 from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit
+from maskwell.microdata import ReleasePlan
+from maskwell.microdata.matrices import Bounds, optimal_matrix
 from maskwell.planning import extremal_design, plan_sample
-from maskwell.release import ReleasePlan
-from maskwell.release.matrices import Bounds, optimal_matrix
 from maskwell.reports import release_page
 
 KEPT = [Fraction(p, 20) for p in range(11, 20)]

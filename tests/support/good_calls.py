@@ -32,16 +32,16 @@ EACH = 2
 MORE = """
 >>> import numpy as np
 >>> import maskwell as mw
->>> coin, cross = mw.make_design("warner", p="0.7"), mw.make_design("crosswise", q="0.15")
+>>> coin, cross = mw.design("warner", p="0.7"), mw.design("crosswise", q="0.15")
 >>> mw.designs.save_design(coin, "coin.json", overwrite=True)
 >>> _ = mw.load_design("coin.json"), mw.designs.design_from_dict(coin.to_dict())
 >>> mw.certify(coin).save("certificate.json", overwrite=True)
 >>> _ = mw.privacy.load_certificate("certificate.json")
 >>> _ = mw.core.new_key_file("own.key")
 >>> _ = mw.KeyedRandom.from_file("own.key", "survey")
->>> kept = mw.release.matrices.method1([30, 20, 50], "1/2")
->>> mw.release.matrices.check_invariant(kept, [30, 20, 50])
->>> mw.release.matrices.check_publishable(kept, [30, 20, 50], "published in the yearbook")
+>>> kept = mw.microdata.matrices.method1([30, 20, 50], "1/2")
+>>> mw.microdata.matrices.check_invariant(kept, [30, 20, 50])
+>>> mw.microdata.matrices.check_publishable(kept, [30, 20, 50], "published in the yearbook")
 >>> _ = mw.estimation.weighted_variance(kept, [30, 20, 50], [300, 200, 500])
 >>> sample = mw.estimation.Sample.of([120, 180], coin)
 >>> _ = mw.estimation.goodness_of_samples([sample, mw.estimation.Sample.of([60, 40], coin)])
@@ -62,24 +62,24 @@ MORE = """
 >>> with open("people.csv", "w") as file:
 ...     _ = file.write("sex,region\\n" + "f,north\\nm,north\\nf,south\\nm,south\\n" * 20)
 >>> tables = mw.engines.count_tables("people.csv", [["sex", "region"]])
->>> within = mw.release.Protection.of(["sex"], "method1", within=["region"], theta="1/2")
+>>> within = mw.microdata.Protection.of(["sex"], "method1", within=["region"], theta="1/2")
 >>> plan = mw.ReleasePlan.of([within], keys=["sex", "region"])
->>> release = mw.release.assess_file("people.csv", plan)
+>>> release = mw.microdata.assess_file("people.csv", plan)
 >>> _ = mw.reports.release_page(release), mw.plots.plot_matrix(release.stages[0])
->>> _ = mw.plots.plot_release_risk(release), mw.release.risk_utility_map(release)
->>> _ = mw.release.recode_effects("people.csv", release), mw.engines.csv_file("people.csv", separator=",")
->>> _ = mw.release.risk.attribute_risk(tables[0], ["region"], "sex")
->>> _ = mw.release.risk.special_uniques(tables[0], ["sex", "region"])
->>> _ = mw.publish("people.csv", plan, "released")
->>> _ = mw.release.load_receipt("released/public/receipt.json")
->>> utility = mw.release.utility.assess_utility(tables, tables, release.stages)
+>>> _ = mw.plots.plot_release_risk(release), mw.microdata.risk_utility_map(release)
+>>> _ = mw.microdata.recode_effects("people.csv", release), mw.engines.csv_file("people.csv", separator=",")
+>>> _ = mw.microdata.risk.attribute_risk(tables[0], ["region"], "sex")
+>>> _ = mw.microdata.risk.special_uniques(tables[0], ["sex", "region"])
+>>> _ = mw.release("people.csv", plan, "released")
+>>> _ = mw.microdata.load_receipt("released/public/receipt.json")
+>>> utility = mw.microdata.utility.assess_utility(tables, tables, release.stages)
 >>> _ = mw.plots.plot_associations(utility), mw.plots.plot_inflation(utility)
 >>> with open("plan.toml", "w") as file:
 ...     _ = file.write('[[protect]]\\nvariables = ["sex"]\\nmethod = "sequential"\\n')
->>> _ = mw.release.load_plan("plan.toml")
+>>> _ = mw.microdata.load_plan("plan.toml")
 >>> with open("matrix.csv", "w") as file:
 ...     _ = file.write('"","2","4"\\n"2",0.9,0.1\\n"4",0.3,0.7\\n')
->>> _ = mw.release.design_from_sdcmicro("matrix.csv")
+>>> _ = mw.microdata.design_from_sdcmicro("matrix.csv")
 """
 
 

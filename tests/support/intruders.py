@@ -21,11 +21,11 @@ import numpy as np
 from scipy.stats import binom
 from tests.support.arrays import Array
 from tests.support.inside.engines import MemoryRows
-from tests.support.inside.release import Stage, release_batches, row_plan
+from tests.support.inside.microdata import Stage, release_batches, row_plan
 from tests.support.inside.reports import release_report
 
 from maskwell.core import SeededRandom
-from maskwell.release import Release, ReleasePlan, release_table
+from maskwell.microdata import Release, ReleasePlan, release_table
 
 Record = tuple[Hashable, ...]
 Law = Mapping[Record, Fraction]

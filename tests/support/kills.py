@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from tests.support.inside.cli import main as command_line
 from tests.support.inside.core import atomic
 
-from maskwell import publish
+from maskwell import release as publish
 
 STEPS = ("rename", "replace", "link", "unlink", "mkdir", "rmdir", "fsync", "fchmod", "chmod")
 NEED_SPACE = {"open", "write", "mkdir", "fsync", "link", "rename"}

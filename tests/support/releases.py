@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from tests.support.inside.designs import CodedDesign
-from tests.support.inside.release import (
+from tests.support.inside.microdata import (
     AnyRelease,
     Draw,
     Origin,
@@ -27,9 +27,9 @@ from tests.support.inside.release import (
 
 from maskwell.core import Categories, CellTable, SeededRandom
 from maskwell.designs import Sparse
-from maskwell.release import Assessment, Release, ReleasePlan
-from maskwell.release.matrices import method1
-from maskwell.release.utility import UtilityReport
+from maskwell.microdata import Assessment, Release, ReleasePlan
+from maskwell.microdata.matrices import method1
+from maskwell.microdata.utility import UtilityReport
 
 Row = tuple[Hashable, ...]
 COLUMNS = ("region", "roof", "sex")

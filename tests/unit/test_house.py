@@ -25,14 +25,14 @@ CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
 PRINTING_ROOMS = ("cli", "estimation", "planning", "release", "reports")
 ROUNDED = ("Printed", "round_up", "round_down")
 NOT_COMPUTED = {  # constants, steps of a grid, exact decimals
-    ("release/folder/receipt_contents.py", "towards(round(value / step, 9)) * step"),
-    ("release/matrices/infeasibility.py", "upwards(limit)"),
-    ("release/matrices/infeasibility.py", "value"),
-    ("release/matrices/infeasibility.py", "1 / STEPS"),
-    ("release/matrices/closed_forms.py", "1 / amounts.scale"),
-    ("release/risk/special_unique_scores.py", "high"),
-    ("release/risk/special_unique_scores.py", "low"),
-    ("release/utility/utility_report.py", "WEAKENED"),
+    ("microdata/folder/receipt_contents.py", "towards(round(value / step, 9)) * step"),
+    ("microdata/matrices/infeasibility.py", "upwards(limit)"),
+    ("microdata/matrices/infeasibility.py", "value"),
+    ("microdata/matrices/infeasibility.py", "1 / STEPS"),
+    ("microdata/matrices/closed_forms.py", "1 / amounts.scale"),
+    ("microdata/risk/special_unique_scores.py", "high"),
+    ("microdata/risk/special_unique_scores.py", "low"),
+    ("microdata/utility/utility_report.py", "WEAKENED"),
     ("reports/device/legend_sheets.py", "size"),
     ("reports/device/legend_sheets.py", "float(round(10 * degrees)) / 10"),
     ("reports/plain_words.py", "shown"),
@@ -201,24 +201,24 @@ LONG = {
     "estimation/share_estimate.py",
     "planning/design_choice.py",
     "planning/tuning.py",
-    "release/analysis/release_estimates.py",
-    "release/folder/ledger.py",
-    "release/folder/receipt_contents.py",
-    "release/folder/release_folder.py",
-    "release/matrices/flow_solver.py",
-    "release/matrices/matrix_patterns.py",
-    "release/matrices/optimal_flows.py",
-    "release/plans/plan_drafts.py",
-    "release/plans/release_plan.py",
-    "release/risk/arrivals.py",
-    "release/risk/attribute_disclosure.py",
-    "release/risk/match_chances.py",
-    "release/risk/unit_draws.py",
-    "release/records/dependence.py",
-    "release/records/release_pass.py",
-    "release/side_channels.py",
-    "release/stages/stage.py",
-    "release/stages/stage_building.py",
+    "microdata/analysis/release_estimates.py",
+    "microdata/folder/ledger.py",
+    "microdata/folder/receipt_contents.py",
+    "microdata/folder/release_folder.py",
+    "microdata/matrices/flow_solver.py",
+    "microdata/matrices/matrix_patterns.py",
+    "microdata/matrices/optimal_flows.py",
+    "microdata/plans/plan_drafts.py",
+    "microdata/plans/release_plan.py",
+    "microdata/risk/arrivals.py",
+    "microdata/risk/attribute_disclosure.py",
+    "microdata/risk/match_chances.py",
+    "microdata/risk/unit_draws.py",
+    "microdata/records/dependence.py",
+    "microdata/records/release_pass.py",
+    "microdata/side_channels.py",
+    "microdata/stages/stage.py",
+    "microdata/stages/stage_building.py",
     "reports/device/device_sheets.py",
     "reports/pages/release_page.py",
     "reports/text/estimate_report.py",
@@ -377,7 +377,7 @@ A_FILE = "maskwell.engines.delimited"
         (f"import {A_FILE} as d", [A_FILE]),
         (f'patch.setattr(\n    "{A_FILE}.BLOCK_BYTES", 1)', [f"{A_FILE}.BLOCK_BYTES"]),
         (f'PROGRAM = """\nfrom {A_FILE} import BLOCK_BYTES\n"""', []),
-        ("from maskwell.engines import csv_file\nfrom maskwell.release.risk import match_risk\nimport maskwell", []),
+        ("from maskwell.engines import csv_file\nfrom maskwell.microdata.risk import match_risk\nimport maskwell", []),
         ("from maskwell.errors import InputError\nfrom maskwell.cli import COMMANDS", []),
     ],
 )
@@ -447,7 +447,7 @@ def test_commands_on_small_files_load_only_the_libraries_that_they_need(tmp_path
     """
     if SEED in os.environ:
         pytest.skip("functions that tremble are not those that plain formulas know")
-    warner = maskwell.make_design("warner", p="9/10")
+    warner = maskwell.design("warner", p="9/10")
     maskwell.designs.save_design(warner, tmp_path / "cards.json")
     rows = [f"{'yes' if i % 4 < 2 else 'no'},{20 + i % 7},{'fm'[i % 2]},{1 + i % 2}" for i in range(60)]
     (tmp_path / "rows.csv").write_text("\n".join(["y,age,sex,w", *rows, "yes,,f,1", ""]), encoding="utf-8")
@@ -457,7 +457,7 @@ def test_commands_on_small_files_load_only_the_libraries_that_they_need(tmp_path
         ["estimate", *read, "--weights", "w", "--by", "sex"],
         ["regress", *read, "--formula", "y ~ log(age) * sex", "--missing", "drop", "--interval", "wald"],
     ]
-    watched = [*HEAVY, "cryptography", "maskwell.release", "maskwell.reports.pictures.canvas"]
+    watched = [*HEAVY, "cryptography", "maskwell.microdata", "maskwell.reports.pictures.canvas"]
     commands += [["randomize", *read, "-o", name] for name in ("reports.csv", "reports.parquet")]
     commands.append(["estimate", "reports.parquet", *read[1:]])
     probe = (
@@ -573,7 +573,7 @@ def test_the_path_of_a_command_is_short(tmp_path: Path, root: Path) -> None:
     pytest.importorskip("jinja2")
     people = [f"{'yes' if i % 3 else 'no'},{i % 4 + 1},{'ab'[i % 2]},{i // 4},{'ns'[i % 5 % 2]}" for i in range(40)]
     (tmp_path / "people.csv").write_text("\n".join(["answer,w,s,c,region", *people]) + "\n")
-    design = maskwell.make_design("warner", p="7/10")
+    design = maskwell.design("warner", p="7/10")
     (tmp_path / "design.json").write_text(json.dumps(design.to_dict()))
     protect = {"variables": ["answer", "region"], "method": "inverse-frequency", "xi": 0.5}
     plan = maskwell.ReleasePlan.from_dict(
@@ -599,7 +599,7 @@ def test_the_path_of_a_command_is_short(tmp_path: Path, root: Path) -> None:
 
 
 LIBRARY = ["core", "designs", "privacy", "procedures", "estimation", "engines", "planning", "release", "verbs"]
-WRITTEN_FOR_COMMANDS = {"release/folder/release_folder.py", "release/plans/plan_drafts.py", "verbs/demo_story.py"}
+WRITTEN_FOR_COMMANDS = {"microdata/folder/release_folder.py", "microdata/plans/plan_drafts.py", "verbs/demo_story.py"}
 """What writes commands into files and stories."""
 
 

@@ -188,7 +188,7 @@ def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
 
 def _callback(procedure: Procedure) -> Callable[..., None]:
     def make(*, output: str | None, force: bool, as_json: bool, **options: Any) -> None:
-        from maskwell.verbs.make_design import make_design
+        from maskwell.verbs.make_design import design as make_design
 
         categories = read_categories(options.get("categories"), options.get("k"))
         if procedure.needs_categories and categories is None:
@@ -285,7 +285,7 @@ def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None
     FILE holds numbers or fractions: CSV, alone or with a line of category labels and a first column of report labels;
     JSON, a list of lists; or NPY.
     """
-    from maskwell.verbs.make_design import make_design
+    from maskwell.verbs.make_design import design as make_design
 
     made = make_design(
         "matrix",
@@ -347,7 +347,7 @@ def extremal(
 @saving
 def kronecker(designs: tuple[str, ...], **where: Any) -> None:
     """Several variables, each randomized by its own design; the first is slowest."""
-    from maskwell.verbs.make_design import make_design
+    from maskwell.verbs.make_design import design as make_design
 
     made = make_design("kronecker", designs=designs)
     saved(made, inputs=designs, **where)
@@ -364,7 +364,7 @@ def repeated(designs: tuple[str, ...], **where: Any) -> None:
 
     The report is the tuple of all answers. Each further answer tells more about the person.
     """
-    from maskwell.verbs.make_design import make_design
+    from maskwell.verbs.make_design import design as make_design
 
     made = make_design("repeated", designs=designs)
     saved(made, inputs=designs, **where)
@@ -394,7 +394,7 @@ def shared(outcomes: tuple[str, ...], *, allow_unidentifiable: bool, **where: An
     The outcomes of the device have chances that sum to 1; each names one design file for every question. With a draw of
     its own for every question use maskwell design kronecker instead.
     """
-    from maskwell.verbs.make_design import make_design
+    from maskwell.verbs.make_design import design as make_design
 
     read = [_outcome(text) for text in outcomes]
     made = make_design("shared", outcomes=read, allow_unidentifiable=allow_unidentifiable)

@@ -24,8 +24,8 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.keyed import KeyedRandom
-    from maskwell.release.plans.release_plan import ReleasePlan
-    from maskwell.release.release_values import AnyRelease
+    from maskwell.microdata.plans.release_plan import ReleasePlan
+    from maskwell.microdata.release_values import AnyRelease
 
 
 KEPT = (
@@ -151,7 +151,7 @@ def release(
 
 
 def _plan(path: str | None, file: str) -> ReleasePlan:
-    from maskwell.release.plans.release_plan import load_plan
+    from maskwell.microdata.plans.release_plan import load_plan
 
     if path is None:
         raise ParameterError("no plan was given", hint=f"maskwell release {file} --init -o plan.toml writes one")
@@ -173,7 +173,7 @@ def _make_key(path: str, *, as_json: bool) -> None:
 
 def _start(file: str, output: str | None, match: str | None, keys: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.core.atomic import atomic_file, check_output
-    from maskwell.release.plans.plan_drafts import MATCH
+    from maskwell.microdata.plans.plan_drafts import MATCH
     from maskwell.verbs.publish import first_plan
 
     output = None if output == "-" else output  # where the plan goes anyway
@@ -252,7 +252,7 @@ def _carry_out(
 ) -> None:
     from maskwell.core.randomness import SeededRandom
     from maskwell.reports.text.release_report import release_report
-    from maskwell.verbs.publish import publish
+    from maskwell.verbs.publish import release as publish
 
     with Progress() as progress:
         done = publish(
@@ -288,7 +288,7 @@ def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
 def _answer(release: AnyRelease) -> None:
     """Exit with 1 where a plan does not keep what it asks for."""
     from maskwell.errors import InfeasibleError
-    from maskwell.release.kept_bounds import check_kept
+    from maskwell.microdata.kept_bounds import check_kept
 
     try:
         check_kept(release)

@@ -23,7 +23,7 @@ from maskwell.cli.options import (
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.errors import ParameterError
-from maskwell.release.risk.intruders import INTRUDERS
+from maskwell.microdata.risk.intruders import INTRUDERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

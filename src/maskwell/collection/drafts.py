@@ -20,8 +20,8 @@ from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MaskwellError, PlanError
+from maskwell.microdata.plans.plan_entries import label, table, tables, text, unknown
 from maskwell.planning.sample_size import margin_of, needed_n, plan_sample, worst_share_variance
-from maskwell.release.plans.plan_entries import label, table, tables, text, unknown
 from maskwell.verbs.inputs import DEMAND_WORDS, read_demand
 
 PLANNED = 1000

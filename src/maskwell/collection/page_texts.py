@@ -19,8 +19,8 @@ from maskwell.core.exact import Parity
 from maskwell.core.languages import LANGUAGE, direction_of
 from maskwell.core.phrases import in_toml, shorten
 from maskwell.errors import ParameterError, PlanError
+from maskwell.microdata.plans.plan_entries import table, unknown
 from maskwell.privacy.strength import Strength
-from maskwell.release.plans.plan_entries import table, unknown
 
 GROUPS = {"page": "wording.json", "check": "check.json", "offline": "offline.json", "form": "forms.json"}
 """What a survey file may bring in a language of its own: the respondent's page, and what else there is."""

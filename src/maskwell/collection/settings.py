@@ -11,7 +11,7 @@ from typing import Any
 from maskwell.core.documents import from_toml, read_document
 from maskwell.core.phrases import fault_of, masked, shorten
 from maskwell.errors import ParameterError, PlanError
-from maskwell.release.plans.plan_entries import unknown
+from maskwell.microdata.plans.plan_entries import unknown
 
 PREFIX = "MASKWELL_"
 METRICS = ("local", "open")

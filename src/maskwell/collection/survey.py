@@ -28,13 +28,13 @@ from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.wire import design_from_dict, read_design
 from maskwell.errors import LabelError, MaskwellError, NotIdentifiableError, PlanError
+from maskwell.microdata.plans.plan_entries import Entries, choice, flag, label, names, table, tables, text, unknown
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.strength import LIMITS, Strength, strength_of
-from maskwell.release.plans.plan_entries import Entries, choice, flag, label, names, table, tables, text, unknown
 from maskwell.reports.plain_words import factor_down, factor_up
 from maskwell.verbs.choose import choose
 from maskwell.verbs.inputs import DEMAND_WORDS, read_demand
-from maskwell.verbs.make_design import make_design
+from maskwell.verbs.make_design import design as make_design
 
 VERSION = 1
 ACCESS = ("open", "invitations")

@@ -21,6 +21,9 @@ from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.utility.utility_report import UtilityReport
 from maskwell.planning.comparison import FairComparison
 from maskwell.planning.design_choice import Choice
 from maskwell.planning.improvement import Improvement
@@ -33,9 +36,6 @@ from maskwell.privacy.certificate_check import Verified
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.privacy.design_audit import Audit
 from maskwell.procedures.realisation import Device
-from maskwell.release.release_values import AnyRelease
-from maskwell.release.risk.risk_report import RiskReport
-from maskwell.release.utility.utility_report import UtilityReport
 from maskwell.reports.device.device_report import device_report
 from maskwell.reports.pages.paper_tables import Table, document, to_html
 from maskwell.reports.pictures.canvas import Picture, styled

@@ -8,14 +8,14 @@ from typing import Any
 
 from maskwell.designs.wire import read_design
 from maskwell.errors import ParameterError
+from maskwell.microdata.folder.receipt import is_folder
+from maskwell.microdata.folder.release_check import verify_release
+from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.privacy.certificate import Certificate
 from maskwell.privacy.certificate import certify as certify_design
 from maskwell.privacy.certificate_check import Verified, verify_certificate, verify_file
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.provable_claims import Improves
-from maskwell.release.folder.receipt import is_folder
-from maskwell.release.folder.release_check import verify_release
-from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.verbs.inputs import DesignOrPath, read_demand
 
 
@@ -26,7 +26,7 @@ def certify(
 
     The design may be the path of its file; the demand may be stated as a keyword, such as ``epsilon=1``.
 
-    >>> from maskwell.verbs.make_design import make_design
+    >>> from maskwell.verbs.make_design import design as make_design
     >>> verify(certify(make_design("warner", p="0.7"), rho=("0.1", "0.5"))).ok
     True
     """

@@ -23,7 +23,7 @@ from maskwell.verbs.share_results import Shares
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import Progress
     from maskwell.estimation.regression.regression_result import Regression
-    from maskwell.release.folder.receipt import Receipt
+    from maskwell.microdata.folder.receipt import Receipt
     from maskwell.verbs.mine import MinedBaskets
 
 
@@ -58,7 +58,7 @@ class Survey:
     Two regions, each with its own deck of cards; schools were drawn within regions:
 
     >>> import maskwell as mw
-    >>> decks = {"north": mw.make_design("warner", p="0.8"), "south": mw.make_design("warner", p="0.7")}
+    >>> decks = {"north": mw.design("warner", p="0.8"), "south": mw.design("warner", p="0.7")}
     >>> pupils = {
     ...     "cheats": ["yes", "no", "no"] * 40,
     ...     "region": ["north"] * 60 + ["south"] * 60,
@@ -94,7 +94,7 @@ class Survey:
         check_option("missing", "error" if self.missing is None else self.missing, ("error", "drop", "category"))
         if self.receipt is None:
             return
-        from maskwell.release.folder.receipt import Receipt
+        from maskwell.microdata.folder.receipt import Receipt
 
         check_kind(Receipt, receipt=self.receipt)
         if self.designs or self.missing_codes is not None or self.frequencies:
@@ -114,11 +114,11 @@ class Survey:
         data
             The folder of a release, which holds the file and its receipt; or the file, or a table of it.
         receipt
-            With a file or a table: its :class:`~maskwell.release.folder.Receipt`, or the path of it.
+            With a file or a table: its :class:`~maskwell.microdata.folder.Receipt`, or the path of it.
         sampling, missing
             As in :class:`Survey`.
         """
-        from maskwell.release.folder.receipt import Receipt, load_receipt
+        from maskwell.microdata.folder.receipt import Receipt, load_receipt
 
         if receipt is None:
             data, receipt = _in_folder(data)
@@ -130,7 +130,7 @@ class Survey:
         """Counts of reports: ``Counts``, or a dictionary of numbers by report.
 
         >>> import maskwell as mw
-        >>> survey = mw.Survey.from_counts({"yes": 120, "no": 180}, mw.make_design("warner", p="0.7"))
+        >>> survey = mw.Survey.from_counts({"yes": 120, "no": 180}, mw.design("warner", p="0.7"))
         >>> survey.shares().pi_hat.round(3).tolist()
         [0.25, 0.75]
         """
@@ -277,8 +277,8 @@ def _path_of(path: Any) -> str:
 
 def _in_folder(folder: Any) -> tuple[str, str]:
     """The released file and the receipt in the folder of a release, or in its public part."""
-    from maskwell.release.folder.receipt import PUBLIC
-    from maskwell.release.folder.release_folder import RECEIPT
+    from maskwell.microdata.folder.receipt import PUBLIC
+    from maskwell.microdata.folder.release_folder import RECEIPT
 
     check_kind(str | os.PathLike, data=folder)
     for place in (Path(folder) / PUBLIC, Path(folder)):

@@ -95,7 +95,7 @@ def estimate(
         Called with the rows read so far and the share of the work that is done.
 
     >>> import maskwell as mw
-    >>> warner = mw.make_design("warner", p="0.7")
+    >>> warner = mw.design("warner", p="0.7")
     >>> shares = estimate({"answer": ["yes"] * 120 + ["no"] * 180}, {"answer": warner})
     >>> shares.pi_hat.round(3).tolist(), shares.standard_error.round(3).tolist()
     ([0.25, 0.75], [0.071, 0.071])
@@ -240,7 +240,7 @@ def _from_rows(survey: Survey, randomized: Sequence[Assignment], direct: Sequenc
 
 def _from_receipt(survey: Survey, question: Question) -> Shares:
     """As a survey where the receipt holds the designs, else as the receipt allows."""
-    from maskwell.release.analysis.table_routes import survey_of_release
+    from maskwell.microdata.analysis.table_routes import survey_of_release
     from maskwell.verbs.release_estimate import estimate_with_receipt
 
     receipt, columns = survey.receipt, question.columns

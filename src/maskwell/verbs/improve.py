@@ -84,7 +84,7 @@ def improve(
     name
         What the design is called in an error; its path by default.
 
-    >>> from maskwell.verbs.make_design import make_design
+    >>> from maskwell.verbs.make_design import design as make_design
     >>> better = improve(make_design("chow", red=6, blue=4, draws=2))
     >>> better.design.parity_exact() == better.original.parity_exact()   # it protects as well
     True

@@ -26,7 +26,7 @@ from maskwell.procedures.registry import procedure_named
 from maskwell.verbs.inputs import DEMAND_WORDS, LANGUAGES, DesignOrPath, needed_demand, read_categories, read_demand
 
 
-def make_design(
+def design(
     family: str,
     *,
     categories: Categories | Iterable[Hashable] | None = None,
@@ -59,14 +59,14 @@ def make_design(
     allow_unidentifiable
         Make it even if shares cannot be estimated from its reports.
 
-    >>> warner = make_design("warner", p="0.7")
+    >>> warner = design("warner", p="0.7")
     >>> warner.parity_exact(), warner.outputs.labels   # "yes" is 7/3 times likelier from those concerned
     (Fraction(7, 3), ('yes', 'no'))
-    >>> make_design("warner", gamma=3).provenance["parameters"]   # the cards that a demand allows
+    >>> design("warner", gamma=3).provenance["parameters"]   # the cards that a demand allows
     {'p': '3/4'}
-    >>> make_design("subset", k=10, rho=("0.1", "0.5")).size   # the size that adds least variance
+    >>> design("subset", k=10, rho=("0.1", "0.5")).size   # the size that adds least variance
     1
-    >>> make_design("kronecker", designs=[warner, warner]).k   # two questions, each with cards of its own
+    >>> design("kronecker", designs=[warner, warner]).k   # two questions, each with cards of its own
     4
     """
     check_kind(str, family=family)

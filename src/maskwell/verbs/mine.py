@@ -174,7 +174,7 @@ def mine(
         Called with the rows read so far and the share of the work that is done.
 
     >>> import maskwell as mw
-    >>> design = mw.make_design("bits", items=["bread", "milk"], p="0.9")
+    >>> design = mw.design("bits", items=["bread", "milk"], p="0.9")
     >>> reports = [["bread", "milk"]] * 50 + [["milk"]] * 25 + [["bread"]] * 10 + [[]] * 15
     >>> [(one.items, round(one.support, 4)) for one in mine(reports, design, min_support=0.4).itemsets]
     [(('milk',), 0.8125), (('bread',), 0.625), (('bread', 'milk'), 0.5859)]

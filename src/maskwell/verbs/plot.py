@@ -8,8 +8,8 @@ from typing import Any
 
 from maskwell.core.display import Result
 from maskwell.designs.wire import read_design
+from maskwell.microdata.risk_utility import RiskUtilityPoint
 from maskwell.privacy.criteria import Demand
-from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.demand_regions import plot_demands
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
@@ -33,7 +33,7 @@ def plot(value: Any, **options: Any) -> Picture:
         ``Picture.with_style``.
 
     >>> import maskwell as mw
-    >>> plot(mw.make_design("warner", p="0.75")).title
+    >>> plot(mw.design("warner", p="0.75")).title
     'What a report reveals'
     """
     if isinstance(value, str | os.PathLike):

@@ -1,4 +1,4 @@
-"""``publish``: post-randomize a file or a table as a plan says; a first plan to start from, and a look before."""
+"""``release``: post-randomize a file or a table as a plan says; a first plan to start from, and a look before."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from maskwell.engines.cell_counts import count_columns
 from maskwell.engines.row_sources import Progress, RowPass, open_sink, steps
 from maskwell.engines.rows import Rows
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.release.assessment import assess, assess_counts, assess_tables
-from maskwell.release.folder.earlier_release import check_key, earlier_stages
-from maskwell.release.folder.ledger import read_ledger
-from maskwell.release.folder.receipt import Receipt
-from maskwell.release.folder.release_folder import check_new_folder
-from maskwell.release.kept_bounds import check_kept
-from maskwell.release.needed_tables import count_file
-from maskwell.release.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
-from maskwell.release.plans.protection import Protection
-from maskwell.release.plans.release_plan import ReleasePlan, load_plan, read_plan
-from maskwell.release.publication import ReleasedTable, open_release, release_table, with_earlier
-from maskwell.release.recode_comparison import RecodeEffect, recode_effects
-from maskwell.release.records.release_pass import file_columns
-from maskwell.release.release_values import Assessment, Origin, Release
-from maskwell.release.risk.intruders import ALL_COLUMNS, ANY_LOOK
-from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
-from maskwell.release.side_channels import dependence_counter, following_columns, side_channels, unit_guess
-from maskwell.release.stages.stage_building import build_stages
-from maskwell.release.true_file import TrueFile, column_fits, prepared
+from maskwell.microdata.assessment import assess, assess_counts, assess_tables
+from maskwell.microdata.folder.earlier_release import check_key, earlier_stages
+from maskwell.microdata.folder.ledger import read_ledger
+from maskwell.microdata.folder.receipt import Receipt
+from maskwell.microdata.folder.release_folder import check_new_folder
+from maskwell.microdata.kept_bounds import check_kept
+from maskwell.microdata.needed_tables import count_file
+from maskwell.microdata.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
+from maskwell.microdata.plans.protection import Protection
+from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan, read_plan
+from maskwell.microdata.publication import ReleasedTable, open_release, release_table, with_earlier
+from maskwell.microdata.recode_comparison import RecodeEffect, recode_effects
+from maskwell.microdata.records.release_pass import file_columns
+from maskwell.microdata.release_values import Assessment, Origin, Release
+from maskwell.microdata.risk.intruders import ALL_COLUMNS, ANY_LOOK
+from maskwell.microdata.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
+from maskwell.microdata.side_channels import dependence_counter, following_columns, side_channels, unit_guess
+from maskwell.microdata.stages.stage_building import build_stages
+from maskwell.microdata.true_file import TrueFile, column_fits, prepared
 from maskwell.reports.pages.release_page import release_page
 from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
@@ -56,9 +56,9 @@ MOST_COMPARED = 3_000
 
 
 @overload
-def publish(data: Any, plan: Any, folder: None = None, *, random: RandomSource | None = None) -> ReleasedTable: ...
+def release(data: Any, plan: Any, folder: None = None, *, random: RandomSource | None = None) -> ReleasedTable: ...
 @overload
-def publish(
+def release(
     data: Any,
     plan: Any,
     folder: str | Path,
@@ -71,7 +71,7 @@ def publish(
     draw_anew: bool = False,
     progress: Progress | None = None,
 ) -> Release: ...
-def publish(
+def release(
     data: Any,
     plan: ReleasePlan | Mapping[str, Any] | str | Path,
     folder: str | Path | None = None,
@@ -102,7 +102,7 @@ def publish(
 
     >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
     >>> protect = {"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}
-    >>> publish(people, {"protect": [protect]}).receipt()
+    >>> release(people, {"protect": [protect]}).receipt()
     Receipt (public) of 5 records: sex (counts kept)
     """
     asked, table = _plan_of(plan), Rows.of(data)
@@ -112,7 +112,7 @@ def publish(
         if any((key, matrices, ledger, records, table.path is not None or not table.at_hand)):
             raise ParameterError(
                 "a file, a table of Spark, a key, earlier matrices, a ledger and the risk of records need a folder",
-                hint='name a new one: publish("people.csv", plan, "released")',
+                hint='name a new one: mw.release("people.csv", plan, "released")',
             )
         return release_table(data, asked, random=random)
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "records": records}
@@ -164,7 +164,7 @@ def release_file(
     path
         The true file.
     plan
-        What is to be done: :class:`~maskwell.ReleasePlan`, or :func:`~maskwell.release.load_plan` of a file.
+        What is to be done: :class:`~maskwell.ReleasePlan`, or :func:`~maskwell.microdata.load_plan` of a file.
     folder
         A folder that does not exist yet. It appears whole, when everything is written and checked, or not at all.
     random
@@ -286,7 +286,7 @@ def dry_run(
 ) -> DryRun:
     """Assess a plan on a file or a table, beside the same plan under other bounds and without its recodes.
 
-    ``data`` and ``plan`` are those of :func:`publish`, ``key``, ``matrices`` and ``ledger`` those of
+    ``data`` and ``plan`` are those of :func:`release`, ``key``, ``matrices`` and ``ledger`` those of
     :func:`release_file`; with earlier matrices there is nothing beside it. Nothing is written.
 
     >>> people = {"sex": ["f", "m"] * 30, "region": ["north"] * 41 + ["south"] * 19}

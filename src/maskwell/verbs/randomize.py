@@ -82,7 +82,7 @@ def randomize(
     --------
     >>> import maskwell as mw
     >>> from maskwell.core import SeededRandom
-    >>> design = mw.make_design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
+    >>> design = mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
     >>> answers = {"id": [1, 2, 3, 4], "drugs": ["never", "often", "once", "never"]}
     >>> randomize(answers, {"drugs": design}, random=SeededRandom(1))["id"]   # as it was; reports in "drugs"
     [1, 2, 3, 4]

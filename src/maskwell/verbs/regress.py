@@ -25,7 +25,7 @@ from maskwell.verbs.inputs import Designs, assignments_of, check_missing_codes
 from maskwell.verbs.sampled_rows import SampledRows
 
 if TYPE_CHECKING:
-    from maskwell.release.folder.receipt import Group, Receipt
+    from maskwell.microdata.folder.receipt import Group, Receipt
     from maskwell.verbs.described_survey import Survey
 
 
@@ -229,7 +229,7 @@ class _Released:
 
     def applied_to(self, fit: Regression, rows: int) -> Regression:
         """The fit with the errors that it has from a released file, of which so many rows were read."""
-        from maskwell.release.analysis.release_estimates import OTHER_ROWS
+        from maskwell.microdata.analysis.release_estimates import OTHER_ROWS
 
         factor = 2 - 1 / fit.n if self.doubled else 1.0
         other = () if self.rows in (None, rows) else (OTHER_ROWS.format(self.rows, rows),)
@@ -256,8 +256,8 @@ def _released(
     latent: str | None,
 ) -> _Released:
     """From what the receipt tells about the columns of the formulas; ParameterError where that is not enough."""
-    from maskwell.release.analysis.table_routes import check_drawn_apart, check_unmoved
-    from maskwell.release.stages.stage import acting, is_kept
+    from maskwell.microdata.analysis.table_routes import check_drawn_apart, check_unmoved
+    from maskwell.microdata.stages.stage import acting, is_kept
 
     parsed = read_formula(formula)
     more = () if latent is None else read_right_side(latent)[1]
@@ -282,7 +282,7 @@ def _released(
 
 def _known(group: Group, columns: Sequence[str]) -> Assignment:
     """The design of a column of which the receipt has the matrix, if it depends on nothing else."""
-    from maskwell.release.folder.receipt import labelled_as
+    from maskwell.microdata.folder.receipt import labelled_as
 
     names = ", ".join(name for name in group.moved if name in columns)
     if group.design is None:

@@ -17,8 +17,8 @@ from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.release.analysis.bias_bounds import Distortion, Weights, reach_of, under_plan
-from maskwell.release.analysis.release_estimates import (
+from maskwell.microdata.analysis.bias_bounds import Distortion, Weights, reach_of, under_plan
+from maskwell.microdata.analysis.release_estimates import (
     OTHER_ROWS,
     Analysis,
     ReleasedColumns,
@@ -27,7 +27,7 @@ from maskwell.release.analysis.release_estimates import (
     randomized_columns,
     weights_of,
 )
-from maskwell.release.analysis.table_routes import (
+from maskwell.microdata.analysis.table_routes import (
     BOUNDED,
     SOLVED,
     Route,
@@ -38,7 +38,7 @@ from maskwell.release.analysis.table_routes import (
     released_rows,
     route_of,
 )
-from maskwell.release.folder.receipt import Receipt, load_receipt
+from maskwell.microdata.folder.receipt import Receipt, load_receipt
 from maskwell.reports.pages.paper_tables import Table, document
 from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.estimate_picture import plot_learned

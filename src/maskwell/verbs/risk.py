@@ -18,30 +18,30 @@ from maskwell.engines.report_counts import tally_columns
 from maskwell.engines.row_sources import steps
 from maskwell.engines.rows import Rows
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.release.folder.receipt import Receipt, stages_of
-from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.records.recoding import Recoding, recoded, recoding_of
-from maskwell.release.records.unit_rows import read_units
-from maskwell.release.risk.attribute_disclosure import (
+from maskwell.microdata.folder.receipt import Receipt, stages_of
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
+from maskwell.microdata.records.unit_rows import read_units
+from maskwell.microdata.risk.attribute_disclosure import (
     AttributeRisk,
     ReportedAttribute,
     attribute_risk,
     reported_attribute,
 )
-from maskwell.release.risk.contributions import (
+from maskwell.microdata.risk.contributions import (
     LevelContribution,
     VariableContribution,
     level_contributions,
     variable_contributions,
 )
-from maskwell.release.risk.file_risk import assess_risk, cells_in
-from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS, intruder_named
-from maskwell.release.risk.risk_report import FileRisk, RiskReport, risks_of_cells
-from maskwell.release.risk.special_unique_scores import FRACTION, SpecialUniques, special_uniques
-from maskwell.release.risk.unit_draws import DrawnUnits, drawn_together
-from maskwell.release.risk.unit_risk import with_units
-from maskwell.release.stages.stage import Stage, acting, needed_columns, unchanged_columns
-from maskwell.release.true_file import prepared
+from maskwell.microdata.risk.file_risk import assess_risk, cells_in
+from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, intruder_named
+from maskwell.microdata.risk.risk_report import FileRisk, RiskReport, risks_of_cells
+from maskwell.microdata.risk.special_unique_scores import FRACTION, SpecialUniques, special_uniques
+from maskwell.microdata.risk.unit_draws import DrawnUnits, drawn_together
+from maskwell.microdata.risk.unit_risk import with_units
+from maskwell.microdata.stages.stage import Stage, acting, needed_columns, unchanged_columns
+from maskwell.microdata.true_file import prepared
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
 from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, names_of

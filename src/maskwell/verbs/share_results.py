@@ -162,7 +162,7 @@ class Shares(ShareValues):
         Several at once: ``shares.combine({"any": ["once", "often"]})``, or as typed, ``"any=once+often"``.
 
         >>> import maskwell as mw
-        >>> design = mw.make_design("k-ary", categories=["never", "once", "often"], epsilon=2)
+        >>> design = mw.design("k-ary", categories=["never", "once", "often"], epsilon=2)
         >>> shares = mw.estimate({"never": 60, "once": 30, "often": 20}, design)
         >>> round(shares.combine("once", "often", name="any")["any"].value, 3)
         0.355

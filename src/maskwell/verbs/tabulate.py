@@ -33,7 +33,7 @@ def tabulate(
         With margins, conditional shares, odds ratios and tests of independence.
 
     >>> import maskwell as mw
-    >>> warner = mw.make_design("warner", p="0.8")
+    >>> warner = mw.design("warner", p="0.8")
     >>> people = {"cheats": ["yes", "yes", "no", "no", "no", "no"], "sex": ["m", "m", "m", "f", "f", "f"]}
     >>> tabulate(people, {"cheats": warner, "sex": None}).margin("sex").pi_hat.round(2).tolist()
     [0.5, 0.5]

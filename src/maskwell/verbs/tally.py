@@ -51,7 +51,7 @@ def tally(
     Examples
     --------
     >>> import maskwell as mw
-    >>> design = mw.make_design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
+    >>> design = mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
     >>> reports = {"drugs": ["never", "often", "once", "never"]}
     >>> tally(reports, {"drugs": design})["drugs"].values.tolist()   # two reports of "never"
     [2, 1, 1]

@@ -32,7 +32,7 @@ from tests.support.inside.collection import (
 from tests.support.inside.estimation import Flag
 from tests.support.together import together
 
-from maskwell import make_design
+from maskwell import design as make_design
 from maskwell.core import Counts
 from maskwell.errors import PlanError
 from maskwell.estimation import estimate_by_moments

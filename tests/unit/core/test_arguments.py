@@ -24,7 +24,7 @@ from maskwell.errors import (
 
 COLUMNS_SUM = [[0.75, 0.5], [0.25, 0.5]]
 KINDS: dict[str, Callable[[Any], Any]] = {"list": list, "NumPy": np.array, "frame": pd.DataFrame}
-COIN = mw.make_design("warner", p="0.7")
+COIN = mw.design("warner", p="0.7")
 SETS = mw.designs.Unary.oue_from_gamma(3, mw.Categories.of(["a", "b"]))
 TAKE_DESIGNS: dict[str, Callable[[Any], Any]] = {
     "improve": mw.improve,
@@ -149,7 +149,7 @@ WRONG: dict[str, Callable[[], Any]] = {
     "a path that is a number": lambda: mw.load_design(0),  # type: ignore[arg-type]
     "a path with NUL": lambda: mw.load_design("a\0b"),
     "an endless list": lambda: mw.designs.Dense.of(range(10**12)),
-    "a seed that is a list": lambda: mw.release.risk.predictive_disclosure(COIN, [3, 4], seed=[1]),  # type: ignore[arg-type]
+    "a seed that is a list": lambda: mw.microdata.risk.predictive_disclosure(COIN, [3, 4], seed=[1]),  # type: ignore[arg-type]
 }
 
 

@@ -15,8 +15,8 @@ from tests.support.inside.privacy import verify_file
 
 from maskwell.designs import load_design
 from maskwell.errors import DataFileError, InputError, MaskwellError
+from maskwell.microdata import load_plan, load_receipt
 from maskwell.privacy import load_certificate
-from maskwell.release import load_plan, load_receipt
 
 READERS = {
     "design": load_design,

@@ -89,7 +89,7 @@ def test_draws_go_on_from_batch_to_batch() -> None:
         Uniform.from_gamma(3, Categories.of(["yes", "no"])),
         Uniform.from_gamma(3, Categories.numbered(5)),
         Kronecker.of([Uniform.from_gamma(3, Categories.of(["yes", "no"]))] * 2),
-        mw.make_design("oue", categories=Categories.of(["a", "b", "c"]), epsilon=1),
+        mw.design("oue", categories=Categories.of(["a", "b", "c"]), epsilon=1),
     ],
     ids=["warner", "k-ary", "yes and no", "unary"],
 )

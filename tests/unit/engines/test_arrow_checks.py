@@ -303,7 +303,7 @@ def test_labels_that_a_dictionary_repeats_are_one(tmp_path: Path) -> None:
     chunked = pa.concat_tables([whole.slice(0, 50), whole.slice(50)])
     with pa.ipc.new_file(tmp_path / "a.arrow", whole.schema) as file:
         file.write_table(whole)
-    design = mw.make_design("warner", p="0.8")
+    design = mw.design("warner", p="0.8")
 
     def groups(table: Any) -> Any:
         return mw.estimate(table, {"x": design}, by="y").to_dict()

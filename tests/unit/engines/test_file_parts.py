@@ -30,7 +30,7 @@ from maskwell.core import SeededRandom
 from maskwell.errors import DataFileError, ParameterError, UnknownCategoryError
 
 LABELS = ["never", "once", "often"]
-DESIGN = mw.make_design("k-ary", categories=mw.Categories.of(LABELS), epsilon=2)
+DESIGN = mw.design("k-ary", categories=mw.Categories.of(LABELS), epsilon=2)
 DESIGNS = {"drugs": DESIGN}
 
 
@@ -160,7 +160,7 @@ def test_progress_grows_over_all_files(folder, tmp_path):
 def test_compressed_texts_there_and_back(tmp_path, ending):
     write(answers(2000), tmp_path / "a.csv")
     packed, out = tmp_path / f"a{ending}", tmp_path / "out.csv"
-    unchanged = {"drugs": mw.make_design("matrix", matrix=np.eye(3).tolist(), categories=LABELS)}
+    unchanged = {"drugs": mw.design("matrix", matrix=np.eye(3).tolist(), categories=LABELS)}
     mw.randomize(tmp_path / "a.csv", unchanged, packed)
     mw.randomize(packed, unchanged, out)
     assert out.read_bytes().splitlines()[1:] == (tmp_path / "a.csv").read_bytes().splitlines()[1:]
@@ -238,7 +238,7 @@ def test_a_part_with_another_type(folder, tmp_path):
 
 @pytest.mark.parametrize("folder", ["parquet"], indirect=True)
 def test_parts_with_reports_of_other_designs_are_not_counted_together(folder, tmp_path):
-    other = mw.make_design("k-ary", categories=mw.Categories.of(LABELS), epsilon=1)
+    other = mw.design("k-ary", categories=mw.Categories.of(LABELS), epsilon=1)
     (tmp_path / "r").mkdir()
     for i, design in enumerate((DESIGN, other)):
         mw.randomize(folder / f"part-{i}.parquet", {"drugs": design}, tmp_path / "r" / f"{i}.parquet")
@@ -410,7 +410,7 @@ def test_texts_that_need_quotes_come_out_as_they_went_in(tmp_path, newline, endi
     given, out = tmp_path / f"a.{ending}", tmp_path / f"out.{ending}"
     given.write_bytes("".join(line + newline for line in lines).encode())
     labels = mw.Categories.of(["plain", "", "a,b", "c\td", 'say "no"', "two\nlines", "ü"])
-    truth = mw.make_design("matrix", matrix=np.eye(7).tolist(), categories=labels)
+    truth = mw.design("matrix", matrix=np.eye(7).tolist(), categories=labels)
     mw.randomize(given, {"y": truth}, out)
     assert out.read_bytes() == given.read_bytes()
 
@@ -421,7 +421,7 @@ def test_an_empty_text_is_no_missing_value(tmp_path):
     write(pa.table({"y": ["plain"] * 5, "note": ["x", "", None, "", "x"]}), tmp_path / "a.parquet")
     (tmp_path / "b.csv").write_bytes(expected)
     (tmp_path / "c.csv").write_bytes(expected.replace(b"\n", b"\r\n"))
-    truth = {"y": mw.make_design("matrix", matrix=np.eye(2).tolist(), categories=["plain", "other"])}
+    truth = {"y": mw.design("matrix", matrix=np.eye(2).tolist(), categories=["plain", "other"])}
     for name in ("a.parquet", "b.csv", "c.csv"):
         mw.randomize(tmp_path / name, truth, tmp_path / "out.csv", force=True)
         assert (tmp_path / "out.csv").read_bytes().replace(b"\r\n", b"\n") == expected
@@ -460,7 +460,7 @@ def yearly(folder: Path, rows: dict[str, list[str]]) -> str:
 
 
 YEARS = {"2024": ["yes", "no"] * 40, "2025": [], "2026": ["no"] * 30}
-WARNER = {"answer": mw.make_design("warner", p="0.8")}
+WARNER = {"answer": mw.design("warner", p="0.8")}
 
 
 def test_a_folder_is_randomized_into_one_with_the_same_files(tmp_path: Path) -> None:
@@ -490,7 +490,7 @@ def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     data = yearly(tmp_path, {**YEARS, "2027": ["yes", "maybe"]})
     with pytest.raises(UnknownCategoryError, match=r"in row 2 of year=2027/part\.parquet\n"):
         mw.randomize(data, WARNER, f"{tmp_path}/out/")
-    year = {"year": mw.make_design("k-ary", categories=mw.Categories.of([*YEARS, "2027"]), epsilon=1)}
+    year = {"year": mw.design("k-ary", categories=mw.Categories.of([*YEARS, "2027"]), epsilon=1)}
     with pytest.raises(ParameterError, match="the folders of the files tell the true values of column 'year'"):
         mw.randomize(data, year, tmp_path / "out")
     with pytest.raises(DataFileError, match="there is no folder"):

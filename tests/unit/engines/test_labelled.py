@@ -192,7 +192,7 @@ def test_a_file_without_labels_becomes_a_labelled_one(tmp_path: Path) -> None:
 
 def test_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
     """Kuk's device reports how many cards were red: other values, so that the labels do not go with them."""
-    kuk = mw.make_design("kuk", theta1="7/10", theta2="1/5", draws=3).with_labels(
+    kuk = mw.design("kuk", theta1="7/10", theta2="1/5", draws=3).with_labels(
         mw.Categories.of(["yes", "no"]), mw.Categories.of(["none", "one", "two", "all"])
     )
     output = str(tmp_path / "b.sav")

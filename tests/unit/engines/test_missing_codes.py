@@ -15,7 +15,7 @@ from maskwell.errors import MaskwellError, MissingValueError, ParameterError
 
 pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 
-DESIGN = mw.make_design("k-ary", categories=["never", "once", "often"], gamma=9)
+DESIGN = mw.design("k-ary", categories=["never", "once", "often"], gamma=9)
 CODED = {"y": ["never", "once", "NA", "often", "99", "never"] * 10, "age": [20, 30, 99, 40, 50, 98] * 10}
 EMPTY = {"y": ["never", "once", None, "often", None, "never"] * 10, "age": [20, 30, None, 40, 50, None] * 10}
 
@@ -72,7 +72,7 @@ def test_a_folder_is_randomized_file_by_file(tmp_path: Path) -> None:
 
 def test_a_code_that_is_a_category_of_the_design_is_refused() -> None:
     """Else reports would be left out by what they say, and the estimates be wrong."""
-    numbers = mw.make_design("k-ary", categories=[1, 2, 99], gamma=9)
+    numbers = mw.design("k-ary", categories=[1, 2, 99], gamma=9)
     table = {"y": [1, 2, 99] * 20, "age": [20, 30, 99] * 20}
     asked: dict[str, Any] = {"missing": "drop", "missing_codes": ["NA", 99]}
     for verb in (estimate_with, mw.tally, mw.randomize):
@@ -88,7 +88,7 @@ def test_small_numbers_of_a_full_dictionary() -> None:
     """A dictionary of 128 labels leaves no number of eight bits for a row without a value."""
     labels = ["NA", *map(str, range(127))]
     column = pa.DictionaryArray.from_arrays(pa.array([0, 127, None, 1], pa.int8()), pa.array(labels))
-    design = mw.make_design("k-ary", categories=labels[1:], gamma=9)
+    design = mw.design("k-ary", categories=labels[1:], gamma=9)
     counts = mw.tally(pa.table({"y": column}), {"y": design}, missing="drop", missing_codes="NA")["y"]
     assert counts.values.sum() == 2
 

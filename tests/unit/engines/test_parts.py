@@ -24,10 +24,10 @@ from maskwell.errors import MaskwellError  # noqa: E402
 N = 300
 RANDOM = np.random.default_rng(3)
 ITEMS = ["bread", "milk", "soap"]
-DRUGS = mw.make_design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
-CHEATS = mw.make_design("warner", p="0.8")
-WAY = mw.make_design("subset", categories=mw.Categories.of(["bus", "car", "foot", "train"]), epsilon=1, size=2)
-BITS = mw.make_design("bits", items=ITEMS, p="0.8")
+DRUGS = mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
+CHEATS = mw.design("warner", p="0.8")
+WAY = mw.design("subset", categories=mw.Categories.of(["bus", "car", "foot", "train"]), epsilon=1, size=2)
+BITS = mw.design("bits", items=ITEMS, p="0.8")
 ROWS: dict[str, Any] = {
     "drugs": RANDOM.choice(["never", "once", "often"], N).tolist(),
     "cheats": RANDOM.choice(["no", "yes"], N).tolist(),

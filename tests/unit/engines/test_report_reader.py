@@ -49,7 +49,7 @@ def test_how_many_answers_a_report_holds() -> None:
     assert answers_in(TWICE) == 2
     assert answers_in(warner("0.7")) == 1
     assert answers_in(Dense.of(np.eye(2), outputs=Categories.of([("a",), ("a", "b")]))) == 1
-    assert answers_in(mw.make_design("oue", categories=Categories.numbered(4), epsilon=1)) == 1
+    assert answers_in(mw.design("oue", categories=Categories.numbered(4), epsilon=1)) == 1
 
 
 def test_columns_of_a_design_with_two_answers() -> None:

@@ -14,7 +14,7 @@ from maskwell.engines import spark_session
 from maskwell.errors import DataFileError, MissingExtraError, ParameterError, TooLargeError, WrongTypeError
 
 PLAN = {"release": {"demonstration": True}, "protect": [{"variables": ["answer"], "method": "method1", "theta": "1/2"}]}
-DESIGN = mw.make_design("warner", p="0.8")
+DESIGN = mw.design("warner", p="0.8")
 
 
 class Frame:
@@ -56,7 +56,7 @@ def test_strange_arguments_start_nothing(strange: dict[str, Any]) -> None:
 def test_what_is_not_done_on_spark_is_refused_before_anything_is_computed(tmp_path) -> None:
     before = "pyspark" in sys.modules
     calls = [
-        lambda frame: mw.publish(frame, PLAN),
+        lambda frame: mw.release(frame, PLAN),
         lambda frame: mw.randomize(frame, {"answer": DESIGN}),
         lambda frame: mw.randomize(frame, {"answer": DESIGN}, random=mw.SeededRandom(1)),
     ]
@@ -134,7 +134,7 @@ def test_a_column_that_is_not_there_is_named_before_spark_is_asked() -> None:
     arrow = pytest.importorskip("pyarrow")
     table = SparkTable(Frame())
     table.__dict__["schema"] = arrow.schema([("id", arrow.int64()), ("answer", arrow.string())])
-    design = mw.make_design("warner", p="0.7")
+    design = mw.design("warner", p="0.7")
     for columns, person in (("nope", "id"), ("answer", "nobody")):
         key = mw.KeyedRandom.of(bytes(range(32)), "survey")
         with pytest.raises(DataFileError, match=r"has no column '(nope|nobody)'"):

@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import minimize
 from tests.support.arrays import Real
 
-from maskwell import Categories, make_design
+from maskwell import Categories
+from maskwell import design as make_design
 from maskwell.designs import Dense, Kronecker, Subset, Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation import (

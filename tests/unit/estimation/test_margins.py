@@ -11,7 +11,7 @@ import maskwell as mw
 from maskwell.errors import LabelError
 from maskwell.estimation import SurveyEstimate, margin_of, wanted_margin
 
-COIN, DIE = mw.make_design("warner", p="0.7"), mw.make_design("warner", p="0.8")
+COIN, DIE = mw.design("warner", p="0.7"), mw.design("warner", p="0.8")
 REPORTS = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]
 COUNTS = np.array([[30, 50], [70, 150]])
 
@@ -33,7 +33,7 @@ def test_the_margin_of_a_product_is_the_estimate_of_the_margin(place: int, desig
 
 def test_the_wanted_answer_of_pairs_is_that_of_the_published_score() -> None:
     p1, p2 = 0.6, 0.7
-    design = mw.make_design("simmons-twice", p1="0.6", p2="0.7")
+    design = mw.design("simmons-twice", p1="0.6", p2="0.7")
     rng = np.random.default_rng(5)
     codes = rng.choice(4, size=200, p=[0.2, 0.1, 0.15, 0.55])
     first, second = (codes < 2).astype(float), (codes % 2 == 0).astype(float)
@@ -47,7 +47,7 @@ def test_the_wanted_answer_of_pairs_is_that_of_the_published_score() -> None:
 
 
 def test_totals_and_domains_are_summed_too() -> None:
-    design = mw.make_design("simmons-twice", p1="0.6", p2="0.7")
+    design = mw.design("simmons-twice", p1="0.6", p2="0.7")
     codes = np.random.default_rng(5).choice(4, size=60)
     plan = mw.Sampling(weights=np.repeat([2.0, 3.0], 30))
     reports = [REPORTS[code] for code in codes]
@@ -67,7 +67,7 @@ def test_nothing_wanted_without_pairs() -> None:
 
 
 def test_the_wanted_answer_of_two_samples_is_one_of_the_margins() -> None:
-    designs = {1: mw.make_design("simmons", p="3/4"), 2: mw.make_design("simmons", p="1/4")}
+    designs = {1: mw.design("simmons", p="3/4"), 2: mw.design("simmons", p="1/4")}
     samples = [mw.estimation.Sample.of(n, d) for n, d in zip(([200, 400], [140, 260]), designs.values(), strict=True)]
     plain = mw.estimation.estimate_samples(samples)
     told = wanted_margin(plain, designs[1])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell import Categories, make_design
+from maskwell import Categories
+from maskwell import design as make_design
 from maskwell.designs import Dense, Uniform
 from maskwell.errors import LabelError, ParameterError, TooLargeError
 from maskwell.estimation import Sample, estimate_by_moments

@@ -15,8 +15,8 @@ from tests.support.inside.reports import (
 
 import maskwell as mw
 
-WARNER = mw.make_design("warner", p="4/5")
-FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
+WARNER = mw.design("warner", p="4/5")
+FORCED = mw.design("forced", truth="3/4", yes="1/6", no="1/12")
 LONG = mw.designs.Uniform.from_gamma(60, mw.Categories.of([f"a long answer, number {i}" for i in range(12)]))
 
 
@@ -110,7 +110,7 @@ def test_notes_name_no_function_of_python():
 def test_odds_ratios_whose_interval_takes_a_search_are_counted_and_none_prints_nan():
     draw = np.random.default_rng(3)
     designs = {
-        name: mw.make_design("k-ary", categories=[f"{name}{i}" for i in range(k)], gamma=9)
+        name: mw.design("k-ary", categories=[f"{name}{i}" for i in range(k)], gamma=9)
         for name, k in {"a": 6, "b": 15}.items()
     }
     joint = _table(draw.multinomial(300, np.full(90, 1 / 90)).reshape(6, 15), designs)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.support.drawings import overlapping, texts_outside
 from tests.support.inside.engines import ColumnLabels, Labels
-from tests.support.inside.release import (
+from tests.support.inside.microdata import (
     Draw,
     ReleasedColumn,
     TrueFile,
@@ -41,9 +41,9 @@ from tests.support.releases import changed
 
 from maskwell.core import CellTable
 from maskwell.errors import InputError
+from maskwell.microdata import Release, ReleasePlan, RiskUtilityPoint
+from maskwell.microdata.risk import UnitRisk
 from maskwell.plots import Picture, plot_release_risk
-from maskwell.release import Release, ReleasePlan, RiskUtilityPoint
-from maskwell.release.risk import UnitRisk
 from maskwell.reports import release_page
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
@@ -403,7 +403,7 @@ def test_without_keys_the_map_shows_what_changes() -> None:
     ],
 )
 def test_rules_are_sentences(rule: dict[str, object], words: str) -> None:
-    from tests.support.inside.release import read_rule
+    from tests.support.inside.microdata import read_rule
 
     assert rule_in_words(read_rule(rule, "a rule")) == words
 

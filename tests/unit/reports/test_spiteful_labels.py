@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from tests.support.inside.core import visible
-from tests.support.inside.release import Entry, codebook_csv, ddi_codebook, formula_columns, readme
+from tests.support.inside.microdata import Entry, codebook_csv, ddi_codebook, formula_columns, readme
 from tests.support.inside.reports import Table, document
 
 import maskwell as mw

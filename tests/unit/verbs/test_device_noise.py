@@ -13,7 +13,7 @@ from maskwell.designs import Dense, Uniform
 
 FOUR = Uniform.from_gamma(3, mw.Categories.of(list("abcd")))
 JAR = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]], mw.Categories.of(list("abc")))
-WARNER = mw.make_design("warner", p="0.8")
+WARNER = mw.design("warner", p="0.8")
 
 
 def test_a_category_without_reports_has_the_error_of_its_device() -> None:

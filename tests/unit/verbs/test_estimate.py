@@ -17,7 +17,7 @@ from tests.support.surveys import estimate_with, tabulate_with
 import maskwell as mw
 from maskwell.errors import MaskwellError, ParameterError, UnknownCategoryError, WrongTypeError
 
-WARNER = mw.make_design("warner", p="0.7")
+WARNER = mw.design("warner", p="0.7")
 ROWS: dict[str, list[Any]] = {
     "answer": ["yes", "no", "no"] * 30,
     "second": ["no", "yes", "no"] * 30,
@@ -83,7 +83,7 @@ def test_groups_that_used_designs_of_their_own() -> None:
     designs = {
         "answer": [
             mw.When({"region": "north"}, WARNER),
-            mw.When({"region": "south"}, mw.make_design("warner", p="0.8")),
+            mw.When({"region": "south"}, mw.design("warner", p="0.8")),
         ]
     }
     assert mw.estimate(ROWS, designs).n == 90
@@ -112,7 +112,7 @@ def test_a_released_file_is_estimated_by_its_receipt() -> None:
         "release": {"demonstration": True},
         "protect": [{"variables": ["answer"], "method": "method1", "theta": "1/2"}],
     }
-    released = mw.publish({"answer": ROWS["answer"], "region": ROWS["region"]}, plan, random=mw.SeededRandom(1))
+    released = mw.release({"answer": ROWS["answer"], "region": ROWS["region"]}, plan, random=mw.SeededRandom(1))
     each = estimate_with(released.data, receipt=released.receipt())
     one = estimate_with(released.data, receipt=released.receipt(), columns="answer")
     assert each.pi_hat.tolist() == one.pi_hat.tolist()
@@ -173,7 +173,7 @@ def test_zero_is_one_group_whatever_its_sign(name: str) -> None:
 
 
 def test_a_result_shows_itself_with_the_interval_and_level_that_were_asked_for():
-    rows, designs = {"y": ["yes", "no"] * 30}, {"y": mw.make_design("warner", p="4/5")}
+    rows, designs = {"y": ["yes", "no"] * 30}, {"y": mw.design("warner", p="4/5")}
     wald = mw.estimate(rows, designs, interval="wald", level=0.9)
     low, high = wald.confidence_interval()[0]
     assert "(90 % Wald intervals)" in repr(wald) and f"[{low:.4f}, {high:.4f}]" in repr(wald)

@@ -14,7 +14,7 @@ from maskwell.core import Cells, CellTable
 from maskwell.errors import CountsError, MaskwellError
 from maskwell.estimation import Sample, cross_tabulate_counts
 
-WARNER = mw.make_design("warner", p="0.7")
+WARNER = mw.design("warner", p="0.7")
 BIG = 2**62
 COUNTED = {"y": ["yes", "no", "yes", "no", "yes"], "n": [BIG] * 4 + [100], "g": list("ababa"), "x": list("uvuvu")}
 

@@ -17,7 +17,7 @@ pd = pytest.importorskip("pandas")
 
 PAY = ["low", "middle", "high"]
 AGES = ["0-4", "5-9", "10-14", "100 or more"]
-WARNER = mw.make_design("warner", p="0.8")
+WARNER = mw.design("warner", p="0.8")
 
 
 def people() -> Any:
@@ -75,7 +75,7 @@ def test_tables_and_domains_have_the_order_of_the_labels(tmp_path: Path, kind: s
 
 def released(source: str, folder: Path, **plan: Any) -> Path:
     protect = [{"variables": ["pay"], "method": "method1", "theta": "0.5"}]
-    mw.publish(source, mw.ReleasePlan.of(protect, accept=["age", "smokes"], **plan), folder)
+    mw.release(source, mw.ReleasePlan.of(protect, accept=["age", "smokes"], **plan), folder)
     return folder / "public"
 
 

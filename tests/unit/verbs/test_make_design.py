@@ -18,35 +18,35 @@ MATRIX = [["0.7", "0.3"], ["0.3", "0.7"]]
 def test_a_matrix_is_given_itself_or_by_its_file(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text(",yes,no\nred,0.7,0.3\nblue,0.3,0.7\n")
-    from_file = mw.make_design("matrix", matrix=path)
+    from_file = mw.design("matrix", matrix=path)
     assert from_file.inputs.labels == ("yes", "no")
-    named = mw.make_design("matrix", matrix=MATRIX, categories=["yes", "no"], reports=["red", "blue"])
+    named = mw.design("matrix", matrix=MATRIX, categories=["yes", "no"], reports=["red", "blue"])
     assert named.fingerprint == from_file.fingerprint
     assert named.provenance["family"] == "matrix"
 
 
 def test_lines_of_a_matrix_may_be_truths() -> None:
     lopsided = [["0.9", "0.1"], ["0.4", "0.6"]]
-    design = mw.make_design("matrix", matrix=lopsided, rows=True)
+    design = mw.design("matrix", matrix=lopsided, rows=True)
     assert np.allclose(design.matrix(), np.array([[0.9, 0.4], [0.1, 0.6]]))
 
 
 def test_an_extremal_design_takes_a_demand_in_any_language() -> None:
     shares = ["1/2", "3/10", "1/5"]
     best = extremal_design(shares, 3).design
-    assert mw.make_design("extremal", pi=shares, gamma=3).fingerprint == best.fingerprint
-    assert mw.make_design("extremal", pi=shares, demand=mw.Demand.from_gamma(3)).fingerprint == best.fingerprint
+    assert mw.design("extremal", pi=shares, gamma=3).fingerprint == best.fingerprint
+    assert mw.design("extremal", pi=shares, demand=mw.Demand.from_gamma(3)).fingerprint == best.fingerprint
 
 
 def test_designs_are_put_together_from_objects_and_files(tmp_path: Path) -> None:
     card, path = warner("0.7"), tmp_path / "w.json"
     card.save(path)
-    both = mw.make_design("kronecker", designs=[card, path])
+    both = mw.design("kronecker", designs=[card, path])
     assert both.leaves == (both.leaves[0], both.leaves[1])
     assert [leaf.fingerprint for leaf in both.leaves] == [card.fingerprint] * 2
-    assert mw.make_design("repeated", designs=[path, card]).m == 4
+    assert mw.design("repeated", designs=[path, card]).m == 4
     outcomes = [("3/4", [warner(1), warner(1)]), ("1/4", [warner(0), warner(0)])]
-    together = mw.make_design("shared", outcomes=outcomes, allow_unidentifiable=True)
+    together = mw.design("shared", outcomes=outcomes, allow_unidentifiable=True)
     assert [str(x) for x in together.exact_matrix()[0]] == ["3/4", "0", "0", "1/4"]
 
 
@@ -61,5 +61,5 @@ def test_designs_are_put_together_from_objects_and_files(tmp_path: Path) -> None
 )
 def test_parameters_that_do_not_fit_are_named(family: str, parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError) as error:
-        mw.make_design(family, **parameters)  # type: ignore[arg-type]
+        mw.design(family, **parameters)  # type: ignore[arg-type]
     assert error.value.message == message

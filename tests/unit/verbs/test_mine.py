@@ -15,7 +15,7 @@ from maskwell.core import SeededRandom
 from maskwell.errors import DataFileError, MaskwellError, ParameterError, UnknownCategoryError, WrongTypeError
 
 ITEMS = ["bread", "milk", "soap", "salt"]
-DESIGN = mw.make_design("bits", items=ITEMS, p="0.9")
+DESIGN = mw.design("bits", items=ITEMS, p="0.9")
 
 
 def made_up(n: int = 600) -> list[list[str]]:
@@ -105,7 +105,7 @@ def test_rows_without_a_basket_are_left_out_where_asked() -> None:
     assert "note: 1 of 601 rows had no basket and was left out" in list(found.to_report())
 
 
-KARY = mw.make_design("k-ary", categories=mw.Categories.of(["a", "b"]), epsilon=1)
+KARY = mw.design("k-ary", categories=mw.Categories.of(["a", "b"]), epsilon=1)
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.support.inside.release import Draw
+from tests.support.inside.microdata import Draw
 from tests.support.inside.verbs import publish
 
 import maskwell as mw
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.release import Assessment
+from maskwell.microdata import Assessment
 
 PLAN: dict[str, Any] = {
     "release": {"demonstration": True},
@@ -27,14 +27,14 @@ def people() -> pd.DataFrame:
 
 
 def test_a_frame_comes_back_as_a_frame() -> None:
-    released = mw.publish(people(), PLAN, random=mw.SeededRandom(1))
+    released = mw.release(people(), PLAN, random=mw.SeededRandom(1))
     assert isinstance(released.data, pd.DataFrame)
     assert sorted(released.data["region"]) == sorted(people()["region"])  # the rows come in a random order
     assert set(released.data["sex"]) == {"f", "m"}
 
 
 def test_a_frame_into_a_folder_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    release = mw.publish(people(), PLAN, tmp_path / "out", random=mw.SeededRandom(1))
+    release = mw.release(people(), PLAN, tmp_path / "out", random=mw.SeededRandom(1))
     assert isinstance(release, mw.Release)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"public", "internal"}
@@ -49,7 +49,7 @@ def test_a_release_is_one_value_a_phase(tmp_path: Path, monkeypatch: pytest.Monk
             init(self, **parts)
 
         monkeypatch.setattr(kind, "__init__", counted)
-    mw.publish(people(), PLAN, tmp_path / "out", random=mw.SeededRandom(1))
+    mw.release(people(), PLAN, tmp_path / "out", random=mw.SeededRandom(1))
     assert made == ["Assessment", "Draw", "Release"]
 
 
@@ -59,33 +59,33 @@ def test_a_disk_without_room_for_the_records_is_named(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(publish, "RowPass", full)
     with pytest.raises(DataFileError, match=f"into {tmp_path}: No space left") as caught:
-        mw.publish(people(), PLAN, tmp_path / "out")
+        mw.release(people(), PLAN, tmp_path / "out")
     assert "make room" in caught.value.hint and list(tmp_path.iterdir()) == []
 
 
 def test_a_file_and_a_frame_are_released_alike(tmp_path: Path) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
-    from_file = mw.publish(tmp_path / "people.csv", PLAN, tmp_path / "one", random=mw.SeededRandom(1))
-    from_frame = mw.publish(people(), PLAN, tmp_path / "two", random=mw.SeededRandom(1))
+    from_file = mw.release(tmp_path / "people.csv", PLAN, tmp_path / "one", random=mw.SeededRandom(1))
+    from_frame = mw.release(people(), PLAN, tmp_path / "two", random=mw.SeededRandom(1))
     assert from_file.rows == from_frame.rows
     assert [s.design.fingerprint for s in from_file.stages] == [s.design.fingerprint for s in from_frame.stages]
 
 
 def test_a_folder_in_no_folder_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="there is no folder"):
-        mw.publish(people(), PLAN, tmp_path / "missing" / "out")
+        mw.release(people(), PLAN, tmp_path / "missing" / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_needs_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="need a folder"):
-        mw.publish(tmp_path / "people.csv", PLAN)
+        mw.release(tmp_path / "people.csv", PLAN)
 
 
 def test_the_folder_is_looked_at_before_any_row_is_read() -> None:
     plan = {"protect": [{"variables": ["sex"], "method": "sequential"}]}
     with pytest.raises(mw.MaskwellError, match="File name too long"):
-        mw.publish("absent.csv", plan, "x" * 300)
+        mw.release("absent.csv", plan, "x" * 300)
     for data in ("absent.csv", {"sex": ["f", "m"]}):
         with pytest.raises(mw.MaskwellError, match="folder must be a text or a path, not a dict"):
-            mw.publish(data, plan, {})  # type: ignore[arg-type]
+            mw.release(data, plan, {})  # type: ignore[arg-type]

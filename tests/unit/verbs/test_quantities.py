@@ -17,7 +17,7 @@ import maskwell as mw
 from maskwell.errors import LabelError, MaskwellError, ParameterError, UnknownCategoryError
 
 LABELS = ["never", "once", "often"]
-DESIGN = mw.make_design("k-ary", categories=LABELS, gamma=9)
+DESIGN = mw.design("k-ary", categories=LABELS, gamma=9)
 JAR = mw.designs.Dense.of(
     [["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]], mw.Categories.of(LABELS)
 )
@@ -102,7 +102,7 @@ def test_what_must_hold_for_any_counts(counts: list[int]) -> None:
 
 def test_a_sum_is_the_share_of_the_merged_category_where_devices_allow_it() -> None:
     """Two Warner questions: of the first alone, the sum over the second is the estimate from its own reports."""
-    warner = mw.make_design("warner", p="0.8")
+    warner = mw.design("warner", p="0.8")
     cells = mw.designs.Kronecker.of([warner, warner])
     counts = {("yes", "yes"): 70, ("yes", "no"): 80, ("no", "yes"): 70, ("no", "no"): 180}
     found = estimated(counts, cells, combine={"first": [("yes", "yes"), ("yes", "no")]})["first"]
@@ -236,7 +236,7 @@ def test_replicate_weights_repeat_the_difference() -> None:
 def test_groups_without_a_plan_are_independent_samples() -> None:
     """Asked directly against crosswise: the difference of two estimates, their variances added."""
     crosswise, direct = (
-        mw.make_design("crosswise", q="1/4"),
+        mw.design("crosswise", q="1/4"),
         mw.designs.Dense.of([[1, 0], [0, 1]], mw.Categories.of(["yes", "no"])),
     )
     first = ["yes"] * 30 + ["no"] * 170
@@ -394,7 +394,7 @@ def picture_order(picture: Any) -> list[Any]:
 
 def test_labels_with_signs_are_found() -> None:
     labels = ["1-2", "3+", "a, b"]
-    design = mw.make_design("k-ary", categories=labels, gamma=9)
+    design = mw.design("k-ary", categories=labels, gamma=9)
     counts = dict(zip(labels, (100, 60, 40), strict=True))
     found = estimated(counts, design, combine='x="a, b"+3+', contrast="y=1-2-3+")
     assert found["x"].value == pytest.approx(1 - found.pi_hat[0])
@@ -452,9 +452,7 @@ def test_counts_have_no_rows_to_choose() -> None:
 @pytest.mark.parametrize("yes", [(10, 390), (390, 10), (60, 330), (200, 200), (0, 0), (400, 400)])
 @pytest.mark.parametrize("method", ["ml", "moments"])
 def test_cheating_at_the_boundary_has_an_interval_or_a_reason(family, yes, method):
-    designs = {
-        "y": [mw.When({"g": g}, mw.make_design(family, p=p, reports=[1, 0])) for g, p in ((1, "1/6"), (2, "5/6"))]
-    }
+    designs = {"y": [mw.When({"g": g}, mw.design(family, p=p, reports=[1, 0])) for g, p in ((1, "1/6"), (2, "5/6"))]}
     reports = [z for k in yes for z in [1] * k + [0] * (400 - k)]
     found = mw.estimate({"g": [1] * 400 + [2] * 400, "y": reports}, designs, method=method)
     assert "nan" not in repr(found)
@@ -463,7 +461,7 @@ def test_cheating_at_the_boundary_has_an_interval_or_a_reason(family, yes, metho
 
 
 def test_a_ratio_and_its_inverse_have_the_same_p_value_against_one():
-    design = mw.make_design("k-ary", gamma=6, categories=["a", "b", "c"])
+    design = mw.design("k-ary", gamma=6, categories=["a", "b", "c"])
     table = {"y": ["a"] * 150 + ["b"] * 230 + ["c"] * 320}
     ratios = estimate_with(table, {"y": design}, ratio=["r=a/b", "s=b/a"], contrast="d=a-b").quantities
     p = {one.name: one.p_value for one in ratios}

@@ -186,7 +186,7 @@ def kept(data: Any, designs: Any, **options: Any) -> Any:
 
 
 def test_kept_draws_follow_the_person_the_value_and_the_design() -> None:
-    coin = mw.make_design("warner", p="0.7")
+    coin = mw.design("warner", p="0.7")
     first = kept(PEOPLE, {"a": coin, "b": coin})
     backwards = {name: column[::-1] for name, column in PEOPLE.items()}
     assert [column[::-1] for column in kept(backwards, {"a": coin, "b": coin}).values()] == [*first.values()]
@@ -196,7 +196,7 @@ def test_kept_draws_follow_the_person_the_value_and_the_design() -> None:
     assert kept({"id": PEOPLE["id"], "b": PEOPLE["a"]}, {"b": coin})["b"] != first["a"], "another column"
     others = {**PEOPLE, "id": [f"q{i}" for i in range(60)]}
     assert kept(others, {"a": coin})["a"] != first["a"], "other people"
-    assert kept(PEOPLE, {"a": mw.make_design("warner", p="0.71")})["a"] != first["a"], "another design"
+    assert kept(PEOPLE, {"a": mw.design("warner", p="0.71")})["a"] != first["a"], "another design"
     lost = {**PEOPLE, "a": [None, *PEOPLE["a"][1:]]}
     assert kept(lost, {"a": coin}, missing="drop")["a"] == first["a"][1:], "rows that are left out"
 
@@ -205,13 +205,13 @@ def test_kept_draws_are_those_of_the_keyed_sampler() -> None:
     """Of one column, of a product, and of every item of a basket."""
     from maskwell.designs import KeyedSampler
 
-    coin = mw.make_design("warner", p="0.7")
+    coin = mw.design("warner", p="0.7")
     codes = [coin.inputs.encode(PEOPLE[name]).codes for name in "ab"]
     product = Kronecker.of([coin, coin])
     joint = KeyedSampler(product, KEY, '["a", "b"]').sample(codes[0] * 2 + codes[1], PEOPLE["id"]).data
     drawn = kept(PEOPLE, {"a,b": product})
     assert [coin.outputs.encode(drawn[name]).codes.tolist() for name in "ab"] == [[*(joint // 2)], [*(joint % 2)]]
-    bits = mw.make_design("bits", items=["bread", "milk"], p="0.8")
+    bits = mw.design("bits", items=["bread", "milk"], p="0.8")
     baskets = {"id": PEOPLE["id"], "items": [["bread"], ["milk"], []] * 20}
     texts = kept(baskets, {"items": bits}, sets="texts")["items"]
     for place, item in enumerate(["bread", "milk"]):
@@ -222,7 +222,7 @@ def test_kept_draws_are_those_of_the_keyed_sampler() -> None:
 
 
 def test_persons_that_are_none_are_refused(tmp_path) -> None:
-    coin = {"a": mw.make_design("warner", p="0.7")}
+    coin = {"a": mw.design("warner", p="0.7")}
     for options, message in (
         ({"key": KEY}, "key without person"),
         ({"person": "id"}, "person without key"),

@@ -125,7 +125,7 @@ def test_predictions_for_new_rows(table):
 
 
 def test_groups_of_rows_with_their_own_designs(table):
-    other = mw.make_design("warner", p="0.3", allow_unidentifiable=False)
+    other = mw.design("warner", p="0.3", allow_unidentifiable=False)
     found = mw.regress(table, "y ~ x", {"y": [mw.When({"group": "a"}, WARNER), mw.When({"group": "b"}, other)]})
     z = WARNER.outputs.encode(table.y).codes
     arrays = mw.estimation.regression.fit_logistic(
@@ -223,7 +223,7 @@ def _nearly_flat(**options: Any) -> Any:
     counts = {0: (24, 10), 1: (23, 10), 2: (21, 12)}
     x = [level for level, (yes, no) in counts.items() for _ in range(yes + no)]
     y = [answer for yes, no in counts.values() for answer in ["yes"] * yes + ["no"] * no]
-    return regress_with({"y": y, "x": x}, "y ~ x", {"y": mw.make_design("warner", p="0.3")}, **options)
+    return regress_with({"y": y, "x": x}, "y ~ x", {"y": mw.design("warner", p="0.3")}, **options)
 
 
 def test_a_likelihood_that_stays_flat_to_infinity_gives_no_standard_error_in_print() -> None:

@@ -160,11 +160,11 @@ def test_columns_with_dots_are_columns(table, written):
 
 def test_categories_that_count_as_one_are_those_of_a_design_for_two(table):
     """Under a k-ary design "once" and "often" are one report behind forced response, worked out by hand."""
-    kary = mw.make_design("k-ary", categories=["never", "once", "often"], gamma=9)
+    kary = mw.design("k-ary", categories=["never", "once", "often"], gamma=9)
     named = dict(zip(THREE.inputs.labels, kary.inputs.labels, strict=True))
     paid = pd.Series(kary.randomize(table.often.map(named).tolist(), random=mw.SeededRandom(6)))
     three = table.assign(paid=paid, any=np.where(paid == "never", "no", "yes"))
-    two = mw.make_design("forced", truth="8/11", yes="2/11", no="1/11")
+    two = mw.design("forced", truth="8/11", yes="2/11", no="1/11")
     for plan in ({}, {"clusters": "code"}):
         combined = regress_with(three, "paid ~ flag", {"paid": kary}, combine={"any": ["once", "often"]}, **plan)
         hand = regress_with(three, "any ~ flag", {"any": two}, **plan)
@@ -195,7 +195,7 @@ def test_categories_that_count_as_one_are_those_of_a_design_for_two(table):
 )
 def test_categories_that_cannot_count_as_one(combine, words):
     """In the last case a report of "once" comes from often, but not from never."""
-    leaning = mw.make_design(
+    leaning = mw.design(
         "matrix", matrix=[["0.8", "0", "0.1"], ["0.1", "0.7", "0.3"], ["0.1", "0.3", "0.6"]], categories=KINDS
     )
     people = {"paid": KINDS * 20, "x": [0, 1] * 30}

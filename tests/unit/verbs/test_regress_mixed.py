@@ -14,8 +14,8 @@ pytest.importorskip("pandas")
 
 DESIGNS = {
     "y": [
-        mw.When({"half": 1}, mw.make_design("warner", p="0.85")),
-        mw.When({"half": 2}, mw.make_design("warner", p="1")),
+        mw.When({"half": 1}, mw.design("warner", p="0.85")),
+        mw.When({"half": 2}, mw.design("warner", p="1")),
     ]
 }
 

@@ -11,7 +11,7 @@ from maskwell.errors import InputError, ParameterError
 
 pytest.importorskip("pandas")
 
-WARNER = mw.make_design("warner", p="0.8")
+WARNER = mw.design("warner", p="0.8")
 RNG = np.random.default_rng(7)
 AGE, PLACE = RNG.uniform(20, 70, 600), np.where(RNG.random(600) < 0.5, "town", "country")
 YES = RNG.random(600) < 1 / (1 + np.exp(-(-1 + 0.03 * (AGE - 45) + 0.5 * (PLACE == "town"))))
@@ -67,7 +67,7 @@ def test_what_is_refused(given, said):
 
 # ---- the lie detector
 
-DECKS = [mw.make_design("lie-detector", p=p) for p in ("2/12", "10/12")]
+DECKS = [mw.design("lie-detector", p=p) for p in ("2/12", "10/12")]
 CHOICE = {"y": [mw.When({"deck": 0}, DECKS[0]), mw.When({"deck": 1}, DECKS[1])]}
 
 

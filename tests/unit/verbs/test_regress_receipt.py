@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.inside.release import Stage, public_receipt, receipt_from_dict
+from tests.support.inside.microdata import Stage, public_receipt, receipt_from_dict
 from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within
 from tests.support.surveys import regress_with
 
@@ -14,7 +14,7 @@ import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs import Uniform
 from maskwell.errors import ParameterError
-from maskwell.release import Receipt
+from maskwell.microdata import Receipt
 
 TABLE = {name: [row[place] for row in ROWS] for place, name in enumerate(COLUMNS)} | {"w": [1, 2] * 60}
 STILL = Uniform.of(1, Categories.of(["f", "m"]))

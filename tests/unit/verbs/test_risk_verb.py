@@ -10,7 +10,7 @@ import pytest
 
 from maskwell import risk
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.release import ReleasePlan, release_table
+from maskwell.microdata import ReleasePlan, release_table
 
 PEOPLE: dict[str, list[Any]] = {
     "town": ["A", "A", "A", "B", "B", "B", None, "B"],

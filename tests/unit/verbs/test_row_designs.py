@@ -67,7 +67,7 @@ def test_arithmetic_is_exact_and_a_list_of_designs_gives_the_same(table, text, c
     def made(p):
         family, parameters = choice(Fraction(str(p)))
         reports = mw.Categories.of(["yes", "no"]) if family == "crosswise" else None
-        return mw.make_design(family, reports=reports, **parameters)
+        return mw.design(family, reports=reports, **parameters)
 
     groups = [mw.When({"p": p}, made(p)) for p in (0.7, 0.85, 0.9)]
     by_columns = mw.regress(table, "y ~ x", {"y": text})
@@ -79,9 +79,9 @@ def test_arithmetic_is_exact_and_a_list_of_designs_gives_the_same(table, text, c
 def test_devices_and_parameters_by_groups_of_rows(table, tmp_path):
     """Half of the rows were asked directly; a path, a design and columns can stand side by side."""
     mixed = table.assign(how=np.where(np.arange(800) % 2, "direct", "warner"), spare=0)
-    direct = mw.make_design("warner", p=1)
+    direct = mw.design("warner", p=1)
     direct.save(tmp_path / "direct.json")
-    by_p = {p: mw.make_design("warner", p=str(p)) for p in (0.7, 0.85, 0.9)}
+    by_p = {p: mw.design("warner", p=str(p)) for p in (0.7, 0.85, 0.9)}
     every = [mw.When({"how": "direct", "p": p}, direct) for p in by_p]
     every += [mw.When({"how": "warner", "p": p}, design) for p, design in by_p.items()]
     expected = mw.regress(mixed, "y ~ x", {"y": every})
@@ -104,7 +104,7 @@ def test_rows_without_a_parameter(table):
     assert (left.n, left.dropped) == (795, 5)
     np.testing.assert_allclose(left.estimates, by_hand(table[5:])[0], atol=1e-6)
     two = some.assign(how=np.where(np.arange(800) < 5, "direct", "warner"))
-    choices = [mw.When({"how": "direct"}, mw.make_design("warner", p=1)), mw.When({"how": "warner"}, "warner(p=p)")]
+    choices = [mw.When({"how": "direct"}, mw.design("warner", p=1)), mw.When({"how": "warner"}, "warner(p=p)")]
     with pytest.raises(MissingValueError, match="missing in rows whose design does not need it"):
         mw.regress(two, "y ~ x", {"y": choices}, missing="drop")
     with pytest.raises(MissingValueError, match="no row has all parameters"):
@@ -171,7 +171,7 @@ def test_too_many_different_parameters(table):
 def test_a_procedure_without_columns_is_one_design():
     assert read_row_design("warner(p=4/5)").columns == ()
     [(when, design)] = designs_by_group([((), "warner(p=4/5)")], Rows.of("-"))
-    assert when == () and design.fingerprint == mw.make_design("warner", p="0.8").fingerprint
+    assert when == () and design.fingerprint == mw.design("warner", p="0.8").fingerprint
     with pytest.raises(ParameterError, match="two passes over the rows"):
         designs_by_group([((), "warner(p=c)")], Rows.of("-"))
     rows = {"c": ["0.8"], "g": [1], "y": ["yes"]}

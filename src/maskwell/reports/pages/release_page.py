@@ -19,15 +19,15 @@ from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.percentages import in_percent
 from maskwell.core.phrases import Printed, in_words, round_up
 from maskwell.core.verdicts import at_least, below
-from maskwell.release.folder.receipt_contents import public_receipt, recoded_in_words, rounded_up
-from maskwell.release.folder.release_metadata import release_day
-from maskwell.release.kept_bounds import exempted
-from maskwell.release.release_values import AnyRelease
-from maskwell.release.risk.repeated_releases import path_parities
-from maskwell.release.risk.risk_report import FileRisk, RiskReport
-from maskwell.release.risk.unit_risk import UnitRisk
-from maskwell.release.stages.achieved_bounds import achieved, guessed
-from maskwell.release.stages.stage import Stage, kept_columns, share_step
+from maskwell.microdata.folder.receipt_contents import public_receipt, recoded_in_words, rounded_up
+from maskwell.microdata.folder.release_metadata import release_day
+from maskwell.microdata.kept_bounds import exempted
+from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.risk.repeated_releases import path_parities
+from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
+from maskwell.microdata.risk.unit_risk import UnitRisk
+from maskwell.microdata.stages.achieved_bounds import achieved, guessed
+from maskwell.microdata.stages.stage import Stage, kept_columns, share_step
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.pictures.transition_picture import plot_matrix

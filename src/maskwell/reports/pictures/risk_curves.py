@@ -18,9 +18,9 @@ from maskwell.core.percentages import as_decimal, bound_in_percent, percent
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import above, at_least
 from maskwell.errors import InputError, ParameterError
-from maskwell.release.release_values import AnyRelease
-from maskwell.release.risk.risk_report import RiskReport
-from maskwell.release.stages.stage import Stage
+from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import (

@@ -21,7 +21,7 @@ from maskwell.core.phrases import Printed, shorten, visible
 from maskwell.core.verdicts import ranked
 from maskwell.designs.design import Design
 from maskwell.engines.labelled_columns import Labels
-from maskwell.release.stages.stage import Stage
+from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import (

@@ -18,8 +18,8 @@ from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import largest
 from maskwell.errors import InputError
-from maskwell.release.utility.utility_measures import Association, Inflation
-from maskwell.release.utility.utility_report import UtilityReport, VariableUtility
+from maskwell.microdata.utility.utility_measures import Association, Inflation
+from maskwell.microdata.utility.utility_report import UtilityReport, VariableUtility
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import (

@@ -24,7 +24,7 @@ from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, R
 from maskwell.reports.text.design_report import asked_by, devices_told
 
 if TYPE_CHECKING:
-    from maskwell.release.analysis.release_estimates import Analysis
+    from maskwell.microdata.analysis.release_estimates import Analysis
 
 SHOWN_ROWS = 40
 NAMED = 5  # domains that a remark names
@@ -463,7 +463,7 @@ def _parts_of_error(estimate: Estimate) -> list[str]:
     """The parts of the error of the share that the answer names, where one of them is a bound of its bias."""
     if estimate.bias is None:
         return []
-    from maskwell.release.folder.receipt_contents import rounded_up
+    from maskwell.microdata.folder.receipt_contents import rounded_up
 
     place = _answered(estimate)
     parts = [estimate.sampling_variance, estimate.randomization_variance]
@@ -514,7 +514,7 @@ def _bias_of_all(estimate: Estimate) -> list[str]:
 
 
 def _how(analysis: Analysis) -> str:
-    from maskwell.release.analysis.table_routes import BOUNDED, EXACT, KEPT, OPEN, SOLVED
+    from maskwell.microdata.analysis.table_routes import BOUNDED, EXACT, KEPT, OPEN, SOLVED
 
     route = analysis.route
     how = {

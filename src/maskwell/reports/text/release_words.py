@@ -16,20 +16,20 @@ from maskwell.core.percentages import SPACE, as_decimal, bound_in_percent, in_pe
 from maskwell.core.phrases import Printed, expected_number, in_words, listed, one_line, shorten
 from maskwell.core.verdicts import above, at_least, below, largest, ranked
 from maskwell.engines.labelled_columns import Labels
-from maskwell.release.kept_bounds import BoundKept, bounds_kept
-from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
-from maskwell.release.plans.protection import Protection
-from maskwell.release.release_values import AnyRelease
-from maskwell.release.risk.contributions import level_contributions, variable_contributions
-from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL
-from maskwell.release.risk.intruders import INTRUDERS
-from maskwell.release.risk.risk_report import FileRisk, RiskReport
-from maskwell.release.risk.unit_draws import TOGETHER
-from maskwell.release.risk.unit_risk import UnitFigures, UnitRisk
-from maskwell.release.stages.achieved_bounds import AT_LEAST, bound_is_kept
-from maskwell.release.stages.stage import Randomization, Stage, kept_columns
-from maskwell.release.utility.utility_measures import RegressionComparison
-from maskwell.release.utility.utility_report import VariableUtility
+from maskwell.microdata.kept_bounds import BoundKept, bounds_kept
+from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
+from maskwell.microdata.plans.protection import Protection
+from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.risk.contributions import level_contributions, variable_contributions
+from maskwell.microdata.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL
+from maskwell.microdata.risk.intruders import INTRUDERS
+from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
+from maskwell.microdata.risk.unit_draws import TOGETHER
+from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
+from maskwell.microdata.stages.achieved_bounds import AT_LEAST, bound_is_kept
+from maskwell.microdata.stages.stage import Randomization, Stage, kept_columns
+from maskwell.microdata.utility.utility_measures import RegressionComparison
+from maskwell.microdata.utility.utility_report import VariableUtility
 from maskwell.reports.plain_words import count, counted
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}

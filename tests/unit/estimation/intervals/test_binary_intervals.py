@@ -8,7 +8,8 @@ from scipy.stats import binom, binomtest, norm
 from tests.support.coverage import exact_coverage
 from tests.support.inside.estimation import clopper_pearson, wilson
 
-from maskwell import Design, make_design
+from maskwell import Design
+from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.estimation import Estimate, Sample, estimate_by_moments

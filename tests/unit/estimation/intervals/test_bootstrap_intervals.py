@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import norm
 from tests.support.inside.estimation import likelihood_intervals
 
-from maskwell import Categories, Design, make_design
+from maskwell import Categories, Design
+from maskwell import design as make_design
 from maskwell.designs import Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation import Estimate, Sample, best_left_inverse, estimate_by_moments

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.coverage import exact_coverage
 
-from maskwell import make_design
+from maskwell import design as make_design
 
 DESIGNS = {
     "forced": make_design("forced", truth="3/4", yes="1/6", no="1/12"),

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from maskwell import Categories, make_design
+from maskwell import Categories
+from maskwell import design as make_design
 from maskwell.designs import Dense, Design, Kronecker, Subset, Uniform
 from maskwell.estimation import (
     Estimate,

@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import chi2
 from tests.support.inside.estimation import likelihood_of
 
-from maskwell import Counts, Design, make_design
+from maskwell import Counts, Design
+from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.estimation import Estimate, Sample, estimate_by_likelihood, estimate_by_moments

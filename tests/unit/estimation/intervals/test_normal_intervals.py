@@ -12,7 +12,8 @@ from scipy.stats import binomtest, chi2, norm
 from tests.support.inside.estimation import METHODS
 from tests.support.together import together
 
-from maskwell import Categories, Counts, Design, make_design
+from maskwell import Categories, Counts, Design
+from maskwell import design as make_design
 from maskwell.designs import Subset, Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation import Estimate, Sample, Sampling, estimate_by_moments, estimate_samples, estimate_survey

@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import chi2, multinomial
 from tests.support.arrays import Real
 
-from maskwell import Categories, Design, make_design
+from maskwell import Categories, Design
+from maskwell import design as make_design
 from maskwell.designs import Dense, Kronecker, Subset, Uniform
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation import Estimate, Sample, estimate_by_moments

@@ -11,8 +11,8 @@ from tests.support.inside.estimation import Ratios
 import maskwell as mw
 from maskwell.errors import ParameterError
 
-WARNER = mw.make_design("warner", p="4/5")
-FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
+WARNER = mw.design("warner", p="4/5")
+FORCED = mw.design("forced", truth="3/4", yes="1/6", no="1/12")
 THREE = mw.designs.Uniform.from_gamma(6, mw.Categories.of(["a", "b", "c"]))
 
 

@@ -11,10 +11,10 @@ from tests.support.inside.estimation import degrees_of_freedom, expected, free_c
 import maskwell as mw
 from maskwell.errors import ParameterError, ReportError
 
-WARNER = mw.make_design("warner", p="4/5")
-FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
+WARNER = mw.design("warner", p="4/5")
+FORCED = mw.design("forced", truth="3/4", yes="1/6", no="1/12")
 THREE = mw.designs.Uniform.from_gamma(6, mw.Categories.of(["a", "b", "c"]))
-KUK = mw.make_design("kuk", theta1="7/10", theta2="1/5", draws=3)
+KUK = mw.design("kuk", theta1="7/10", theta2="1/5", draws=3)
 X = np.array([[60, 90, 50], [100, 150, 50]])
 
 

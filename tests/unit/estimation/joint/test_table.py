@@ -10,11 +10,11 @@ from tests.support.inside.reports import crosstab_report
 import maskwell as mw
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError, WrongTypeError
 
-WARNER = mw.make_design("warner", p="4/5")
+WARNER = mw.design("warner", p="4/5")
 THREE = mw.designs.Dense.of(
     [["4/5", "1/5", "1/5"], ["1/10", "7/10", "1/10"], ["1/10", "1/10", "7/10"]], mw.Categories.of(["a", "b", "c"])
 )
-KUK = mw.make_design("kuk", theta1="7/10", theta2="1/5", draws=3)
+KUK = mw.design("kuk", theta1="7/10", theta2="1/5", draws=3)
 SEX = direct(mw.Categories.of(["f", "m"]))
 
 

@@ -6,7 +6,7 @@ import maskwell as mw
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.regression import estimate_with_anchor, fit_with_anchor
 
-CROSSWISE = mw.make_design("crosswise", q="0.15")
+CROSSWISE = mw.design("crosswise", q="0.15")
 
 
 def inattentive(n, share, gamma, rng):

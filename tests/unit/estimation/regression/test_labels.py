@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import Categories, make_design
+from maskwell import Categories
+from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError, ReportError
 from maskwell.estimation import Sampling, estimate_survey

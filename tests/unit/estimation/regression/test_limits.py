@@ -53,7 +53,7 @@ def test_one_report_more_has_a_finite_maximum_and_some_more_a_standard_error():
 @pytest.mark.parametrize("p", ["0.8", "0.80000000000000016", "0.79999999999999984", "0.80001"])
 def test_the_verdict_does_not_hang_on_the_last_bit(p):
     """With 0.80001 there is a maximum at -11; the limit is as high, up to 1e-9 of the log-likelihood."""
-    found = fit_logistic(TWO, reports((8, 40), (20, 40)), mw.make_design("warner", p=p), codes=True)
+    found = fit_logistic(TWO, reports((8, 40), (20, 40)), mw.design("warner", p=p), codes=True)
     assert found.shown.tolist() == [-math.inf, math.inf]
 
 
@@ -146,7 +146,7 @@ def test_under_a_sampling_plan_infinity_has_no_interval():
 
 def test_the_default_interval_of_a_rare_answer_covers():
     """An intercept of -3.5, 200 reports by crosswise questions: coverage summed over all counts."""
-    crosswise, eta = mw.make_design("crosswise", q="0.15"), -3.5
+    crosswise, eta = mw.design("crosswise", q="0.15"), -3.5
     chance = 0.15 + 0.7 / (1 + math.exp(-eta))
     first = 0 if crosswise.matrix()[0, 0] > 0.5 else 1
     covered = {"wald": 0.0, None: 0.0}

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import Sampling, make_design
+from maskwell import Sampling
+from maskwell import design as make_design
 from maskwell.errors import InputError, LabelError, MaskwellError, ParameterError
 from maskwell.estimation import Scheme, calibrate, estimate_survey
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import Sampling, make_design
+from maskwell import Sampling
+from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.estimation import ReplicateRule, Sample, estimate_samples, estimate_survey

@@ -11,7 +11,8 @@ from tests.support.arrays import Real
 from tests.support.inside.core import Factor
 from tests.support.inside.estimation import recovery
 
-from maskwell import Categories, Sampling, SeededRandom, make_design
+from maskwell import Categories, Sampling, SeededRandom
+from maskwell import design as make_design
 from maskwell.core import Cells, Reports
 from maskwell.designs import Dense, Kronecker, Unary, Uniform
 from maskwell.errors import InputError, NotIdentifiableError, ReportError

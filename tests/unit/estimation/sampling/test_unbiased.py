@@ -13,7 +13,8 @@ import pytest
 from tests.support.arrays import Real
 from tests.support.finite import Estimator, Sample, moments_of, ordered, poisson, simple, stratified, two_stage
 
-from maskwell import Sampling, make_design
+from maskwell import Sampling
+from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.estimation import estimate_survey
 

@@ -1,0 +1,567 @@
+"""Estimating tables of a released file with its receipt, as a user or as the data holder.
+
+One table, or every randomized column on its own. A table that is that of a survey is told apart by
+:func:`~maskwell.microdata.analysis.table_routes.survey_of_release`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+
+from maskwell.core.arguments import Array, check_kind, list_of
+from maskwell.core.cells import CellTable
+from maskwell.core.display import plain_label
+from maskwell.core.phrases import Printed, in_words, option
+from maskwell.core.verdicts import at_least
+from maskwell.engines.cell_counts import count_rows
+from maskwell.engines.row_sources import Progress
+from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
+from maskwell.estimation.direct_estimate import DirectEstimate
+from maskwell.estimation.invariant_shares import BOUNDED as IS_BOUNDED
+from maskwell.estimation.invariant_shares import TARGETS, estimate_changed, estimate_unknown
+from maskwell.estimation.share_estimate import Estimate
+from maskwell.microdata.analysis.bias_bounds import Distortion, Weights
+from maskwell.microdata.analysis.matrix_estimates import kept_with_matrices, solved
+from maskwell.microdata.analysis.table_routes import (
+    BOUNDED,
+    EXACT,
+    KEPT,
+    OPEN,
+    SOLVED,
+    Route,
+    check_drawn_apart,
+    check_missing,
+    measure_of,
+    measured,
+    released_rows,
+    route_of,
+    weights_remarks,
+    weights_used,
+)
+from maskwell.microdata.folder.receipt import Receipt
+
+MISSING = "missing"
+UNMOVED = "these columns were not randomized: their counts are those of the original file"
+SWAPPED = "values were swapped between records: these counts are exactly those of the original file"
+RATIOS = "missing values were randomized like any other: shares among records with a value are ratios, approximate"
+TINY = 1e-18
+MOST_INFLATION = 2.0
+MOST_WEIGHTS = 10**5
+OTHER_ROWS = "the receipt is of {:,} records, the file has {:,}: estimates from a part of it may be biased"
+BY_UNIT = (
+    "records of a unit moved together, which the published factor counts with; sampling errors are those of records"
+    " that were sampled one by one"
+)
+PUBLISHED = "the matrix is not known: variances are those of an open file times the published factor"
+
+Domain = tuple[Hashable, ...]
+Domains = Mapping[Domain, Estimate]
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """An estimated table of a released file.
+
+    Attributes
+    ----------
+    estimate
+        Shares with their errors; categories are labels, or tuples of them for several columns.
+    route
+        How it was found.
+    rows, dropped
+        Records of the file, and those left out for want of a value.
+    remarks
+        Which of the flags of the estimate say of whom the shares are: of the records, or of the population.
+    by, domains
+        Further columns, and the shares within each of their combinations.
+    """
+
+    estimate: Estimate
+    route: Route
+    rows: int
+    dropped: int
+    remarks: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    domains: Domains = field(default_factory=dict)
+
+    def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
+        """Plain values for JSON."""
+        domains = [
+            {"domain": plain_label(label[0] if len(label) == 1 else label), **shares.to_dict(level, interval)}
+            for label, shares in self.domains.items()
+        ]
+        return {
+            "variables": list(self.route.columns),
+            **self.estimate.to_dict(level, interval),
+            "route": self.route.kind,
+            **({"domains": domains} if domains else {}),
+            "rows": self.rows,
+            "dropped": self.dropped,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedColumns:
+    """Every randomized column of a released file, estimated on its own.
+
+    Attributes
+    ----------
+    tables
+        Of the columns that could be estimated.
+    refused
+        The others, and why.
+    """
+
+    tables: tuple[Analysis, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def not_estimated(self) -> list[str]:
+        """The columns that could not be estimated, in words."""
+        return [f"{name} was not estimated: {why}" for name, why in self.refused.items()]
+
+    def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
+        """Plain values for JSON: every table, and all estimates below each other."""
+        tables = [table.to_dict(level, interval) for table in self.tables]
+        rows = [{"variable": t["variables"][0], **row} for t in tables for row in t["estimates"]]
+        return {
+            "variables": [t["variables"][0] for t in tables],
+            "n": max(t["n"] for t in tables),
+            "method": tables[0]["method"] if len({t["method"] for t in tables}) == 1 else "several",
+            "estimates": rows,
+            "covariance": None,
+            "sampling_variance": [x for t in tables for x in t["sampling_variance"]],
+            "randomization_variance": [x for t in tables for x in t["randomization_variance"]],
+            "flags": [*dict.fromkeys(flag for t in tables for flag in t["flags"]), *self.not_estimated],
+            "tables": tables,
+            "refused": dict(self.refused),
+            "rows": tables[0]["rows"],
+        }
+
+
+def estimate_released(
+    data: Any,
+    receipt: Receipt,
+    columns: Sequence[str],
+    *,
+    by: Sequence[str] = (),
+    weights: str | None = None,
+    target: str = "population",
+    missing: str | None = None,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Shares of a column, or of the combinations of several, behind a released file.
+
+    Parameters
+    ----------
+    data
+        The released file by its path, or a released table in memory.
+    receipt
+        Its receipt: the public one, or the internal one of the data holder, who has the matrices and so estimates in
+        place of bounds of the errors.
+    columns
+        Of the table, the first slowest.
+    by
+        Further columns: shares within each of their combinations are estimated too, as ``domains``.
+    weights
+        The column of survey weights; unless given, that of the receipt where weighted shares can be estimated: the
+        table was not randomized, or keeps sums of weights, or is solved for with its matrices. Where only counts are
+        kept, shares are those of the records, which is said.
+    target
+        "population": the file is a sample of it; "file": the shares of the original file itself.
+    missing
+        What to do with records without a value: "error", "drop", or "category". Unless given, an error, but a category
+        where the receipt says that missing values were randomized as one.
+    progress
+        Told how far it is.
+
+    Raises
+    ------
+    ParameterError
+        The receipt does not allow this table; the message says why.
+
+    >>> from maskwell.microdata import release_table
+    >>> from maskwell.microdata import ReleasePlan
+    >>> people = {"sex": ["f", "m"] * 50, "region": ["north"] * 60 + ["south"] * 40}
+    >>> plan = ReleasePlan.of([{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}])
+    >>> released = release_table(people, plan)
+    >>> regions = estimate_released(released.data, released.receipt(), ["region"])
+    >>> regions.estimate.pi_hat.tolist()   # nobody moved to another region
+    [0.6, 0.4]
+    """
+    check_kind(Callable | None, progress=progress)
+    check_kind(Receipt, receipt=receipt)
+    columns, domains = list_of(str, columns, "columns"), list_of(str, by, "by")
+    check_kind(str | None, weights=weights, missing=missing)
+    check_kind(str, target=target)
+    if target not in TARGETS:
+        raise ParameterError(f"target = {target!r}", hint=f"choose one of {', '.join(TARGETS)}")
+    options = _Options(weights, target, missing, progress)
+    whole = _table(data, receipt, columns, options)
+    return whole if not domains else _with_domains(whole, data, receipt, domains, options)
+
+
+def estimate_each_released(
+    data: Any,
+    receipt: Receipt,
+    *,
+    by: Sequence[str] = (),
+    weights: str | None = None,
+    target: str = "population",
+    missing: str | None = None,
+    level: float = 0.95,
+    interval: str | None = None,
+    progress: Progress | None = None,
+) -> ReleasedColumns:
+    """Shares of every randomized column on its own; what cannot be estimated is said, unless nothing can.
+
+    Parameters
+    ----------
+    data, receipt, by, weights, target, missing, progress
+        As for :func:`estimate_released`; columns of ``by`` are left out.
+    level, interval
+        Of the intervals that are to be made: a column that has no such intervals is refused.
+
+    >>> from maskwell.microdata import release_table
+    >>> from maskwell.microdata import ReleasePlan
+    >>> plan = ReleasePlan.of([{"variables": [name], "method": "method1", "theta": "1/2"} for name in ("sex", "job")])
+    >>> released = release_table({"sex": ["f", "m"] * 50, "job": ["baker"] * 60 + ["clerk"] * 40}, plan)
+    >>> [table.route.columns for table in estimate_each_released(released.data, released.receipt()).tables]
+    [('sex',), ('job',)]
+    """
+    check_kind(Receipt, receipt=receipt)
+    options: dict[str, Any] = {"weights": weights, "target": target, "missing": missing}
+    tables, refused, first = [], {}, None
+    for name in randomized_columns(receipt):
+        if name in by:
+            continue
+        try:
+            table = estimate_released(data, receipt, [name], by=by, progress=progress, **options)
+            table.estimate.intervals(level, interval)
+            tables.append(table)
+        except InputError as error:
+            refused[name], first = error.message, first or error
+    if not tables and first is not None:
+        raise first
+    if not tables:
+        raise ParameterError("the receipt names no randomized column", hint=f"name columns with {option('columns')}")
+    return ReleasedColumns(tuple(tables), refused)
+
+
+def randomized_columns(receipt: Receipt) -> list[str]:
+    """The columns that some group moved, each once."""
+    return [*dict.fromkeys(name for group in receipt.groups for name in group.moved)]
+
+
+# ---- one table
+
+
+@dataclass(frozen=True)
+class _Options:
+    """How tables are estimated."""
+
+    weights: str | None
+    target: str
+    missing: str | None
+    progress: Progress | None
+
+
+def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options, *, by: int = 0) -> Analysis:
+    """The shares of a table, and within domains that its first columns, so many, tell where these are bounded."""
+    counted = _count(data, receipt, columns, options)
+    route, whole = counted.route, counted.tables[0]
+    how = receipt.missing if options.missing is None else options.missing
+    table, dropped = _with_values(whole, how, counted.name, columns)
+    cells = _with_values(counted.tables[1], how, counted.name, columns)[0] if len(counted.tables) > 1 else None
+    estimate = _estimated(counted, table, cells, options.target, ratios=bool(dropped) and receipt.missing == "category")
+    remarks = weights_remarks(route, receipt, options.weights, counted.weights)
+    other = [] if whole.n == receipt.rows else [OTHER_ROWS.format(receipt.rows, whole.n)]
+    named = replace(estimate, categories=_named(estimate.categories), flags=(*remarks, *estimate.flags, *other))
+    domains = _bounded_domains(counted, table, by, options.target) if by and named.covariance is None else {}
+    return Analysis(named, route, whole.n, dropped, remarks, domains=domains)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The tables of a route as they were counted, with the weights that records counted with.
+
+    Attributes
+    ----------
+    name
+        What messages call the rows.
+    distortion
+        At most what randomization did to a bounded table.
+    complete
+        Whether these are all records that were released.
+    """
+
+    route: Route
+    name: str
+    weights: str | None
+    tables: list[CellTable]
+    distortion: Distortion | None = None
+    complete: bool = True
+
+
+def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options) -> _Counted:
+    route = route_of(receipt, columns, weighted=options.weights is not None)
+    check_missing(route, receipt.missing if options.missing is None else options.missing)
+    with released_rows(data, route.cells) as (source, name):
+        used = weights_used(route, receipt, options.weights, source.schema.names)
+        route = measured(route, receipt, used)
+        counted = count_rows(source, name, _needed_tables(route), weights=used, progress=options.progress)
+    tables = [table.in_order(receipt.categories) for table in counted]
+    if route.kind != BOUNDED:
+        return _Counted(route, name, used, tables)
+    hidden = [move for move in route.moves if route.to_solve is None or move.group.design is None]
+    most = Distortion.of(hidden, weights_of(data, receipt, used), tables[0].n / receipt.rows)
+    return _Counted(route, name, used, tables, most, tables[0].n == receipt.rows)
+
+
+def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str], options: _Options) -> Analysis:
+    """A table with the shares within domains, and what must be said of these: one may be weighted, the other not."""
+    if both := [name for name in whole.route.columns if name in by]:
+        raise ParameterError(f"{both[0]!r} is in {option('columns')} and in {option('by')}", hint="name it once")
+    joint = _table(data, receipt, [*by, *whole.route.columns], options, by=len(by))
+    more = tuple(f"by {','.join(by)}: {remark}" for remark in joint.remarks if remark not in whole.remarks)
+    remarks = (*whole.remarks, *more)
+    bounded = () if joint.route.kind != BOUNDED else (f"by {','.join(by)}: {IS_BOUNDED}",)
+    flags = (*remarks, *whole.estimate.flags[len(whole.remarks) :], *bounded)
+    return replace(
+        whole,
+        remarks=remarks,
+        estimate=replace(whole.estimate, flags=flags),
+        by=tuple(by),
+        domains=joint.domains or share_by_domain(joint.estimate, len(by)),
+    )
+
+
+def weights_of(data: Any, receipt: Receipt, weights: str | None) -> Weights:
+    """How weight is spread over the records, by one more pass."""
+    if weights is None:
+        return Weights.alike()
+    measure = measure_of(receipt, weights)
+    with released_rows(data, []) as (source, name):
+        return Weights.of(count_rows(source, name, [(weights,)], weights=weights, most=MOST_WEIGHTS)[0], measure)
+
+
+# ---- how a table is estimated
+
+
+def _needed_tables(route: Route) -> list[tuple[str, ...]]:
+    """The table, and the cells that its matrices need together where they are known."""
+    if route.kind == SOLVED or route.to_solve is not None:
+        return [route.columns, (route.to_solve or route).cells]
+    return [route.columns, route.groups[0].columns] if route.kind == KEPT and _has_matrices(route) else [route.columns]
+
+
+def _has_matrices(route: Route) -> bool:
+    """Whether all matrices are known, and draws of records independent, as formulas with matrices need."""
+    return all(group.design is not None for group in route.groups) and not route.by_unit
+
+
+def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, target: str, *, ratios: bool) -> Estimate:
+    route = counted.route
+    if route.kind == SOLVED:
+        assert cells is not None
+        return solved(route, table, cells, target)
+    if counted.distortion is not None:
+        most = counted.distortion.within(*_parts_of(table, counted.tables[0]))
+        if route.to_solve is not None and cells is not None:
+            return solved(route.to_solve, table, cells, target, most)
+        return _bounded(route, table, most, target, still=counted.complete and table.n == counted.tables[0].n)
+    if not ratios or route.kind != KEPT:
+        return _counted(route, table, cells, target)
+    check_drawn_apart(route.groups)
+    bound = _bound(route, table, target)
+    return replace(bound, flags=(*bound.flags, RATIOS))
+
+
+def _counted(route: Route, table: CellTable, cells: CellTable | None, target: str) -> Estimate:
+    """Shares as they stand in the file."""
+    if route.kind == KEPT and _has_matrices(route):
+        shares = kept_with_matrices(route, table, cells, target)
+        if shares is not None:
+            return shares
+    bound = _bound(route, table, target)
+    if route.kind in (OPEN, EXACT):
+        return replace(bound, flags=(UNMOVED if route.kind == OPEN else SWAPPED, *bound.flags[1:]))
+    shares = _with_factor(bound, _factor(route), any_factor=route.weighted or route.by_unit, weighted=route.weighted)
+    return replace(shares, flags=(*shares.flags, BY_UNIT)) if route.by_unit else shares
+
+
+def _bounded(route: Route, table: CellTable, most: Distortion, target: str, *, still: bool) -> Estimate:
+    """Shares as they stand with a bound of their bias; no more of a cell moved than its block has.
+
+    The latter holds where the records are ``still`` the same ones: a part of them that released values tell, such as
+    a domain of a column that was moved, has lost records of a block to other parts.
+    """
+    blocks, mass = _blocks(route, table), np.asarray(table.mass, dtype=np.float64)
+    in_block = np.bincount(blocks, mass)[blocks] / mass.sum()
+    sums = {"weights": table.weights, "squares": table.squares}
+    bias = np.minimum(most.bias, in_block if still else 1.0)
+    return estimate_changed(
+        table.counts, changed=most.changed, bias=bias, categories=table.labels(), target=target, **sums
+    )
+
+
+def _parts_of(table: CellTable, whole: CellTable) -> tuple[float, float]:
+    """The share of the weight, and of the squared weights, of a file that a part of it has."""
+    squares = [one.counts if one.squares is None else one.squares for one in (table, whole)]
+    return float(table.mass.sum() / whole.mass.sum()), float(squares[0].sum() / squares[1].sum())
+
+
+def _bounded_domains(counted: _Counted, table: CellTable, domains: int, target: str) -> Domains:
+    """Bounded shares within each domain, which is a file of its own with as many changed records."""
+    assert counted.distortion is not None
+    all_there = counted.complete and table.n == counted.tables[0].n
+    still = all_there and not counted.route.moved & {*table.columns[:domains]}
+    places: dict[Domain, list[int]] = {}
+    for place, cell in enumerate(table.labels()):
+        places.setdefault(cell[:domains], []).append(place)
+    shares: dict[Domain, Estimate] = {}
+    for domain, chosen in places.items():
+        part = _chosen(table, np.isin(np.arange(len(table)), chosen))
+        most = counted.distortion.within(*_parts_of(part, counted.tables[0]))
+        estimate = _bounded(counted.route, part, most, target, still=still)
+        cells = [cell[domains:] for cell in cast(Sequence[Domain], estimate.categories)]
+        shares[_words(domain)] = replace(estimate, categories=_named(cells))
+    return shares
+
+
+def _bound(route: Route, table: CellTable, target: str) -> DirectEstimate:
+    """Shares with bounds of their errors that hold for every matrix."""
+    blocks = np.arange(len(table)) if route.kind in (OPEN, EXACT) else _blocks(route, table)
+    sums = {"weights": table.weights, "squares": table.squares}
+    return estimate_unknown(table.counts, categories=table.labels(), blocks=blocks, target=target, **sums)
+
+
+def _factor(route: Route) -> float | None:
+    """The published inflation of a single column that one group moved; it holds for each of its shares."""
+    if len(route.columns) > 1 or len(route.groups) > 1:
+        return None
+    return route.groups[0].inflation.get(route.columns[0])
+
+
+def _with_factor(
+    bound: DirectEstimate, factor: float | None, *, any_factor: bool = False, weighted: bool = False
+) -> DirectEstimate:
+    """The bound on randomization by a published factor f: ``C_ii <= (f - 1) p_i (1 - p_i) / n``.
+
+    Where records were drawn one by one, f is 2 at most whatever the matrix, and a larger one is not used. Of units of
+    s records that had one draw, ``C_ii = sum_j s^2 u_j q_ij (1 - q_ij) / n^2`` with u_j units, which f is made from;
+    it may be ``1 + s`` (``any_factor``). With weights it is f times the variance of an open file, in which the squared
+    weights of the released records stand for the true ones; f may be above 2. The factor holds for each share, not for
+    sums of them, so covariances are left out. Source: [Adeshiyan2011, section 4.6], as a factor derived.
+    """
+    if factor is None or (at_least(factor, MOST_INFLATION) and not any_factor):
+        return bound
+    added = bound.sampling_variance if weighted and bound.target == "population" else bound.randomization_variance
+    randomization = (factor - 1) * added
+    variance = bound.sampling_variance + randomization
+    smaller = np.divide(bound.variance, variance, out=np.full(len(variance), np.inf), where=variance > TINY)
+    return replace(
+        bound,
+        variance=variance,
+        randomization_variance=randomization,
+        covariance=None,
+        effective=np.where(bound.variance > TINY, bound.effective * smaller, bound.effective),
+        flags=(f"{PUBLISHED} {Printed(factor):g}; covariances are left out", *bound.flags[1:]),
+    )
+
+
+def _blocks(route: Route, table: CellTable) -> Array:
+    """Cells that agree in all columns that were not moved: no record ever left them."""
+    still = [place for place, name in enumerate(table.columns) if name not in route.moved]
+    if not still:
+        return np.zeros(len(table), dtype=np.int64)
+    return np.asarray(np.unique(table.codes[:, still], axis=0, return_inverse=True)[1]).reshape(-1)
+
+
+def _with_values(table: CellTable, missing: str, path: str, columns: Sequence[str]) -> tuple[CellTable, int]:
+    """The cells that have a value of these columns, and how many records were left out."""
+    lost = np.zeros(len(table), dtype=bool)
+    for place, (name, levels) in enumerate(zip(table.columns, table.levels, strict=True)):
+        if name in columns and levels and levels[-1] is None:
+            lost |= table.codes[:, place] == len(levels) - 1
+    if missing == "category" or not lost.any():
+        return table, 0
+    count = int(table.counts[lost].sum())
+    if missing == "error":
+        drop, keep = option("missing", "drop"), option("missing", "category")
+        raise MissingValueError(
+            f"{path}: {count:,} of {table.n:,} records have no value of {in_words(columns)}",
+            hint=f"leave such rows out with {drop}, or count them with {keep}",
+            count=count,
+        )
+    return _chosen(table, ~lost), count
+
+
+def _chosen(table: CellTable, places: Array) -> CellTable:
+    """Some of the cells of a table."""
+    return replace(
+        table,
+        codes=table.codes[places],
+        counts=table.counts[places],
+        weights=None if table.weights is None else table.weights[places],
+        squares=None if table.squares is None else table.squares[places],
+    )
+
+
+def _named(categories: Sequence[Any]) -> list[Hashable]:
+    """Labels without the tuple around one, and a word for a missing one."""
+    cells = [_words(cell) for cell in categories]
+    return [cell[0] if len(cell) == 1 else cell for cell in cells]
+
+
+def _words(cell: Domain) -> Domain:
+    """Labels with a word for a missing one."""
+    return tuple(MISSING if label is None else label for label in cell)
+
+
+def share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]:
+    """Shares within each domain, from a table whose first columns, so many, tell the domain.
+
+        R = p_c / p_d,     Cov(R) = G Cov G',    G = (I - R 1') / p_d
+
+    to the first order, where p_c are the cells of a domain and p_d is their sum. Source: standard (delta method).
+    """
+    if estimate.covariance is None:
+        raise TooLargeError("too many cells for domains: covariances were left out", hint="use fewer categories")
+    places: dict[Domain, list[int]] = {}
+    for place, cell in enumerate(cast(Sequence[Domain], estimate.categories)):
+        places.setdefault(cell[:domains], []).append(place)
+    return {domain: _within(estimate, np.array(cells), domains) for domain, cells in places.items()}
+
+
+def _within(estimate: Estimate, places: Array, domains: int) -> Estimate:
+    assert estimate.covariance is not None
+    p = estimate.pi_hat[places]
+    total = float(p.sum())
+    ratio = p / total if total > 0 else np.full(len(p), np.nan)
+    G = (np.eye(len(p)) - np.outer(ratio, np.ones(len(p)))) / total if total > 0 else np.full((len(p),) * 2, np.nan)
+    whole = G @ estimate.covariance[np.ix_(places, places)] @ G.T
+    variance = np.diagonal(whole).copy()
+    categories = cast(Sequence[Domain], estimate.categories)
+    cells = [categories[i][domains:] for i in places]
+    known = {
+        "categories": [cell[0] if len(cell) == 1 else cell for cell in cells],
+        "pi_hat": ratio,
+        "variance": variance,
+        "sampling_variance": np.full(len(p), np.nan),
+        "randomization_variance": np.full(len(p), np.nan),
+        "covariance": whole,
+        "n": round(total * estimate.n),
+        "flags": (),
+        "bias": None
+        if estimate.bias is None
+        else np.full(len(p), min(1.0, float(estimate.bias.max()) / max(total, TINY))),
+    }
+    if isinstance(estimate, DirectEstimate):
+        open_ = ratio * (1 - ratio)
+        known["effective"] = np.divide(open_, variance, out=np.full(len(p), np.inf), where=variance > TINY)
+    return replace(estimate, **known)

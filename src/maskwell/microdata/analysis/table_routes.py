@@ -1,0 +1,348 @@
+"""How a table of a released file can be estimated: which randomizations touch it, and whether they keep it.
+
+Where they keep it, counts are unbiased as they stand; else they are solved for, with the matrices. Where a matrix is
+withheld, counts stand with a bound of their bias. Where all matrices are designs that were fixed before the file was
+seen, reports are estimated as those of any survey, under its plan.
+
+Whose shares they are: a randomization keeps counts or sums of weights, not both. Weighted shares, those of the
+population, are unbiased where nothing was randomized, where sums of weights were kept, and where matrices are turned
+around; elsewhere their bias is bounded, and shares are those of the records unless weights are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maskwell.core.phrases import in_words, option, shorten
+from maskwell.designs.coded import CodedDesign
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.row_sources import Source
+from maskwell.engines.rows import Rows
+from maskwell.errors import ParameterError
+from maskwell.microdata.analysis.bias_bounds import COUNTS, WEIGHTS, Move, moves_of
+from maskwell.microdata.folder.receipt import Group, Receipt, labelled_as
+from maskwell.microdata.stages.stage import acting, is_kept, needed_columns
+
+OPEN, EXACT, KEPT, SOLVED, BOUNDED = "open", "exact", "kept", "solved", "bounded"
+BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
+RECORDS = "shares of the records, not of the population: this release keeps counts, not weighted counts, of {}"
+SOLVABLE = "; ask for its weights ({}) to have weighted shares solved for with the matrices"
+BOUNDABLE = "; ask for its weights ({}) to have weighted shares with a bound of their bias"
+NO_WEIGHTS = "shares of the records, not of the population: the file has no column of weights ({})"
+PLANS = ("weights", "strata", "clusters", "replicates")
+BOUNDED_PLANS = (*PLANS, "lonely", "replicate_method", "fay")
+SAMPLING_COLUMNS = ("weights", "inclusion", "strata", "clusters", "population")
+OTHER_WEIGHTS = ("weights", "inclusion", "population", "replicates")
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """How a table is estimated.
+
+    Attributes
+    ----------
+    kind
+        "open": nothing moved its columns. "exact": they were swapped, its counts stay exactly. "kept": counts are
+        unbiased as they stand. "solved": with the matrices. "bounded": as it stands, with a bound of its bias.
+    columns
+        Of the table.
+    groups
+        Those that moved its columns, or columns that these depend on, in the order in which they were carried out.
+    cells
+        Columns that the matrices of these groups need together.
+    moves
+        At most what the groups that moved its columns did to it.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    groups: tuple[Group, ...]
+    cells: tuple[str, ...]
+    moves: tuple[Move, ...] = ()
+
+    @property
+    def moved(self) -> frozenset[str]:
+        """Columns that some group moved."""
+        return frozenset(name for group in self.groups for name in group.moved)
+
+    @property
+    def by_unit(self) -> bool:
+        """Whether all records of a unit, such as a household, had one draw of its columns."""
+        return any(group.each != "record" for group in self.groups)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether sums of weights are kept, and not counts."""
+        return any(group.invariance == "weights" for group in self.groups)
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether numbers of records can be estimated, but no sums of weights."""
+        return bool(self.groups) and self.kind != SOLVED and not self.weighted
+
+    @property
+    def to_solve(self) -> Route | None:
+        """The part of a bounded table that can be solved for: what the groups with known matrices did to it.
+
+        None where there is none, or where these groups and the others moved columns that the others worked with: then
+        one cannot be undone without the other.
+        """
+        known = tuple(group for group in self.groups if group.design is not None)
+        hidden = [group for group in self.groups if group.design is None]
+        crossing = any({*a.moved} & {*b.columns} or {*b.moved} & {*a.columns} for a in known for b in hidden)
+        if self.kind != BOUNDED or not known or not hidden or crossing or any(group.linked for group in known):
+            return None
+        return Route(SOLVED, self.columns, known, needed_columns(known, self.columns))
+
+
+def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False) -> Route:
+    """How the table of these columns is estimated; ParameterError where it cannot be.
+
+    A table whose counts are kept is solved for where it is to be ``weighted`` and all matrices are known.
+    """
+    groups = acting(receipt.groups, columns)
+    linked = {name for group in groups for name in group.linked}
+    cells = tuple(name for name in needed_columns(groups, columns) if name not in linked)
+    kind = _kind(groups, columns)
+    if weighted and kind == KEPT and all(group.design is not None and group.invariance == "counts" for group in groups):
+        kind = SOLVED
+    route = Route(kind, tuple(columns), groups, cells, moves_of(receipt.groups, columns))
+    if route.by_unit:
+        return _of_one_column(route, weighted=weighted)
+    return route if kind != SOLVED or _all_known(groups) else bounded(route)
+
+
+def _of_one_column(route: Route, *, weighted: bool = False) -> Route:
+    """The route of a column that had one draw for whole units: its published inflation counts with that, nothing else.
+
+    Raises where the table is another one, or not of numbers of records.
+    """
+    one = len(route.columns) == len(route.groups) == 1 and route.columns[0] in route.groups[0].inflation
+    if not one or route.kind != KEPT or route.weighted or weighted:
+        check_drawn_apart(route.groups)
+    return route
+
+
+def check_drawn_apart(groups: Sequence[Group]) -> None:
+    """Raise for columns that had one draw for a whole unit: a receipt does not tell how errors of tables depend."""
+    names = [name for group in groups if group.each != "record" for name in group.variables]
+    if names:
+        raise ParameterError(
+            f"{shorten(', '.join(names), 40)} had one draw for all records of a unit: errors of this are not known",
+            hint="ask for the shares of one column, unweighted, without a plan; or count the file as it is",
+        )
+
+
+def bounded(route: Route) -> Route:
+    """The table as it stands, with a bound of its bias; ParameterError where nobody is told how much was changed."""
+    check_drawn_apart(route.groups)
+    unknown = [
+        move.group for move in route.moves if move.changed >= 1 and (route.kind != SOLVED or not move.group.design)
+    ]
+    if unknown:
+        raise ParameterError(
+            f"the table of {in_words(route.columns)} is not kept, and the receipt does not tell how much of "
+            f"{in_words(unknown[0].variables)} was changed",
+            hint="ask the data holder for this table",
+        )
+    return replace(route, kind=BOUNDED)
+
+
+def _all_known(groups: Sequence[Group]) -> bool:
+    return all(group.design is not None for group in groups)
+
+
+def _kind(groups: Sequence[Group], columns: Sequence[str]) -> str:
+    if not groups:
+        return OPEN
+    if not is_kept(groups, columns):
+        return SOLVED
+    return EXACT if all(group.method == "swap" for group in groups) else KEPT
+
+
+def check_missing(route: Route, missing: str) -> None:
+    """Raise where records without a value are to be left out, and values can be lost or found by randomization."""
+    for group in route.groups if missing == "drop" and route.kind == SOLVED else ():
+        for name in (one for one in group.variables if one in route.columns):
+            place = group.columns.index(name)
+            if any(state[place] is None for state in group.states):
+                raise ParameterError(
+                    f"a missing value of {name!r} was randomized like any other, so records cannot be left out for it",
+                    hint=f"count it as a category: {option('missing', 'category')}",
+                )
+
+
+# ---- whose shares they are
+
+
+def weights_used(route: Route, receipt: Receipt, asked: str | None, names: Sequence[str]) -> str | None:
+    """The column of weights: as asked, or that of the receipt where weighted shares can be estimated."""
+    absent = receipt.weights not in names and not route.weighted  # a plan may leave weights out of the file
+    return asked if asked is not None or route.counts_only or absent else receipt.weights
+
+
+def measured(route: Route, receipt: Receipt, weights: str | None) -> Route:
+    """The route of a table of records, or of these weights: bounded where the other of the two was kept."""
+    if route.kind not in (KEPT, EXACT) or measure_of(receipt, weights) == (WEIGHTS if route.weighted else COUNTS):
+        return route
+    return bounded(route)
+
+
+def measure_of(receipt: Receipt, weights: str | None) -> str:
+    """What shares are shares of: of records, of the weights that the receipt names, or of others."""
+    return COUNTS if weights is None else WEIGHTS if weights == receipt.weights else "other weights"
+
+
+def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str | None) -> tuple[str, ...]:
+    """What a reader must know about weights that the receipt names, in words; nothing where they were asked for."""
+    if asked is not None or receipt.weights is None:
+        return ()
+    if used is not None:
+        return (BY_WEIGHT.format(used),)
+    if route.counts_only:
+        said = RECORDS.format(in_words([name for group in route.groups for name in group.variables]))
+        if route.by_unit:
+            return (said,)
+        solvable = route_of(receipt, route.columns, weighted=True).kind == SOLVED
+        return (f"{said}{(SOLVABLE if solvable else BOUNDABLE).format(receipt.weights)}",)
+    return (NO_WEIGHTS.format(receipt.weights),)
+
+
+@contextmanager
+def released_rows(data: Any, names: Sequence[str]) -> Iterator[tuple[Source, str]]:
+    """The rows of a file or of a table in memory, and what messages call them."""
+    rows = Rows.of(data)
+    with rows.open_stored(names) as source:
+        yield source, str(rows)
+
+
+# ---- a table that is that of a survey
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedSurvey:
+    """A table of a released file that is estimated as that of a survey: its designs are known and were fixed before.
+
+    Attributes
+    ----------
+    designs, direct
+        Columns with their designs, and columns that were not moved.
+    missing, weights
+        How missing values count, and the column of weights: as asked, or else as the receipt says.
+    remarks
+        What a reader should know about that, in words.
+    """
+
+    designs: list[tuple[tuple[str, ...], CodedDesign]]
+    direct: list[str]
+    missing: str
+    weights: str | None
+    remarks: tuple[str, ...]
+
+    @property
+    def assignments(self) -> list[Assignment]:
+        """The columns with their designs, as they are counted."""
+        return [Assignment(columns, design) for columns, design in self.designs]
+
+
+def survey_of_release(
+    data: Any,
+    receipt: Receipt,
+    columns: Sequence[str],
+    *,
+    by: Sequence[str] = (),
+    target: str = "population",
+    missing: str | None = None,
+    sampling: Mapping[str, Any] | None = None,
+    method: str = "moments",
+) -> ReleasedSurvey | None:
+    """The table where a receipt holds designs for its columns, and the population is the target; None for others.
+
+    Parameters
+    ----------
+    data, receipt, columns, by, target, missing
+        As for :func:`estimate_released`.
+    sampling
+        Columns that tell how rows were sampled, by the names of the parameters of a plan.
+    method
+        Of the estimates: with weights of the receipt only "moments".
+    """
+    if target == "file":
+        return None
+    route = route_of(receipt, columns)
+    designs = assigned(route)
+    moved = {name for group in receipt.groups for name in group.moved}
+    if designs is None or moved & {*by}:
+        return None  # domains of released values are not those of true ones
+    how = receipt.missing if missing is None else missing
+    check_missing(route, how)
+    check_unmoved(sampling or {}, moved)
+    weights, remarks = _survey_weights(data, receipt, route, sampling or {}, method)
+    randomized = {name for names, _ in designs for name in names}
+    return ReleasedSurvey(designs, [name for name in columns if name not in randomized], how, weights, remarks)
+
+
+def _survey_weights(
+    data: Any, receipt: Receipt, route: Route, sampling: Mapping[str, Any], method: str
+) -> tuple[str | None, tuple[str, ...]]:
+    """The weights of the receipt where no others were asked for, and what to say about it."""
+    if receipt.weights is None or any(sampling.get(name) for name in OTHER_WEIGHTS):
+        return sampling.get("weights"), ()
+    with released_rows(data, []) as (source, _):
+        used = weights_used(route, receipt, None, source.schema.names)
+    if used is not None and method == "ml":
+        raise ParameterError(
+            f"{option('method')} ml, where every record counts with its weight ({used}), as the receipt says",
+            hint="use moments: they are unbiased with weights",
+        )
+    return used, weights_remarks(route, receipt, None, used)
+
+
+def check_unmoved(sampling: Mapping[str, Any], moved: set[str]) -> None:
+    """Raise where a column that tells how rows were sampled was randomized."""
+    for name in SAMPLING_COLUMNS:
+        value = sampling.get(name)
+        names = value.split(",") if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else []
+        if wrong := moved & {*names}:
+            raise ParameterError(
+                f"{option(name)} {','.join(names)}: the values of {min(wrong)!r} were randomized",
+                hint="leave it out, or name a column that was not randomized",
+            )
+
+
+def has_plan(sampling: Mapping[str, Any]) -> bool:
+    """Whether more than weights is said about how the rows were sampled."""
+    return any(value and name not in ("weights", "lonely") for name, value in sampling.items())
+
+
+def check_release_sampling(sampling: Mapping[str, Any], receipt: Receipt, route: Route) -> None:
+    """Raise where errors under a sampling plan are not known for a released file.
+
+    They are known for columns that were not moved; for others with weights, strata, clusters or replicates.
+    """
+    check_unmoved(sampling, {name for group in receipt.groups for name in group.moved})
+    check_drawn_apart(route.groups)
+    more = [name for name, value in sampling.items() if value and name not in BOUNDED_PLANS]
+    if more and route.kind != OPEN:
+        raise ParameterError(
+            f"{option(more[0])} with a matrix that is withheld or worked out from the file",
+            hint=f"leave it out: errors are known with {', '.join(map(option, PLANS))}",
+        )
+
+
+def assigned(route: Route) -> list[tuple[tuple[str, ...], CodedDesign]] | None:
+    """The columns of each matrix where each is a design of its own columns, all of them in the table; else None.
+
+    Then reports are estimated as those of a survey with these designs, under any sampling plan. Not so with a matrix
+    that was worked out from the file: errors of a survey do not hold for it.
+    """
+    designs = []
+    for group in route.groups:
+        if group.design is None or group.invariant or group.within or not {*group.variables} <= {*route.columns}:
+            return None
+        designs.append((group.variables, labelled_as(group.design, group.states, group.outputs)))
+    follows = {name for group in route.groups for name in group.linked} & {*route.columns}
+    return None if follows or route.kind != SOLVED else designs

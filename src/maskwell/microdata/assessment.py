@@ -1,0 +1,274 @@
+"""Assessing a plan: its matrices, risk and utility, from the counts of records; nothing is written.
+
+The same functions judge a file once it is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from maskwell.core.arguments import check_kind, check_path, list_of
+from maskwell.core.cells import CellTable, give_back_memory
+from maskwell.core.verdicts import at_most
+from maskwell.engines.row_sources import Progress
+from maskwell.engines.rows import Rows
+from maskwell.microdata.needed_tables import (
+    Columns,
+    Tables,
+    compared_tables,
+    count_external,
+    count_records,
+    risk_columns,
+    smaller_tables,
+)
+from maskwell.microdata.plans.recodes import check_labels_met
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.records.recoding import recoding_of
+from maskwell.microdata.records.unit_rows import UnitMembers, read_units
+from maskwell.microdata.release_values import PRIVATE, Assessment, Origin
+from maskwell.microdata.risk.file_risk import assess_risk, cells_in
+from maskwell.microdata.risk.joined_columns import SMALL, JoinedRisk, joined_risk
+from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.risk.unit_draws import DrawnUnits, drawn_together, have_one_draw
+from maskwell.microdata.risk.unit_risk import with_units
+from maskwell.microdata.side_channels import check_side_channels, side_channel_risk, side_channel_warnings
+from maskwell.microdata.stages.stage import Stage, unchanged_columns
+from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
+from maskwell.microdata.true_file import TIGHTER, Count, TrueFile, prepared, read_true_file
+from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
+
+
+def assess_file(
+    path: str, plan: ReleasePlan, *, earlier: Sequence[Stage] | None = None, progress: Progress | None = None
+) -> Assessment:
+    """What a plan would do to a file: its matrices, risk and expected utility. Nothing is written.
+
+    ``earlier`` are the stages of an earlier release, whose matrices are carried out again.
+    """
+    earlier = None if earlier is None else list_of(Stage, earlier, "earlier")
+    check_kind(Callable | None, progress=progress)
+    check_path(path=path)
+    check_kind(ReleasePlan, plan=plan)
+    return assess(*prepared(Rows.of(path), plan), earlier, progress)
+
+
+def assess(
+    records: Rows,
+    plan: ReleasePlan,
+    earlier: Sequence[Stage] | None = None,
+    progress: Progress | None = None,
+    origin: Origin = PRIVATE,
+) -> Assessment:
+    """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
+
+    def count(columns: Sequence[str]) -> CellTable:
+        return count_records(records, plan, [(*columns,)])[(*columns,)]
+
+    file = read_true_file(records, plan, count, progress)
+    assessed = assess_counts(file, plan, earlier, origin=origin, count=count)
+    recoding = recoding_of(records)
+    if recoding is not None and (plan.recodes or plan.rules):
+        check_labels_met(plan, recoding)
+    return assessed
+
+
+def assess_tables(
+    tables: Tables, plan: ReleasePlan, path: str = "", earlier: Sequence[Stage] | None = None
+) -> Assessment:
+    """The same from counts alone."""
+    return assess_counts(TrueFile(tables=tables, path=path), plan, earlier)
+
+
+def assess_counts(
+    file: TrueFile,
+    plan: ReleasePlan,
+    earlier: Sequence[Stage] | None = None,
+    *,
+    tighter: Fraction | None = None,
+    origin: Origin = PRIVATE,
+    count: Count | None = None,
+) -> Assessment:
+    """The same from what was read of a file.
+
+    Parameters
+    ----------
+    file, plan
+        What was counted, and what is asked for.
+    earlier
+        Stages of an earlier release, whose matrices are carried out again.
+    tighter
+        The part of the limit that matrices are made for, where it is known.
+    origin
+        Where the draws will come from.
+    count
+        Counts the records in one more table. With it, what unchanged columns give away is checked and measured.
+    """
+    give_back_memory()
+    external = count_external(plan) if earlier is None else None
+
+    def build(part: Fraction) -> tuple[Stage, ...]:
+        return build_stages(plan, file.tables, external, earlier, file.sizes, file.fits, part)
+
+    stages, tighter, joined = _against_all_columns(plan, build, file.fits, tighter)
+    give_back_memory()
+    judge = Judge(plan, stages, file, joined)
+    risk, utility = judge.risk(), judge.utility()
+    give_back_memory()
+    also = None
+    if count is not None:
+        check_side_channels(file.channels)
+        also = side_channel_risk(plan, file.channels, stages, count)
+    return Assessment(
+        plan=plan,
+        stages=stages,
+        file=file,
+        risk=risk,
+        utility=utility,
+        tighter=tighter,
+        joined=joined,
+        side_channel_risk=also,
+        found=(*side_channel_warnings(file.channels, also), *file.notes),
+        origin=origin,
+    )
+
+
+def with_stages(assessed: Assessment, stages: tuple[Stage, ...]) -> Assessment:
+    """What was assessed, with other matrices."""
+    judge = Judge(assessed.plan, stages, assessed.file, assessed.joined)
+    return replace(assessed, stages=stages, risk=judge.risk(), utility=judge.utility())
+
+
+def _against_all_columns(
+    plan: ReleasePlan, build: Callable[[Fraction], tuple[Stage, ...]], fits: ColumnFits, tighter: Fraction | None
+) -> tuple[tuple[Stage, ...], Fraction, JoinedRisk | None]:
+    """The stages, and what somebody reaches who weighs all columns: made for a smaller limit where the plan asks."""
+    if tighter is not None:
+        return build(tighter), tighter, None
+    limit = plan.against.limit_of_weighing(plan.match)
+    before: JoinedRisk | None = None
+    for part in TIGHTER:
+        stages = build(part)
+        joined = _joined(plan, stages, fits)
+        if (
+            joined is None or at_most(joined.right_surest + joined.error, limit) or joined == before
+        ):  # that changes nothing
+            break
+        before = joined
+    return stages, part, joined
+
+
+def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> JoinedRisk | None:
+    """What somebody reaches who weighs how well unchanged columns go with the keys, where that can be simulated."""
+    moving = [stage for stage in stages if {*stage.moved} & {*plan.keys}]
+    fit = fits.get(tuple(moving[0].columns)) if len(moving) == 1 else None
+    below = SMALL if plan.match is None else 1 / float(plan.match)
+    return None if fit is None else joined_risk(stages, plan.keys, fit, below)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Measures risk and utility: of a file that may be drawn, or of one that is.
+
+    Attributes
+    ----------
+    plan, stages, file
+        What is asked for, the randomizations, and what was counted in the true records.
+    joined
+        What was simulated of somebody who weighs unchanged columns.
+    released
+        Counts of the drawn file by their columns; ``None`` before there is one.
+    members
+        The released records by their units, where the file shows these and they have one draw.
+    """
+
+    plan: ReleasePlan
+    stages: tuple[Stage, ...]
+    file: TrueFile
+    joined: JoinedRisk | None = None
+    released: Mapping[Columns, CellTable] | None = None
+    members: UnitMembers | None = None
+
+    def risk(self) -> RiskReport | None:
+        """What somebody can learn; ``None`` without key variables."""
+        plan = self.plan
+        if not plan.keys:
+            return None
+        risk = assess_risk(
+            self.file.risk_table(plan),
+            plan.keys,
+            self.stages,
+            released=self._released_keys,
+            threshold=None if plan.match is None else float(plan.match),
+            weights=plan.weights is not None,
+            intruder=plan.intruder,
+            seen=self._seen_columns(),
+        )
+        return replace(_in_any_sample(plan, self._of_units(risk)), joined=self.joined)
+
+    def utility(self, changed: Mapping[str, int] | None = None) -> UtilityReport:
+        """What the file is good for; ``changed`` tells the records whose value was changed, by column."""
+        plan, tables = self.plan, self.file.tables
+        asked = {*compared_tables(plan), *(one for pairs in smaller_tables(plan).values() for one in pairs)}
+        compared = [columns for columns in tables if columns in asked]
+        after = None if self.released is None else [self.released[table] for table in compared]
+        shares = {name: n / self.file.rows for name, n in (changed or {}).items()}
+        return assess_utility([tables[table] for table in compared], after, self.stages, changed=shares)
+
+    @property
+    def _released_keys(self) -> CellTable | None:
+        return None if self.released is None else self.released[risk_columns(self.plan)]
+
+    def _seen_columns(self) -> tuple[str, ...]:
+        """Unchanged columns in whose cells records are counted: those within which keys are drawn, and followers."""
+        plan = self.plan
+        within = [name for name in unchanged_columns(self.stages, plan.keys) if name not in plan.unpublished]
+        return tuple(dict.fromkeys([*within, *self.file.seen]))
+
+    def _of_units(self, risk: RiskReport) -> RiskReport:
+        """The risk with that of units, such as households, where the plan names these."""
+        known = self.file.members
+        if known is None:
+            return risk
+        table, together = self.file.risk_table(self.plan), None
+        shown = next((one for one in self.file.channels if one.kind == "shows units"), None)
+        if have_one_draw(self.stages, self.plan.keys):
+            seen, drawn = self._seen_columns(), self._released_keys
+            units = DrawnUnits(
+                table,
+                known,
+                seen=seen,
+                shown=shown is not None,
+                released=drawn if drawn is not None and {*seen} <= {*drawn.columns} else None,
+                released_members=self.members,
+            )
+            risk, together = drawn_together(risk, self.stages, units)
+        seen_by = () if shown is None else (shown.column,) if shown.column == shown.of else known.seen
+        share = 0.0 if shown is None else shown.share
+        members = replace(known, cells=cells_in(table, risk.table)[known.cells])
+        return with_units(risk, members, seen_by=seen_by, seen_share=share, together=together)
+
+
+def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:
+    """The risk with a tighter bound for people who may not be in the sample, where the plan has a limit and keeps it.
+
+    Another sample in which the limit is broken would not be released. So nobody is sampled and found more often than
+    the limit times the chance to be sampled: as long as the limit is for looking where it is easiest.
+    """
+    after, inclusion = risk.after, risk.before.max_risk_sampled
+    if after is None or after.sample is None or inclusion is None or plan.match is None:
+        return risk
+    if not plan.against.looks_anywhere:
+        return risk
+    limit = 1.0 if after.records_above else float(plan.match)
+    sample = replace(after.sample, max_risk_sampled=inclusion * limit)
+    return replace(risk, after=replace(after, sample=sample))
+
+
+def released_members(assessed: Assessment, released: Mapping[Columns, CellTable], records: Rows) -> UnitMembers | None:
+    """The units of drawn records as the released file shows them, where it does and they have one draw."""
+    plan = assessed.plan
+    if plan.unit is None or plan.unit in plan.unpublished or not have_one_draw(assessed.stages, plan.keys):
+        return None
+    return read_units(records, plan.unit, released[risk_columns(plan)], declared=plan.missing != "category")

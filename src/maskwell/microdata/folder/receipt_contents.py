@@ -1,0 +1,669 @@
+"""What the receipts of a release say: all that users need for a valid analysis (public), all that was done (internal).
+
+How to analyse the file is told in words, too, from what the public receipt tells.
+
+The public receipt never tells what would give the counts of the original file away: no matrix that was worked out from
+the file (its counts are an eigenvector of it), no parameter of one, and no fingerprint either, because matrices could
+be tried until one fits. Source: [Adeshiyan2011, section 4.6].
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core import labels as rules
+from maskwell.core.arguments import Array
+from maskwell.core.categories import Categories
+from maskwell.core.documents import json_form, version_text
+from maskwell.core.exact import to_decimal
+from maskwell.core.phrases import Printed, in_json, in_words, magnitude
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import LabelError
+from maskwell.microdata.folder.matrix_disclosure import check_matrix
+from maskwell.microdata.folder.receipt import VERSION, Group, labels_from, matrix_from
+from maskwell.microdata.plans.protection import INCLUDED, UNIT, WITHHELD
+from maskwell.microdata.records.recoding import Recode
+from maskwell.microdata.risk.repeated_releases import path_parities
+from maskwell.microdata.stages.stage import Stage, State, kept_columns, share_step
+from maskwell.microdata.utility.utility_measures import inflation_of
+
+if TYPE_CHECKING:
+    from maskwell.microdata.release_values import AnyRelease, ReleasedColumn
+
+
+PublicGroup = Mapping[str, Any]
+
+APPROXIMATE = "Ratios, odds ratios and tests are approximate: a function of unbiased counts is not unbiased."
+ERRORS = {
+    "counts": "Where a matrix is withheld, the variance of a share or a sum of shares is at most 2 - 1/n times that of "
+    "an original file of n records: multiply usual standard errors by 1.42 to be safe, or those of one variable alone "
+    "by the square root of its inflation factor (vif).",
+    "weights": "Where sums of weights were kept and a matrix is withheld, multiply usual standard errors of one "
+    "variable by the square root of its inflation factor (vif), which may be above 2.",
+}
+
+
+BY_UNIT = (
+    "All records of a unit, such as a household, had one draw of {names}: multiply usual standard errors of one "
+    "variable by the square root of its inflation factor (vif), which counts with that and may be above 2. Errors of "
+    "other tables of them, and of estimates with a matrix, are not known."
+)
+
+
+def advice_of(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
+    """Sentences for users of the file.
+
+    >>> group = {"method": "pram", "variables": ["roof"], "within": ["region"], "linked": [], "matrix": "withheld",
+    ...          "invariance": "counts"}
+    >>> print(advice_of([group], None)[0])
+    roof was randomized within region: counts of tables of region and roof are unbiased as they stand.
+    """
+    sentences = [_of_group(groups, place, weights) for place in range(len(groups))]
+    if groups:
+        sentences.append(
+            "Tables that join randomized columns with any column that is not named beside them here, randomized or "
+            "not, are somewhat biased: on average each share by at most the share of records that changed. maskwell "
+            "gives them with intervals that allow for this. Such tables show weaker associations than the true ones."
+        )
+    return [*sentences, *_others(groups, weights), *_errors(groups), APPROXIMATE]
+
+
+def _others(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
+    if weights is None or not groups:
+        return []
+    return [f"Tables of columns that were not randomized are weighted as in any survey ({weights})."]
+
+
+def _errors(groups: Sequence[PublicGroup]) -> list[str]:
+    """What to do with usual standard errors where a matrix is withheld."""
+    hidden = [
+        group["invariance"]
+        for group, kept in zip(groups, kept_of(groups), strict=True)
+        if kept and group["matrix"] == "withheld" and group["method"] != "swap" and group.get("each") != UNIT
+    ]
+    by_unit = [name for group in groups if group.get("each") == UNIT for name in group["variables"]]
+    more = [BY_UNIT.format(names=in_words(by_unit))] if by_unit else []
+    return [sentence for invariance, sentence in ERRORS.items() if invariance in hidden] + more
+
+
+def _of_group(groups: Sequence[PublicGroup], place: int, weights: str | None) -> str:
+    group = groups[place]
+    columns, within = in_words([*group["variables"], *group["linked"]]), in_words(group["within"])
+    start = f"{columns} {'were' if len(group['variables']) + len(group['linked']) > 1 else 'was'} randomized"
+    start += f"{' jointly' if len(group['variables']) > 1 else ''}{f' within {within}' if within else ''}"
+    return f"{start}: {_what(group, kept_of(groups)[place], weights)}"
+
+
+def kept_of(groups: Sequence[PublicGroup]) -> list[list[str]]:
+    """For each group of a receipt the columns of the largest of its tables that all groups together keep."""
+    made = [
+        Group(
+            variables=tuple(group["variables"]),
+            within=tuple(group["within"]),
+            linked=tuple(group["linked"]),
+            method=group["method"],
+            invariance=group["invariance"],
+        )
+        for group in groups
+    ]
+    return [kept_columns(made, group) for group in made]
+
+
+def _what(group: PublicGroup, kept: Sequence[str], weights: str | None) -> str:
+    of = f"tables of {in_words(kept)}"
+    if kept and group["method"] == "swap":
+        return (
+            f"values were swapped between records; counts of {of} are exactly those of the original file, "
+            "sums of weights are not kept."
+        )
+    if kept and group["invariance"] == "counts":
+        return f"counts of {of} are unbiased as they stand.{_not_weights(group, weights)}"
+    if kept:
+        return (
+            f"{of} are unbiased as they stand if every record counts with its weight ({weights}); numbers of records "
+            "are not kept."
+        )
+    biased = f"counts of tables of {in_words(group['variables'])} are biased as they stand"
+    if group["matrix"] == "included":
+        more = "" if weights is None else f", with the weights ({weights}) for shares of the population"
+        return f"{biased}; estimate them with the matrix in the receipt{more}."
+    return f"{biased}, by at most the share of records that changed; the matrix is not published."
+
+
+def _not_weights(group: PublicGroup, weights: str | None) -> str:
+    """What follows for weighted tables where counts are kept, in a file that has weights."""
+    if weights is None:
+        return ""
+    only = " Counts were kept, not weighted counts: shares are those of the records, not of the population, and tables "
+    instead = "estimated with the matrix in the receipt" if group["matrix"] == "included" else "biased"
+    return f"{only}weighted with {weights} are {instead}."
+
+
+SPEC = "pram-vectors/1"
+DIGITS = 2
+
+
+def public_receipt(release: AnyRelease) -> dict[str, Any]:
+    """What users may know: what was randomized and how, in rounded numbers, with the matrices that were fixed before.
+
+    Raises
+    ------
+    PublishError
+        A matrix that the plan wants published would give the counts of the file away.
+    """
+    groups = [_public_group(release, stage) for stage in release.stages]
+    return {**_head(release, "public"), "groups": groups, "advice": advice_of(groups, release.plan.weights)}
+
+
+def internal_receipt(release: AnyRelease) -> dict[str, Any]:
+    """Everything: the plan, every matrix, the counts they came from, risk and utility. Never to be published."""
+    return _internal(release, stage_to_dict)
+
+
+def _internal(release: AnyRelease, stage_form: Callable[[Stage], dict[str, Any]]) -> dict[str, Any]:
+    return {
+        **_head(release, "internal"),
+        "source": release.file.source_name,
+        "plan": release.plan.to_dict(),
+        "randomness": {
+            "source": _randomness(release),
+            "commitment": release.keyed,
+            "draws": draws_told(release),
+            "attempts": release.attempts,
+        },
+        "missing_values": dict(release.file.missing),
+        "changed": dict(release.changed),
+        "groups": [_internal_group(release, stage, stage_form(stage)) for stage in release.stages],
+        "risk": release.risk_dict(),
+        "side_channels": [one.to_dict() for one in release.side_channels],
+        "utility": release.utility.to_dict(),
+    }
+
+
+def draws_told(release: AnyRelease) -> list[dict[str, Any]]:
+    """With a key, how each group was drawn and what two releases of it tell: exact parities, None where unknown."""
+    if release.keyed is None:
+        return []
+    stage_parities = [
+        (stage, path_parities(stage, kept=release.keeps(stage))) for stage in release.stages if not stage.exchanges
+    ]
+    return [
+        {
+            "variables": list(stage.variables),
+            "draws": release.draws_of(stage),
+            "parity_of_two_releases": None if parities is None else parities.to_dict(),
+        }
+        for stage, parities in stage_parities
+    ]
+
+
+def internal_text(release: AnyRelease) -> Iterator[str]:
+    """The text of the internal receipt, piece by piece: its matrices may have millions of entries."""
+    marks = _Marks()
+    whole = dumps(_internal(release, lambda stage: _stage_content(stage, marks.list, marks.design)))
+    for mark, pieces in marks.texts.items():
+        before, _, whole = whole.partition(json.dumps(mark))
+        yield before
+        yield from map(in_json, pieces)
+    yield whole
+
+
+class _Marks:
+    """Marks that stand in a document for long parts, in their order, and the texts of these in pieces."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, Iterable[str]] = {}
+
+    def list(self, values: Sequence[Any], form: Callable[[Any], Any]) -> str:
+        """A mark for a list of values."""
+        return self._mark(_list_text(values, form))
+
+    def design(self, design: CodedDesign) -> Any:
+        """A mark for a design that is long."""
+        design = numbered(design)
+        return self._mark(design.text_in_pieces()) if isinstance(design, Sparse) else design.to_dict()
+
+    def _mark(self, pieces: Iterable[str]) -> str:
+        mark = f"long part {token_hex(16)}"
+        self.texts[mark] = pieces
+        return mark
+
+
+STRETCH = 1 << 14
+
+
+def _list_text(values: Sequence[Any], form: Callable[[Any], Any]) -> Iterator[str]:
+    yield "["
+    for first in range(0, len(values), STRETCH):
+        part = json.dumps(form(values[first : first + STRETCH]), ensure_ascii=False, allow_nan=False)
+        yield ", " * (first > 0) + part[1:-1]
+    yield "]"
+
+
+def dumps(receipt: Mapping[str, Any]) -> str:
+    """The text of a receipt."""
+    public = receipt["audience"] == "public"  # internal ones may hold millions of numbers, one on each line otherwise
+    text = json.dumps(json_form(receipt), indent=1 if public else None, ensure_ascii=False, allow_nan=False)
+    return in_json(text) + "\n"
+
+
+def _head(release: AnyRelease, audience: str) -> dict[str, Any]:
+    return {
+        "maskwell": "receipt",
+        "version": VERSION,
+        "audience": audience,
+        "program": f"maskwell {version_text()}",
+        "dataset": release.plan.title or release.plan.dataset,
+        "demonstration": release.plan.demonstration or not release.private,
+        "rows": release.rows,
+        "order": "shuffled" if release.shuffled else "kept",
+        "weights": release.plan.weights,
+        **({"recoded": recoded} if (recoded := recoded_in_words(release)) else {}),
+        **({"categories": orders} if (orders := _told_orders(release)) else {}),
+    }
+
+
+def public_labels(release: AnyRelease, column: ReleasedColumn) -> list[Hashable]:
+    """The labels of a column that users may know: declared in the plan, in a published matrix, or of a released record.
+
+    Any other would tell that somebody has it, or had it before the file was made.
+    """
+    labels = [label for label in column.labels or () if label is not None]
+    tables = [table for columns, table in (release.released_tables or {}).items() if column.name in columns]
+    stages = [stage for stage in release.stages if column.name in stage.columns and release.plan.publishes(stage)]
+    if not tables:
+        return labels
+    place = tables[0].place(column.name)
+    seen = {tables[0].levels[place][code] for code in np.unique(tables[0].codes[:, place]).tolist()}
+    seen |= {state[stage.columns.index(column.name)] for stage in stages for state in stage.outputs}
+    declared = {*release.plan.codebook.get(column.name, ())}
+    return [label for label in labels if label in seen or declared & {*rules.texts(label)}]
+
+
+def _told_orders(release: AnyRelease) -> dict[str, list[str]]:
+    """Labels of released columns that the plan puts in another order than their natural one."""
+    orders = {}
+    for column in release.columns:
+        labels = [rules.texts(label)[-1] for label in public_labels(release, column)]
+        told = release.plan.told_order(column.name, labels)
+        if [*told] != rules.sorted_levels(told):
+            orders[column.name] = [*told]
+    return orders
+
+
+def recoded_in_words(release: AnyRelease) -> dict[str, str]:
+    """What was done to recoded columns that are published; what they held before is not told."""
+    return {column: _how(recode) for column, recode in release.plan.recodes.items()}
+
+
+def _how(recode: Recode) -> str:
+    if recode.gives_text:
+        return "numbers became classes" if recode.cuts else "categories were grouped"
+    done = [
+        *([] if recode.step is None else [f"rounded to multiples of {to_decimal(recode.step)}"]),
+        *(f"{text} stands for {meaning}" for text, meaning in recode.ends.items()),
+    ]
+    return "; ".join(done)
+
+
+def _randomness(release: AnyRelease) -> str:
+    return "seed" if not release.private else "operating system" if release.keyed is None else "key"
+
+
+def _public_group(release: AnyRelease, stage: Stage) -> dict[str, Any]:
+    if not release.plan.publishes(stage):
+        within = len(np.unique(stage.cells))  # parts of a withheld matrix tell how many combinations stay as they are
+        return {**_about(release, stage), "blocks": within, "matrix": WITHHELD}
+    check_matrix(release.plan, stage)
+    return {**_about(release, stage), "matrix": INCLUDED, **_public_matrix(stage)}
+
+
+def _about(release: AnyRelease, stage: Stage) -> dict[str, Any]:
+    """What both parts tell of a group of variables."""
+    inflation = {name: inflation_of(stage, name) for name in stage.variables}
+    known = {name: factors.worst for name, factors in inflation.items() if factors is not None}
+    return {
+        "method": "swap" if stage.exchanges else "pram",
+        "variables": list(stage.variables),
+        "within": list(stage.within),
+        "linked": list(stage.linked),
+        "blocks": _blocks(stage),
+        "invariance": stage.invariance,
+        "orientation": "columns",
+        "vif": {name: rounded_up(factor) for name, factor in known.items()},
+        "n_eff": {name: rounded_down(release.rows / rounded_up(factor)) for name, factor in known.items()},
+        "changed_expected": rounded_share(stage.expected_changed(), release.rows),
+        "missing": "unchanged" if release.plan.missing == "unchanged" else "category",
+        "spec": SPEC,
+        **({} if stage.unit is None else {"each": UNIT}),
+    }
+
+
+def _public_matrix(stage: Stage) -> dict[str, Any]:
+    """A matrix that may be published, without how it came about: that might tell of the file."""
+    design = {**numbered(stage.design).to_dict(), "provenance": {}}
+    return {"states": labels_json(stage.states), "outputs": labels_json(stage.outputs), "design": design}
+
+
+def _internal_group(release: AnyRelease, stage: Stage, content: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **_about(release, stage),
+        "matrix": INCLUDED if release.plan.publishes(stage) else WITHHELD,
+        "changed_exactly": stage.expected_changed(),
+        "clearance": release.plan.protection_of(stage).clearance,
+        "fingerprint": _fingerprint(stage),
+        "stage": content,
+    }
+
+
+def _fingerprint(stage: Stage) -> str | None:
+    """Names the matrix with its labels; None where a label is a missing value, which has no JSON form."""
+    try:
+        return stage.design.fingerprint
+    except LabelError:
+        return None
+
+
+def _blocks(stage: Stage) -> int:
+    """How many parts the states fall into that no record ever leaves."""
+    parts = stage.design.components() if isinstance(stage.design, Sparse) else stage.cells
+    return len(np.unique(parts))
+
+
+def rounded_share(share: float, rows: int) -> float | None:
+    """A share of the records in steps that are coarse for few of them; None for very few.
+
+    Some methods have no other number in them: of ``sequential`` the share of the largest category follows. So the step
+    tells less than the released file does: see :func:`~maskwell.microdata.stages.stage.share_step`.
+
+    >>> rounded_share(0.4783, 50_000), rounded_share(0.4783, 2_000), rounded_share(0.4783, 23)
+    (0.48, 0.5, None)
+    """
+    step = share_step(rows)
+    return None if step is None else round(round(share / step) * step, DIGITS)
+
+
+def rounded_up(value: float) -> float:
+    """Two significant digits, so that nobody relies on more precision than there is.
+
+    >>> rounded_up(1.213), rounded_up(2.0), rounded_up(123.4)
+    (1.3, 2.0, 130.0)
+    """
+    return _rounded(value, math.ceil)
+
+
+def rounded_down(value: float) -> float:
+    """Two significant digits, never more than the value.
+
+    >>> rounded_down(2378.0), rounded_down(11.66)
+    (2300.0, 11.0)
+    """
+    return _rounded(value, math.floor)
+
+
+def _rounded(value: float, towards: Any) -> float:
+    if value <= 0 or not math.isfinite(value):
+        return value
+    step = 10.0 ** (magnitude(value) + 1 - DIGITS)
+    return float(f"{towards(round(value / step, 9)) * step:.{DIGITS}g}")
+
+
+# ---- all of a stage, in JSON; receipt.py reads it again
+
+
+def stage_to_dict(stage: Stage) -> dict[str, Any]:
+    """All of a stage, with the counts of the original file: never to be published.
+
+    >>> import numpy as np
+    >>> from maskwell.designs import Uniform
+    >>> from maskwell.core import Categories
+    >>> states = [("no",), ("yes",)]
+    >>> stage = Stage(variables=("smokes",), states=states, outputs=states, counts=np.array([30, 10]),
+    ...               design=Uniform.from_gamma(3, Categories.of(["no", "yes"])), cells=np.zeros(2, dtype=int),
+    ...               method="uniform", invariance="none", derived=False)
+    >>> from maskwell.microdata.folder.receipt import stage_from_dict
+    >>> stage_from_dict(stage_to_dict(stage)).counts.tolist()   # what went in comes back
+    [30, 10]
+    """
+    return _stage_content(stage, lambda values, form: form(values), lambda design: numbered(design).to_dict())
+
+
+def _stage_content(
+    stage: Stage, listed: Callable[[Any, Callable[[Any], Any]], Any], matrix: Callable[[CodedDesign], Any]
+) -> dict[str, Any]:
+    """What is told of a stage, with lists and matrices in the form that is asked for."""
+
+    def numbers(values: Array | None, kind: type) -> Any:
+        return None if values is None else listed(np.asarray(values, dtype=kind), np.ndarray.tolist)
+
+    return {
+        "variables": list(stage.variables),
+        "within": list(stage.within),
+        "linked": {name: _pairs(table) for name, table in stage.linked.items()},
+        "states": listed(stage.states, labels_json),
+        "outputs": listed(stage.outputs, labels_json),
+        "design": matrix(stage.design),
+        "counts": numbers(stage.counts, np.int64),
+        "weights": numbers(stage.weights, np.float64),
+        "squares": numbers(stage.squares, np.float64),
+        "cells": numbers(stage.cells, np.int64),
+        "method": stage.method,
+        "invariance": stage.invariance,
+        "derived": stage.derived,
+        "notes": list(stage.notes),
+        **({} if stage.steps is None else {"steps": [matrix(step) for step in stage.steps]}),
+        **({} if stage.unit is None else {"unit": stage.unit, "sizes": numbers(stage.sizes, np.int64)}),
+    }
+
+
+def numbered(design: CodedDesign) -> CodedDesign:
+    """Without labels, which stand beside it as states: they may be missing values, and there may be a million."""
+    if not isinstance(design, Sparse):
+        return design
+    return design.with_labels(Categories.numbered(design.k), Categories.numbered(design.m))
+
+
+def labels_json(states: Sequence[State]) -> list[list[Any]]:
+    """Labels of states; a missing value is ``null``.
+
+    >>> labels_json([("a", 1), ("b", None)])
+    [['a', 1], ['b', None]]
+    """
+    return [[label_json(label) for label in state] for state in states]
+
+
+def label_json(label: Hashable) -> Any:
+    """One label, ``None`` for a missing value."""
+    return None if label is None else rules.to_json(rules.plain(label))
+
+
+def _pairs(table: Mapping[State, Hashable]) -> list[list[Any]]:
+    return [[[label_json(part) for part in key], label_json(label)] for key, label in table.items()]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of receipts."""
+    text = files("maskwell.microdata.folder").joinpath("receipt.schema.json").read_text(encoding="utf-8")
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+# ---- for users of R, Stata and SAS
+
+MOST_WRITTEN = 1000
+"""States of a matrix up to which it is written as a table."""
+
+READ_IN_R = {
+    ".csv": 'read.csv("{}", colClasses = "character", na.strings = "", check.names = FALSE)',
+    ".parquet": 'as.data.frame(arrow::read_parquet("{}"))',
+    ".sav": 'as.data.frame(haven::read_sav("{}"))',
+    ".dta": 'as.data.frame(haven::read_dta("{}"))',
+}
+IN_R = re.compile(r"\w[\w .-]{0,59}")
+"""Names that stand in a line of R as they are, and that no reader of Markdown takes for markup."""
+
+IN_STATA = re.compile(
+    r"(?!(?:byte|double|float|if|in|int|long|reported|str\d*|strL|using|with)$)[A-Za-z][A-Za-z0-9_]{0,31}"
+)
+"""Names that Stata keeps as they are, but for one that the lines need."""
+
+READ_IN_STATA = (
+    '    import delimited using "{}", varnames(1) stringcols({}) ///\n'
+    '        case(preserve) encoding("UTF-8") asdouble clear'
+)
+MISSING_LABEL = "missing"
+"""What a missing value that is a category is called in the table of a matrix."""
+
+
+def matrix_tables(groups: Sequence[PublicGroup]) -> dict[str, str]:
+    """The matrices that a public receipt includes as tables in plain decimals, by the names of their files.
+
+    A line for each report and a column for each truth; labels of several columns are joined by dots, as R does. They
+    are read off the receipt itself, so that they tell no more than it does.
+    """
+    return {name: _matrix_table(group) for name, group in _written(groups).items()}
+
+
+def _written(groups: Sequence[PublicGroup]) -> dict[str, PublicGroup]:
+    """The groups whose matrices are written as tables, by the names of the files."""
+    named: dict[str, PublicGroup] = {}
+    for group in groups:
+        if "design" in group and max(len(group["states"]), len(group["outputs"])) <= MOST_WRITTEN:
+            name = re.sub(r"[^A-Za-z0-9_-]+", "_", "_".join(group["variables"]))[:60]
+            same = sum(other.startswith(f"matrix_{name}.") for other in named)
+            named[f"matrix_{name}{f'.{same + 1}' if same else ''}.csv"] = group
+    return named
+
+
+def _matrix_table(group: PublicGroup) -> str:
+    width = len(group["within"]) + len(group["variables"])
+    truths, reports = (
+        [".".join(MISSING_LABEL if one is None else rules.texts(one)[-1] for one in state) for state in states]
+        for states in (labels_from(group["states"], width), labels_from(group["outputs"], width))
+    )
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["reported", *truths])
+    for label, row in zip(reports, matrix_from(group["design"]).matrix(), strict=True):
+        writer.writerow([label, *(np.format_float_positional(p, trim="-") for p in row.tolist())])
+    return text.getvalue()
+
+
+def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, list[str]]:
+    """Lines of R and of Stata that estimate a column with its errors, as ``maskwell estimate`` does, by program."""
+    fixed = [(group, name) for name, group in _written(groups).items() if _is_plain(group)]
+    kept = [one for group, columns in zip(groups, kept_of(groups), strict=True) for one in _inflated(group, columns)]
+    in_r: list[str] = []
+    in_stata: list[str] = []
+    for column, factor, missing in kept[:1]:
+        in_r += _kept_in_r(column, factor, next(_jointly(groups, column), ""), missing=missing)
+        in_stata += _kept_in_stata(column, factor, data, missing=missing)
+    for group, table in fixed[:1]:
+        column, missing = group["variables"][0], _has_missing(group)
+        in_r += _solved_in_r(column, table, missing=missing)
+        in_stata += _solved_in_stata(column, table, data, missing=missing)
+    read = READ_IN_R.get(ending)
+    whole = [f"    d <- {read.format(data)}", *in_r] if in_r and read is not None else []
+    return {"R": whole, "Stata": in_stata if ending == ".csv" else []}
+
+
+def _inflated(group: PublicGroup, kept: Sequence[str]) -> list[tuple[str, float, bool]]:
+    """Columns whose counts are kept by a matrix that is withheld, their inflation, and whether missing values count.
+
+    It is 2 at most, but for columns of which all records of a unit have one draw.
+    """
+    if group["invariance"] != "counts" or group["matrix"] != WITHHELD or group["method"] == "swap":
+        return []
+    named = [name for name in kept if name in group["vif"] and IN_R.fullmatch(name)]
+    most = math.inf if group.get("each") == UNIT else 2.0
+    return [(name, min(group["vif"][name], most), group["missing"] == "category") for name in named]
+
+
+def _is_plain(group: PublicGroup) -> bool:
+    """Whether a matrix is that of one column, of as many reports as truths, and keeps nothing."""
+    alone = len(group["variables"]) == 1 and not group["within"] and group["invariance"] == "none"
+    square = len(group["states"]) == len(group["outputs"])
+    ambiguous = _has_missing(group) and any(MISSING_LABEL in state for state in group["states"])
+    return alone and square and not ambiguous and bool(IN_R.fullmatch(group["variables"][0]))
+
+
+def _jointly(groups: Sequence[PublicGroup], column: str) -> Iterator[str]:
+    """Columns that were randomized together with one, all of them kept, within no other, and not by unit."""
+    for group, kept in zip(groups, kept_of(groups), strict=True):
+        if column in group["variables"] and not group["within"] and group.get("each") != UNIT:
+            yield from (name for name in group["variables"] if name != column and name in kept)
+
+
+def _has_missing(group: PublicGroup) -> bool:
+    """Whether missing values are a category of a matrix of one column."""
+    return [None] in group["states"]
+
+
+def _kept_in_r(column: str, factor: float, beside: str, *, missing: bool) -> list[str]:
+    """The lines for one column; ``beside`` is a column that is kept together with it."""
+    too = ', useNA = "ifany"' if missing else ""
+    both = f'interaction(d[c("{column}", "{beside}")], drop = TRUE)'  # none where one of them is missing
+    both = f'paste(d[["{column}"]], d[["{beside}"]], sep = " | ")' if missing else both
+    several = f"    # with {beside}: N <- table({both}), and f <- 2"
+    return [
+        f'    N <- table(d[["{column}"]]{too}); n <- sum(N); p <- N / n',
+        f"    f <- {Printed(factor):g}  # its inflation, vif in receipt.json",
+        "    print(cbind(share = p, error = sqrt(p * (1 - p) * (n / (n - 1)^2 + (f - 1) / (n - 1)))))",
+        *([several] if IN_R.fullmatch(beside) else []),
+    ]
+
+
+def _kept_in_stata(column: str, factor: float, data: str, *, missing: bool) -> list[str]:
+    if not IN_STATA.fullmatch(column):
+        return []
+    return [
+        READ_IN_STATA.format(data, "_all"),
+        f"    tabulate {column}, {'missing ' if missing else ''}matcell(N)",
+        '    mata: N = st_matrix("N"); n = sum(N); p = N / n',
+        f"    mata: p, sqrt(p :* (1 :- p) * (n / (n - 1)^2 + ({Printed(factor):g} - 1) / (n - 1)))",
+    ]
+
+
+def _solved_in_r(column: str, table: str, *, missing: bool) -> list[str]:
+    labels = 'colClasses = c(reported = "character"), na.strings = ""'  # "01" and "NA" stay what they are
+    return [
+        f'    y <- as.character(d[["{column}"]])',
+        *([f'    y[is.na(y)] <- "{MISSING_LABEL}"'] if missing else []),
+        f'    P <- as.matrix(read.csv("{table}", row.names = 1, check.names = FALSE, {labels}))',
+        "    N <- table(factor(y, levels = rownames(P)))",
+        "    n <- sum(N); G <- solve(P); s <- as.vector(G %*% (N / n))",
+        "    V <- (G %*% diag(as.vector(N / n)) %*% t(G) - s %*% t(s)) / (n - 1)",
+        "    print(data.frame(share = s, error = sqrt(diag(V)), row.names = colnames(P)))",
+    ]
+
+
+def _solved_in_stata(column: str, table: str, data: str, *, missing: bool) -> list[str]:
+    if not IN_STATA.fullmatch(column):
+        return []
+    return [
+        READ_IN_STATA.format(data, "_all"),
+        *([f'    replace {column} = "{MISSING_LABEL}" if {column} == ""'] if missing else []),
+        f"    contract {column}, freq(_reports) nomiss",
+        f"    rename {column} reported",
+        "    tempfile counts",
+        '    save "`counts\'"',
+        READ_IN_STATA.format(table, "1"),
+        "    generate _order = _n",
+        '    merge 1:1 reported using "`counts\'", nogenerate keep(master match)',
+        "    sort _order",
+        "    replace _reports = 0 if missing(_reports)",
+        '    mata: P = st_data(., 2..(st_nvar() - 2)); N = st_data(., "_reports"); n = sum(N)',
+        "    mata: G = luinv(P); s = G * N / n",
+        "    mata: s, sqrt(diagonal(G * diag(N / n) * G' - s * s') / (n - 1))",
+    ]

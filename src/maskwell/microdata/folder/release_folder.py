@@ -1,0 +1,553 @@
+"""The folder of a release: it appears whole, with its public and its internal part, or not at all.
+
+Documents are written beside the released file: for users the receipt, metadata and a README that needs nothing but the
+folder; for the data holder the risk of every record, a line for each combination of the keys.
+
+Before the folder gets its name, a last look is taken at what will be public: the documents, the rows of the file, its
+columns and what it says about itself. Nothing may be there but what is known to be harmless: files, fields of the
+receipt and columns are compared with what may be there, not with what may not. Beyond that no text of a secret may
+occur, such as the fingerprint of a matrix that is withheld, and no column may number the records.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arguments import Real, check_path
+from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
+from maskwell.core.documents import json_form
+from maskwell.core.labels import texts
+from maskwell.core.phrases import in_json, in_markdown, in_words, shorten, start_of_line, visible
+from maskwell.engines.arrow_arrays import describe
+from maskwell.engines.column_codes import numbered_column
+from maskwell.engines.input_file import SEPARATORS, UTF8, InputFile, TextForm
+from maskwell.engines.row_sources import open_source
+from maskwell.errors import DataFileError, LabelError, PublishError
+from maskwell.microdata.folder.matrix_disclosure import check_matrix
+from maskwell.microdata.folder.receipt_contents import (
+    advice_of,
+    dumps,
+    internal_text,
+    kept_of,
+    matrix_tables,
+    numbered,
+    public_receipt,
+    recipes,
+    rounded_share,
+    rounded_up,
+    schema,
+)
+from maskwell.microdata.folder.release_metadata import (
+    INTERNAL,
+    MANIFEST,
+    PUBLIC,
+    PUBLIC_NAMES,
+    SUMS,
+    Entry,
+    codebook_csv,
+    codebook_json,
+    codebook_of,
+    datapackage,
+    ddi_codebook,
+    formula_columns,
+    manifest_text,
+    processing,
+    sums_text,
+)
+from maskwell.microdata.plans.protection import INCLUDED
+from maskwell.microdata.records.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
+from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.side_channels import identifies
+
+if TYPE_CHECKING:
+    from maskwell.microdata.release_values import AnyRelease
+
+
+@contextmanager
+def release_folder(path: str | Path) -> Iterator[Path]:
+    """A new folder under another name, with ``public`` and ``internal`` in it, that gets its name when all went well.
+
+    What is written is on the disk before the folder is renamed. Until then only its owner may look into it; after
+    that the internal part stays closed to others, and the public part is as open as the umask leaves it. After an
+    error, or a signal that ends the program with one, nothing is left; after a loss of power at most a hidden folder
+    whose name says that it is partial, which the next run to the same place finds.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "labour-2025"
+    >>> with release_folder(place) as partial:
+    ...     written = (partial / "public" / "README.md").write_text("How to analyse these data")
+    >>> sorted(part.name for part in place.iterdir())   # finished: now it has its name
+    ['internal', 'public']
+    """
+    target = check_new_folder(path)
+    try:
+        with partial_folder(target) as partial:
+            (partial / PUBLIC).mkdir(mode=0o700)
+            (partial / INTERNAL).mkdir(mode=0o700)
+            yield partial
+            _set_modes(partial)
+            name_folder(partial, target)
+    except FileExistsError as error:
+        raise _exists(path) from error
+    except DataFileError as error:
+        if str(partial) not in error.message:
+            raise
+        message = error.message.replace(str(partial), str(path))  # the name that it was to have
+        raise DataFileError(message, hint=error.hint, values=error.values, path=str(path)) from error
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def check_new_folder(path: str | Path) -> Path:
+    """The whole path of a folder that may be made there, or an error."""
+    check_path(folder=path)
+    target = Path(os.path.abspath(path))  # noqa: PTH100 - a link as the last part is an existing name, not another place
+    try:
+        there = target.name == "" or target.lstat() is not None
+    except (FileNotFoundError, NotADirectoryError):
+        there = False
+    except OSError as error:  # a name that is too long, or a folder that may not be looked into
+        raise _cannot_write(path, error) from error
+    if there:
+        raise _exists(path)
+    if not target.parent.is_dir():
+        raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=str(path))
+    return target
+
+
+def _set_modes(partial: Path) -> None:
+    """The public part for whom the umask lets in, the internal part for its owner alone, whatever the umask says."""
+    for part, folder, file in ((PUBLIC, allowed_mode(0o777), allowed_mode(0o666)), (INTERNAL, 0o700, 0o600)):
+        for place in sorted((partial / part).rglob("*")):
+            place.chmod(folder if place.is_dir() else file)
+        (partial / part).chmod(folder)
+    partial.chmod(allowed_mode(0o777))
+
+
+def _exists(path: str | Path) -> DataFileError:
+    return DataFileError(
+        f"{path} exists; a release is never written over another one",
+        hint="give the name of a new folder, or move the old one away",
+        path=str(path),
+    )
+
+
+def _cannot_write(path: str | Path, error: OSError) -> DataFileError:
+    return DataFileError(
+        f"cannot write {path}: {error.strerror or error}",
+        hint="choose a place where folders may be made",
+        path=str(path),
+    )
+
+
+WIDTH = 100
+FILES = {
+    "receipt.json": "what was randomized and how, for programs: `maskwell estimate` reads it",
+    "codebook.json, codebook.csv": "every column with all its categories",
+    "datapackage.json": "the same as Frictionless Data metadata",
+    "ddi.xml": "the same as DDI Codebook 2.5 metadata",
+    SUMS: "hashes of these files; to check them: `sha256sum --check SHA256SUMS`",
+}
+
+
+def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form: TextForm | None = None) -> str:
+    """The text of ``README.md``; names and titles are written so that no reader of Markdown takes them for markup."""
+    groups, receipt = receipt["groups"], _in_markdown(receipt)
+    title = receipt["dataset"] or "Released microdata"
+    demonstration = ["**A demonstration: the draws can be repeated, so nobody is protected.**"]
+    parts = [
+        f"# {title}",
+        *(demonstration if receipt["demonstration"] else []),
+        f"`{data}` holds {receipt['rows']:,} records and {len(entries)} columns. To protect the people behind the "
+        "records, some values were replaced at random before publication. A record is not a statement about a person; "
+        "tables are.",
+        "## What was done",
+        *(f"- {text}" for text in processing(receipt["groups"])),
+        *(f"- {in_markdown(name)} was made coarser before: {how}." for name, how in receipt.get("recoded", {}).items()),
+        _order(receipt),
+        *_in_form(form or TextForm()),
+        *_formulas(entries),
+        "## How to analyse",
+        *(f"- {sentence}" for sentence in receipt["advice"]),
+        "With maskwell (shares and standard errors that allow for the randomization):",
+        f"    maskwell estimate {data} --receipt receipt.json\n{_example(groups, data)}",
+        *_other_programs(groups, data, form or TextForm()),
+        "## Files",
+        *(f"- `{name}`: {what}" for name, what in {data: "the records", **FILES, **_matrix_files(groups)}.items()),
+    ]
+    return "\n\n".join(map(_wrapped, parts)).replace("\n\n- ", "\n- ") + "\n"
+
+
+def _other_programs(groups: Sequence[Mapping[str, Any]], data: str, form: TextForm) -> list[str]:
+    """The same in other programs, for one column."""
+    if (form.separator or ",") != "," or _in_form(form):
+        return []  # the lines read files with commas, in UTF-8
+    made = recipes(groups, data, Path(data).suffix)
+    return [
+        part
+        for program, lines in made.items()
+        if lines
+        for part in (f"The same in {program}, for one column (shares, then standard errors):", "\n".join(lines))
+    ]
+
+
+def _matrix_files(groups: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    what = "a matrix of the receipt in plain decimals: a line for each report, a column for each true value"
+    return dict.fromkeys(matrix_tables(groups), what)
+
+
+def _formulas(entries: Sequence[Entry]) -> list[str]:
+    """A word to those who open the file with a spreadsheet, where some values would be worked out."""
+    names = formula_columns(entries)
+    if not names:
+        return []
+    return [
+        f"Some values of {in_words([*map(in_markdown, names)])} start with =, +, - or @, which spreadsheets take for a "
+        "formula: import these columns as text."
+    ]
+
+
+def _in_form(form: TextForm) -> list[str]:
+    """How the file is written, where that is not the usual way."""
+    encoding = PUBLIC_NAMES.get(form.encoding or "", form.encoding or UTF8)
+    told = [
+        *([f"{SEPARATORS[form.separator]} between fields"] if form.separator and form.separator not in ",\t" else []),
+        *(["decimal commas"] if form.decimal == "," else []),
+        *([f"the encoding {encoding}"] if encoding != UTF8 else []),
+    ]
+    return [f"The file has {in_words(told)}."] if told else []
+
+
+def _order(receipt: Mapping[str, Any]) -> str:
+    if receipt["order"] == "shuffled":
+        return "The records are in random order."
+    return "The records are in their original order, which carries no meaning."
+
+
+def _in_markdown(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    """The receipt with names and title as Markdown has them, and the advice in these names."""
+    lists = ("variables", "within", "linked")
+    groups = [{**group, **{key: [*map(in_markdown, group[key])] for key in lists}} for group in receipt["groups"]]
+    weights = None if receipt["weights"] is None else in_markdown(receipt["weights"])
+    title = None if receipt["dataset"] is None else in_markdown(receipt["dataset"])
+    return {**receipt, "groups": groups, "dataset": title, "advice": advice_of(groups, weights)}
+
+
+def _example(groups: Sequence[Mapping[str, Any]], data: str) -> str:
+    for columns in kept_of(groups):
+        if len(columns) > 1:
+            named = shlex.quote(visible(",".join(columns[:2])))
+            return f"    maskwell estimate {data} --receipt receipt.json --columns {named}"
+    return ""
+
+
+def _wrapped(text: str) -> str:
+    if text.startswith(("    ", "#")):
+        return text.rstrip()
+    first, *more = textwrap.wrap(
+        text, WIDTH, subsequent_indent="  " if text.startswith("- ") else "", break_on_hyphens=False
+    )
+    return "\n".join([first, *map(start_of_line, more)])
+
+
+PREFIX = "risk_"
+
+
+def write_risks(report: RiskReport, path: Path) -> None:
+    """Write the combinations that occur in the original file, how many records have each, and the risks of these."""
+    table, names = report.table, list(report.per_cell)
+    header = [*table.columns, "records", *(f"{PREFIX}{name}" for name in names)]
+    labels = [np.array(["" if one is None else texts(one)[-1] for one in level], object) for level in table.levels]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        for first in range(0, len(table), WRITTEN_AT_ONCE):
+            rows = slice(first, first + WRITTEN_AT_ONCE)
+            cells = [level[table.codes[rows, place]] for place, level in enumerate(labels)]
+            chances = [_numbers(report.per_cell[name][rows]) for name in names]
+            writer.writerows(zip(*cells, table.counts[rows].tolist(), *chances, strict=True))
+
+
+WRITTEN_AT_ONCE = 1 << 14
+"""Cells whose texts are in memory at once."""
+
+_UP = 1e-12
+
+
+def _numbers(values: Real) -> list[str]:
+    """Seven digits are plenty for a chance; what lies half way is rounded up, whatever its last bits.
+
+    >>> _numbers(np.array([1 / 3, 1.0, 0.12345675]))
+    ['0.3333333', '1', '0.1234568']
+    """
+    texts_of_values: list[str] = np.char.mod("%.7g", values * (1 + _UP)).tolist()
+    return texts_of_values
+
+
+RECEIPT = "receipt.json"
+CODEBOOK = "codebook.json"
+RISKS = "risk.csv"
+
+
+def write_public(release: AnyRelease, folder: Path) -> list[Path]:
+    """Write what users get beside ``data<ending>``, which must be there; returns all files.
+
+    Raises
+    ------
+    PublishError
+        A matrix that the plan wants published would give the counts of the file away.
+    """
+    data = folder / data_name(release)
+    if not data.is_file():
+        raise DataFileError(f"there is no {data.name} in the folder", hint="write the released file first")
+    receipt, entries = public_receipt(release), codebook_of(release)
+    contents = {
+        RECEIPT: dumps(receipt),
+        CODEBOOK: _json(codebook_json(entries)),
+        "codebook.csv": codebook_csv(entries),
+        "datapackage.json": _json(datapackage(receipt, entries, data, release.form)),
+        "ddi.xml": ddi_codebook(receipt, entries, data.name),
+        "README.md": readme(receipt, entries, data.name, release.form),
+        **matrix_tables(receipt["groups"]),
+    }
+    for name, text in contents.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    files = [data, *(folder / name for name in contents)]
+    (folder / SUMS).write_text(sums_text(files), encoding="utf-8", newline="\n")
+    return [*files, folder / SUMS]
+
+
+def write_manifest(
+    release: AnyRelease, folder: Path, source: Sequence[tuple[str, str]], ledger: Mapping[str, Any] | None = None
+) -> Path:
+    """Write the list of all files of a release, when they are there, with their hashes and those of the source.
+
+    ``ledger`` tells what the ledger of the data set was before the release.
+    """
+    path = folder / INTERNAL / MANIFEST
+    path.write_text(manifest_text(folder, source, release.plan, ledger), encoding="utf-8", newline="\n")
+    return path
+
+
+def write_internal(release: AnyRelease, folder: Path) -> list[Path]:
+    """Write what stays with the data holder; returns the files."""
+    path = folder / RECEIPT
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(internal_text(release))
+    if release.risk is None:
+        return [path]
+    write_risks(release.risk, folder / RISKS)
+    return [path, folder / RISKS]
+
+
+def data_name(release: AnyRelease) -> str:
+    """The name of the released file."""
+    return f"data{release.file.ending}"
+
+
+def _json(content: Any) -> str:
+    return in_json(json.dumps(json_form(content), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def check_rows(path: Path, release: AnyRelease, secrets: Sequence[str] = ()) -> None:
+    """Raise unless the columns of a released file, and what it says about them, may be published.
+
+    ``secrets`` are texts in lower case that its metadata must not hold.
+    """
+    with open_source(InputFile.of(str(path), release.form), exact=True) as source:
+        _check_columns(source.schema.names, release, path.name)
+        _check_traces(source.schema, release, path.name, secrets)
+        _check_identifiers(source, release)
+
+
+def _check_columns(names: Sequence[str], release: AnyRelease, file: str) -> None:
+    expected = [column.name for column in release.columns]
+    hidden = {*release.plan.unpublished}
+    for name in names:
+        if name in hidden:
+            raise _leak(file, f"column {shorten(name)!r} is one that the plan keeps back", "write the file without it")
+        if name not in expected:
+            raise _leak(file, f"column {shorten(name)!r} is not among those of the release", "write no more columns")
+
+
+def _check_traces(schema: Any, release: AnyRelease, file: str, secrets: Sequence[str]) -> None:
+    """Arrow and Parquet files carry notes about their columns, which may name others or tell designs."""
+    notes = [(schema.metadata or {}), *((field.metadata or {}) for field in schema)]
+    texts = [value.decode(errors="replace") for one in notes for value in one.values()]
+    hidden = release.plan.unpublished
+    if any(name in _told(text) for name in hidden for text in texts):
+        raise _leak(file, "its metadata name a column that the plan keeps back", "write the file without metadata")
+    if any(secret in text.lower() for secret in secrets for text in texts):
+        raise _leak(file, "its metadata hold a secret", "write the file without metadata")
+    if any(describe(field) is not None for field in schema):
+        raise _leak(file, "its metadata tell the design of a column", "write the file without metadata")
+
+
+def _told(text: str) -> set[str]:
+    """The texts that a note holds: all values where it is JSON, without the names of its fields.
+
+    >>> sorted(_told('{"columns": [{"name": "age"}]}')), _told("age")
+    (['age'], {'age'})
+    """
+    try:
+        return set(_values(json.loads(text)))
+    except ValueError:
+        return {text, *text.split()}
+
+
+def _values(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict | list):
+        for part in content.values() if isinstance(content, dict) else content:
+            yield from _values(part)
+
+
+def _check_identifiers(source: Any, release: AnyRelease) -> None:
+    """Raise for a column whose values tell the records apart, in all rows: an id, a copy of one, or a number.
+
+    Columns that were randomized, keys, whose risk is known, and what the plan accepts are not looked at.
+    """
+    plan = release.plan
+    known = {*release.variables, *plan.keys, *plan.accept}
+    names = source.schema.names
+    places = [place for place, name in enumerate(names) if name not in known]
+    counters = {place: ValueCounter(max(FEWEST_CELLS, CELLS // len(places))) for place in places}
+    for batch in source.batches(places) if places else ():
+        one = {"": LabelCodes(np.zeros(len(batch), np.int64), 1)}
+        for column, counter in zip(batch.columns, counters.values(), strict=True):
+            counter.add(numbered_column(column), one)
+    for place, counter in counters.items():
+        name = names[place]
+        if identifies(plan, counter.facts(name)):
+            raise PublishError(
+                f"column {shorten(name)!r} tells the records apart, which links them to the original file",
+                hint=f"take it out: drop = [{json.dumps(name)}] in the table [release] of the plan",
+                column=name,
+            )
+
+
+def _leak(name: str, what: str, hint: str) -> PublishError:
+    return PublishError(f"{name} must not be published: {what}", hint=hint, file=name)
+
+
+DOCUMENTS = (RECEIPT, CODEBOOK, "codebook.csv", "datapackage.json", "ddi.xml", "README.md", SUMS)
+LEAST_SECRET = 8
+"""Texts shorter than this occur by chance."""
+
+
+def check_public(folder: Path, release: AnyRelease, *, secrets: Iterable[str] = ()) -> None:
+    """Raise unless everything in the public folder may be published.
+
+    Parameters
+    ----------
+    folder
+        The public folder, complete.
+    release
+        What it was made from.
+    secrets
+        Texts that must not occur anywhere, such as a key or a seed.
+
+    Raises
+    ------
+    PublishError
+        Names the file and what is wrong with it, and never the secret itself.
+    """
+    release.plan.check_private(private=release.private)
+    for stage in release.published:
+        check_matrix(release.plan, stage)
+    _check_order(release)
+    tables = matrix_tables(public_receipt(release)["groups"])
+    _check_files(folder, {data_name(release), *DOCUMENTS, *tables})
+    check_receipt(json.loads((folder / RECEIPT).read_text(encoding="utf-8")), release)
+    _check_matrices(folder, tables)
+    hidden = [secret.lower() for secret in (*secrets, *_withheld(release)) if len(secret) >= LEAST_SECRET]
+    _check_texts(folder, hidden)
+    check_rows(folder / data_name(release), release, hidden)
+
+
+def check_receipt(receipt: Mapping[str, Any], release: AnyRelease) -> None:
+    """Raise unless a public receipt holds nothing but what the schema of public receipts names."""
+    allowed = schema()["$defs"]
+    _check_keys(receipt, allowed["public"]["properties"], RECEIPT)
+    if receipt["audience"] != "public":
+        raise _leak(RECEIPT, "it is the internal receipt", "write the public one: public_receipt(release)")
+    for group, stage in zip(receipt["groups"], release.stages, strict=True):
+        _check_keys(group, allowed["public_group"]["properties"], RECEIPT)
+        if "design" in group and not release.plan.publishes(stage):
+            raise _leak(RECEIPT, f"it holds the matrix of {group['variables'][0]}", "withhold it, or clear it")
+        if "design" in group and (group["design"]["provenance"] or group["matrix"] != INCLUDED):
+            raise _leak(RECEIPT, "a matrix says how it came about", "leave its provenance out")
+        _check_rounded(group, release.rows)
+
+
+def _check_rounded(group: Mapping[str, Any], rows: int) -> None:
+    numbers = [*group["vif"].values(), *group["n_eff"].values()]
+    exact = [x for x in numbers if abs(rounded_up(x) - x) > 1e-9 * max(1.0, x)]
+    share = group["changed_expected"]
+    if exact or (share is not None and rounded_share(share, rows) != share):
+        raise _leak(RECEIPT, "a number has too many digits", "round it: many digits tell the counts of the file")
+
+
+def _check_keys(content: Mapping[str, Any], allowed: Mapping[str, Any], name: str) -> None:
+    more = sorted(set(content) - set(allowed))
+    if more:
+        raise _leak(name, f"it holds {shorten(more[0])!r}, which is internal", "leave it out of the public receipt")
+
+
+def _check_order(release: AnyRelease) -> None:
+    if release.plan.order == "shuffled" and not release.shuffled:
+        raise PublishError(
+            "the records are in their original order, which links them to the original file",
+            hint='shuffle them, or say that their order carries no meaning: order = "kept"',
+        )
+
+
+def _check_matrices(folder: Path, tables: Mapping[str, str]) -> None:
+    """Raise where a table of a matrix says anything but what the public receipt does."""
+    for name, text in tables.items():
+        if (folder / name).read_text(encoding="utf-8") != text:
+            raise _leak(name, "it differs from the matrix in the receipt", "write what the receipt tells")
+
+
+def _check_files(folder: Path, expected: set[str]) -> None:
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name not in expected:
+            raise _leak(name, "it is none of the files of a public folder", "put it into the internal folder")
+        if path.is_symlink() or not path.is_file():
+            raise _leak(name, "it is no file of its own", "write the file itself, no link")
+        expected.remove(name)
+    if expected:
+        raise _leak(min(expected), "it is not there", "write all files before the last look")
+
+
+def _check_texts(folder: Path, secrets: Sequence[str]) -> None:
+    for name in DOCUMENTS:
+        content = (folder / name).read_text(encoding="utf-8").lower()
+        if any(secret in content for secret in secrets):
+            raise _leak(
+                name, "it holds a secret: a key, a seed, or the fingerprint of a withheld matrix", "leave it out"
+            )
+
+
+def _withheld(release: AnyRelease) -> list[str]:
+    """Fingerprints of matrices that are not published: with one, matrices can be tried until it fits."""
+    fingerprints = []
+    for stage in release.stages:
+        if release.plan.publishes(stage):
+            continue
+        fingerprints.append(numbered(stage.design).fingerprint)
+        with suppress(LabelError):  # labels that have no JSON form have no fingerprint either
+            fingerprints.append(stage.design.fingerprint)
+    return [one.removeprefix("sha256:") for one in fingerprints]

@@ -1,0 +1,391 @@
+"""Whether a release keeps what its plan asks for: the bounds of every protection, and the chance of a correct match.
+
+A bound is for every record of the columns that it protects. Records that a method leaves as they are (the only value of
+their cell, missing values) break it, unless the plan exempts them; labels in ``exclude`` are exempt by being named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real
+from maskwell.core.cells import CellTable
+from maskwell.core.exact import to_decimal
+from maskwell.core.phrases import HINT, MESSAGE, in_words, round_down, round_up, shorten
+from maskwell.core.verdicts import above, below
+from maskwell.errors import InfeasibleError
+from maskwell.microdata.assessment import with_stages
+from maskwell.microdata.matrices.bounds import FROM_BELOW
+from maskwell.microdata.plans.plan_entries import by_text
+from maskwell.microdata.plans.protection import Protection
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
+from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.stages.achieved_bounds import achieved, bound_is_kept, own_posteriors
+from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
+
+TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
+"""Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""
+
+DRAWS = 20
+"""How often a file is drawn at most, until it keeps a limit on what all released counts tell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundKept:
+    """One bound of a plan, and what is reached.
+
+    Attributes
+    ----------
+    number, stage
+        The protection by its number in the plan, and its stage.
+    name, asked, value
+        The bound, what was asked, and what is reached by the records that are not exempt.
+    alone, missing
+        Records that stay as they are and are not exempt: the only value of their cell, and without a value.
+    arriving
+        Records that are expected to come, by an earlier randomization, to a cell in which their value never occurred,
+        where they stay as they are.
+    label
+        The label that the bound is for, where it is a cap.
+    """
+
+    number: int
+    stage: Stage
+    name: str
+    asked: Fraction
+    value: float
+    alone: int = 0
+    missing: int = 0
+    arriving: float = 0.0
+    label: str | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the bound holds."""
+        return bound_is_kept(self.name, self.asked, self.value)
+
+
+def bounds_kept(release: AnyRelease) -> list[BoundKept]:
+    """Every bound that a protection of the plan asks for, with what is reached."""
+    return [one for number in range(1, len(release.stages) + 1) for one in _of_protection(release, number)]
+
+
+def exempted(release: AnyRelease) -> list[str]:
+    """What bounds do not cover, in words: records that the plan exempts, and cells that change afterwards."""
+    exemptions = []
+    for number, (protection, stage) in enumerate(zip(release.plan.protections, release.stages, strict=True), 1):
+        if not asked_of(protection) and not protection.caps:
+            continue
+        excluded, alone = _excluded(protection, stage), _alone(protection, stage)
+        lacking = _without_value(release, protection)
+        parts = [(int(stage.counts[excluded].sum()), "with an excluded label")]
+        parts += [(int(stage.counts[alone].sum()), "with the only value of their cell")] * (
+            "alone" in protection.exempt
+        )
+        parts += [(0 if lacking is None else lacking.n, "without a value")] * ("missing" in protection.exempt)
+        told = ", ".join(f"{n:,} {'record' if n == 1 else 'records'} {why}" for n, why in parts if n)
+        if told:
+            exemptions.append(f"the bounds of {protection.title} do not cover {told}")
+        later = {name for other in release.plan.protections[number:] for name in other.moved}
+        if moved := [name for name in stage.within if name in later]:
+            exemptions.append(
+                f"the bounds of {protection.title} are for {in_words(moved)} as before a later [[protect]]"
+            )
+    return exemptions
+
+
+def check_bounds(release: AnyRelease) -> None:
+    """Raise unless every bound of every protection is kept."""
+    broken = next((one for one in bounds_kept(release) if not one.kept), None)
+    if broken is not None:
+        raise _not_kept(release.plan, broken)
+
+
+def check_match(release: AnyRelease) -> None:
+    """Raise unless the bound on a correct match is kept for every record, against the intruder of the plan."""
+    plan, risk = release.plan, release.risk
+    if plan.match is None or risk is None or risk.after is None:
+        return
+    above = risk.after.records_above
+    if above:
+        worst = risk.after.max_risk
+        raise InfeasibleError(
+            f"{above:,} of {release.rows:,} records keep a chance above {float(plan.match):g} of being matched"
+            f" (largest {worst:.3g})",
+            hint=_match_hint(release),
+            nearest=worst,
+        )
+    plan.against.check_assessed(release, plan.match)
+
+
+def is_kept_as_drawn(plan: ReleasePlan, risk: RiskReport | None, attempt: int, *, last: bool) -> bool:
+    """Whether a drawn file keeps the limit, where that is for the very file; an error of the ``last`` attempt."""
+    after = None if risk is None else risk.after
+    if plan.match is None or after is None:
+        return True
+    try:
+        plan.against.check_drawn(after, attempt, plan.match)
+    except InfeasibleError:
+        if last:
+            raise
+        return False
+    return True
+
+
+def check_kept(release: AnyRelease) -> None:
+    """Raise unless a release keeps everything that its plan asks for in numbers.
+
+    Of a report that is randomized once more, by the first step alone, too: the second one wears out over many releases.
+    """
+    check_match(release)
+    check_bounds(release)
+    if any(stage.steps is not None for stage in release.stages):
+        first = with_stages(release.assessment, tuple(stage.permanent for stage in release.stages))
+        check_match(first)
+        check_bounds(first)
+
+
+# ---- what is asked and what is reached
+
+
+def asked_of(protection: Protection) -> dict[str, Fraction]:
+    """The bounds of one protection that are its own; ``xi`` is one on a correct match, a demand one on the parity."""
+    return protection.bounds.asked() | protection.how.promises()
+
+
+def _of_protection(release: AnyRelease, number: int) -> Iterator[BoundKept]:
+    protection, stage = release.plan.protections[number - 1], release.stages[number - 1]
+    alone = _alone(protection, stage)
+    lacking = _without_value(release, protection)
+    missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
+    covered = _covered(protection, stage)
+    met, coming = _as_met(release, number)
+    part, arriving = _only(met, covered), sum(coming.values())
+    left = int(stage.counts[alone & covered].sum())
+    bound = partial(BoundKept, number=number, stage=stage, alone=left)
+    for name, asked in asked_of(protection).items():
+        without = missing
+        if name == "match":
+            value = _match(release, protection, stage, covered, lacking)
+            if lacking is not None and above(
+                value, Fraction(1, int(lacking.counts.min()))
+            ):  # others are found more easily
+                without = 0
+        elif name in ("posterior_own", "odds"):
+            value = _posterior_or_odds(part, name, _capped(protection, stage))
+        else:
+            value = achieved(part if name in TELLING else _only(stage, covered), name) or 0.0
+        if (missing or arriving) and name in TELLING:
+            value = np.inf if name in ("odds", "factor", "parity") else 1.0
+        yield bound(name=name, asked=asked, value=value, missing=without, arriving=arriving)
+    for label, cap in protection.caps.items():
+        value = float(own_posteriors(part)[_capped(protection, stage, label)].max(initial=0.0))
+        arriving = sum(n for level, n in coming.items() if label in by_text([level]))
+        reached = 1.0 if arriving else value
+        yield bound(name="posterior_own", asked=cap, value=reached, arriving=arriving, label=label)
+
+
+def _as_met(release: AnyRelease, number: int) -> tuple[Stage, dict[Hashable, float]]:
+    """A stage with the records that it is expected to meet; how many come that it has no state for, by their label.
+
+    Where an earlier stage randomized a column within which this one works, the records of a cell are no longer those
+    of the original file. What a released value tells then follows from the expected ones.
+    """
+    protection, stage, before = release.plan.protections[number - 1], release.stages[number - 1], number - 1
+    earlier = release.stages[:before]
+    moved = {name for one in earlier for name in (*one.variables, *one.linked)}
+    if not moved & {*stage.within} or not ({*asked_of(protection)} & {*TELLING} or protection.caps):
+        return stage, {}
+    needed = {*needed_columns(earlier, stage.columns)}
+    table = next(table for columns, table in release.tables.items() if needed <= {*columns})
+    expected = expected_table(earlier, table, stage.columns)
+    places = {label: place for place, label in enumerate(stage.states)}
+    mass, coming = np.zeros(len(stage.states)), defaultdict[Hashable, float](float)
+    for label, n in zip(expected.labels(), expected.counts.tolist(), strict=True):
+        if label in places:
+            mass[places[label]] = n
+        elif not _is_left_out(release.plan, protection, dict(zip(stage.columns, label, strict=True))):
+            coming[label[len(stage.within)]] += n
+    return replace(stage, counts=mass, weights=None), coming
+
+
+def _is_left_out(plan: ReleasePlan, protection: Protection, label: dict[str, Hashable]) -> bool:
+    """Whether the plan leaves a combination without a state as it is: a missing value, or an excluded one."""
+    if plan.missing != "category" and any(label[name] is None for name in protection.variables):
+        return True
+    return any({*texts} & {*by_text([label[name]])} for name, texts in protection.exclude.items())
+
+
+def _match(
+    release: AnyRelease, protection: Protection, stage: Stage, covered: Array, lacking: CellTable | None
+) -> float:
+    """The largest chance that somebody who knows all columns of a stage finds a record that it covers."""
+    risk, plan = release.risk, release.plan
+    if risk is not None and risk.after is not None and covered.all():
+        same = {*plan.keys} == {*stage.columns} and len(acting(release.stages, plan.keys)) == 1
+        if same and "missing" not in protection.exempt:
+            after = risk.after
+            return plan.against.foretold(after)
+    arrivals = SparseArrivals.from_design(np.asarray(stage.draw_counts, dtype=np.int64), stage.design)
+    risks = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
+    every = np.zeros(len(stage.states))
+    every[risks.cells] = plan.against.chances(vars(risks))
+    most = float(every[covered].max(initial=0.0))
+    open_ = lacking is not None and "missing" not in protection.exempt
+    return max(most, 1 / int(lacking.counts.min())) if open_ and lacking is not None else most
+
+
+def _posterior_or_odds(part: Stage, name: str, capped: Array) -> float:
+    """The largest chance that a released value is the true one, or its odds, of labels without a cap of their own."""
+    most = float(own_posteriors(part)[~capped].max(initial=0.0))
+    if name == "posterior_own":
+        return most
+    return most / (1 - most) if below(most, 1) else float(np.inf)
+
+
+def _only(stage: Stage, covered: Array) -> Stage:
+    """A stage with the records of some states only; the others exchange none with them."""
+    if covered.all():
+        return stage
+
+    def some(values: Array | Real | None) -> Array | None:
+        return None if values is None else np.where(covered, values, 0)
+
+    return replace(stage, counts=np.where(covered, stage.counts, 0), weights=some(stage.weights))
+
+
+def _covered(protection: Protection, stage: Stage) -> Array:
+    """States that the bounds are for: all but those that the plan exempts."""
+    left = _excluded(protection, stage)
+    return ~(left | _alone(protection, stage)) if "alone" in protection.exempt else ~left
+
+
+def _alone(protection: Protection, stage: Stage) -> Array:
+    """States that are the only one of their cell with records, but for excluded ones."""
+    there = (stage.counts > 0) & ~_excluded(protection, stage)
+    size = np.bincount(stage.cells[there], minlength=int(stage.cells.max(initial=-1)) + 1)
+    return np.asarray(there & (size[stage.cells] == 1) & (len(size) > 0))
+
+
+def _excluded(protection: Protection, stage: Stage) -> Array:
+    out = np.zeros(len(stage.states), dtype=bool)
+    for column, labels in protection.exclude.items():
+        out |= _labelled(stage, column, labels)
+    return out
+
+
+def _capped(protection: Protection, stage: Stage, label: str | None = None) -> Array:
+    if not protection.caps:
+        return np.zeros(len(stage.states), dtype=bool)
+    return _labelled(stage, protection.variables[0], [*protection.caps] if label is None else [label])
+
+
+def _labelled(stage: Stage, column: str, labels: tuple[str, ...] | list[str]) -> Array:
+    """States with one of some labels, given as texts, in a column."""
+    place = stage.columns.index(column)
+    state_levels = [state[place] for state in stage.states]
+    known = by_text(dict.fromkeys(state_levels))
+    named_levels = {known[text] for text in labels if text in known}
+    return np.array([label in named_levels for label in state_levels], dtype=bool)
+
+
+def _without_value(release: AnyRelease, protection: Protection) -> CellTable | None:
+    """The cells of records without a value in some variable, which stay as they are; None where there are none."""
+    if release.plan.missing == "category":
+        return None
+    within, variables = release.plan.columns_of(protection)
+    table = release.tables[(*within, *variables)]
+    lacking = np.zeros(len(table), dtype=bool)
+    for name in variables:
+        levels = table.levels[table.place(name)]
+        if levels and levels[-1] is None:
+            lacking |= table.codes[:, table.place(name)] == len(levels) - 1
+    if not lacking.any():
+        return None
+    return CellTable(table.columns, table.levels, table.codes[lacking], table.counts[lacking])
+
+
+# ---- words
+
+
+def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
+    asked = f"{broken.name} = {to_decimal(broken.asked)}"
+    if broken.label is not None:
+        asked = f"the cap {to_decimal(broken.asked)} of {shorten(broken.label, 24)!r}"
+    asked = (
+        asked.replace("match = ", "xi = ") if plan.protections[broken.number - 1].how.own_match is not None else asked
+    )
+    least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
+    value = least if broken.name in FROM_BELOW else most
+    reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
+    objects = {"bound": broken.name, "nearest": broken.value}
+    if broken.missing and broken.name in (*TELLING, "match"):
+        return InfeasibleError(
+            shorten(f"{reached}: {_records(broken.missing, 'has', 'have')} no value", MESSAGE),
+            hint='missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out',
+            **objects,
+        )
+    if broken.arriving and broken.name in TELLING:
+        return InfeasibleError(
+            shorten(
+                f"{reached}: some values come to cells of {' and '.join(broken.stage.within)} without them", MESSAGE
+            ),
+            hint="protect these columns jointly in one [[protect]], or this one before the others",
+            **objects,
+        )
+    if broken.alone:
+        return InfeasibleError(
+            shorten(f"{reached}: {_records(broken.alone, 'is', 'are')} alone in their cell", MESSAGE),
+            hint='use fewer columns in within, or exempt them in this [[protect]]: exempt = ["alone"]',
+            **objects,
+        )
+    hint = "loosen the bound, merge labels, or protect within larger cells"
+    if broken.stage.invariance == "weights" and broken.name in TELLING:
+        hint = 'the matrix keeps sums of weights, and the bound is for records: set invariance = "counts"'
+    if plan.protections[broken.number - 1].counts_from is not None:
+        hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
+    return InfeasibleError(reached, hint=hint, **objects)
+
+
+def _records(n: int, one: str, many: str) -> str:
+    return f"{n:,} record {one}" if n == 1 else f"{n:,} records {many}"
+
+
+def _match_hint(release: AnyRelease) -> str:
+    plan = release.plan
+    open_ = [key for key in plan.keys if key not in plan.randomized]
+    if open_ and len(open_) == len(plan.keys):
+        return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"
+    if plan.missing == "unchanged" and any(release.file.missing.get(key) for key in plan.keys):
+        return 'records with a missing key stay as they are: set missing = "category" in [release]'
+    if release.file.seen:
+        names = json.dumps([*release.file.seen], ensure_ascii=False)
+        whole = f"{', '.join(release.file.seen)} shows which records moved: add drop = {names} or use linked"
+        return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
+    if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):
+        return "name all other keys in within of the swap: only then is it known what an exchange hides"
+    if _milder_is_kept(release):
+        return 'use method = "mixing", or say whom the limit is for: intruder = "own-key"'
+    if len(plan.protections) > 1 or open_:
+        return 'randomize all keys jointly with method = "mixing", or allow a larger match'
+    return "name fewer columns in within, drop a key, or allow a larger match"
+
+
+def _milder_is_kept(release: AnyRelease) -> bool:
+    """Whether only somebody who looks under another value than the person's own breaks the bound."""
+    after = None if release.risk is None else release.risk.after
+    if after is None or release.plan.match is None:
+        return False
+    return bound_is_kept("match", release.plan.match, after.max_risk_strict) and above(
+        after.max_risk, after.max_risk_strict
+    )

@@ -1,0 +1,366 @@
+"""The linear program of an invariant matrix in exact numbers, with flows as integers on a fine grid.
+
+Unknown is the flow ``F_ij`` from true state j to released state i, for the pairs that are allowed:
+
+    sum_i F_ij = v_j,    sum_j F_ij = v_i,    least_ij <= F_ij <= most_ij
+
+Bounds on posteriors, odds, factors and single diagonals are bounds of single flows. Three more tie flows together: the
+guess probability, ``sum_i max_j F_ij <= gamma n``; the parity, ``max_j F_ij / v_j <= eta min_j F_ij / v_j``; and the
+share that changes. All numbers here are integers over one ``scale``, a multiple of the denominators of the bounds
+where that is not too large: a bound that is met with equality is then met exactly.
+
+Source: [Adeshiyan2011, sections 4.5, 4.7]; the program is derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real, as_floats, pairs_of, shown_short
+from maskwell.core.exact import common_denominator
+from maskwell.core.phrases import shorten
+from maskwell.errors import ParameterError
+from maskwell.microdata.matrices.bounds import FROM_BELOW, Bounds
+
+GRID_BITS = 60
+"""The flows of a program sum to at least two to this power, in units of the grid."""
+
+
+PARITY_BITS = 110
+"""The same where a parity is asked for, whose smallest flows need digits of their own."""
+
+
+DENOMINATOR_BITS = 160
+"""Denominators of bounds beyond this are not made part of the grid; the bounds are then rounded towards privacy."""
+
+
+# ---- which state may be released for which, and at what cost
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pairs:
+    """The pairs that may have a flow, and what each costs.
+
+    ``released`` and ``true`` have shape (N,): the states of the pairs, sorted by the released one. ``cost`` has shape
+    (N,): what moving one record costs.
+    """
+
+    released: Array
+    true: Array
+    cost: Real
+
+    def __len__(self) -> int:
+        return len(self.true)
+
+    @property
+    def own(self) -> Array:
+        """Which pairs stand for a record that stays, shape (N,)."""
+        return np.asarray(self.released == self.true)
+
+
+def allowed_pairs(
+    places: Sequence[Array], k: int, forbidden: Iterable[tuple[int, int]], band: int | None, costs: Real | None
+) -> list[Pairs]:
+    """For each block, given by the places of its states, the pairs that may have a flow; sorted by released state.
+
+    >>> pairs, = allowed_pairs([np.array([0, 2, 5])], 6, [(0, 5)], None, None)
+    >>> list(zip(pairs.released.tolist(), pairs.true.tolist()))   # state 5 is never released as state 0
+    [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
+    """
+    never = _forbidden_keys(forbidden, k)
+    if band is not None and not (_is_whole(band) and band >= 0):
+        raise ParameterError(
+            f"band = {shown_short(band)} is no number of places", hint="give a whole number of 0 or more"
+        )
+    return [_pairs(own, k, never, band, costs) for own in places]
+
+
+def cost_matrix(cost: Any, k: int) -> Real | None:
+    """Costs of releasing i for j, shape (k, k); None where the records that stay are counted instead.
+
+    >>> cost_matrix("ordinal", 3).tolist()
+    [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
+    """
+    if cost is None:
+        return None
+    if isinstance(cost, str):
+        if cost != "ordinal":
+            raise ParameterError(f"there is no cost {shorten(cost)!r}", hint='give "ordinal", or a matrix of costs')
+        place = np.arange(k)
+        return np.asarray(np.abs(np.subtract.outer(place, place)), dtype=np.float64)
+    try:
+        matrix = as_floats(cost, "cost", finite=False)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.shape != (k, k) or not np.isfinite(matrix).all():
+        raise ParameterError(
+            f"the costs are no {k} by {k} matrix of finite numbers",
+            hint="give the cost of releasing category i (row) for category j (column)",
+            cost=cost,
+        )
+    return matrix
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _forbidden_keys(forbidden: Iterable[tuple[int, int]], k: int) -> Array:
+    pairs = pairs_of(forbidden, "forbidden")
+    for pair in pairs:
+        if not all(_is_whole(x) and 0 <= x < k for x in pair):
+            raise ParameterError(
+                f"the forbidden pair {pair!r} names a state that is none of 0 to {k - 1}",
+                hint="give pairs (released, true) by the places of the categories",
+                pair=pair,
+            )
+    return np.array([i * k + j for i, j in pairs], dtype=np.int64)
+
+
+def _pairs(places: Array, k: int, never: Array, band: int | None, costs: Real | None) -> Pairs:
+    i, j = _near(places, band)
+    kept = ~np.isin(places[i] * k + places[j], never)
+    i, j = i[kept], j[kept]
+    cost = -(i == j).astype(np.float64) if costs is None else costs[places[i], places[j]]
+    return Pairs(released=i, true=j, cost=cost)
+
+
+def _near(places: Array, band: int | None) -> tuple[Array, Array]:
+    """All pairs of states of a block, or those at most ``band`` places apart."""
+    size = len(places)
+    if band is None:
+        i, j = np.divmod(np.arange(size * size), size)
+        return i, j
+    band = min(band, int(places.max(initial=0)) + 1)
+    first, last = np.searchsorted(places, places - band), np.searchsorted(places, places + band, side="right")
+    i = np.repeat(np.arange(size), last - first)
+    starts = np.cumsum(last - first) - (last - first)
+    return i, np.arange(len(i)) - starts[i] + first[i]
+
+
+# ---- the program
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Program:
+    """One program over l states that all occur.
+
+    Attributes
+    ----------
+    v
+        Shape (l,): counts as Python's integers, all positive.
+    pairs
+        The N pairs that are allowed.
+    scale
+        A flow of 1 is this many units of the grid.
+    least, most
+        Shape (N,): bounds of the flows, in units.
+    guess
+        Bound of ``sum_i max_j F_ij`` in units, or None.
+    parity
+        Bound of the ratios, or None.
+    kept
+        Least and largest ``sum_i F_ii`` in units, each None where nothing is asked.
+    """
+
+    v: Array
+    pairs: Pairs
+    scale: int
+    least: Array
+    most: Array
+    guess: int | None = None
+    parity: Fraction | None = None
+    kept: tuple[int | None, int | None] = (None, None)
+
+    @property
+    def total(self) -> int:
+        """All flows together, in units."""
+        return int(self.v.sum()) * self.scale
+
+    @property
+    def sums(self) -> Array:
+        """What each row and each column sums to, in units, shape (l,)."""
+        return np.asarray(self.v * self.scale)
+
+
+def program_of(v: Iterable[int], pairs: Pairs, bounds: Bounds) -> Program:
+    """The program for counts v, all positive, under the bounds; caps are by the place among these counts."""
+    counts = np.array([int(x) for x in v], dtype=object)
+    n = int(counts.sum())
+    factor = _factor(bounds)
+    scale = _scale(counts, bounds, factor)
+    least, most = _single_flows(counts, pairs, bounds, factor, scale)
+    units = scale * n
+    kept = (_up(bounds.changed_at_most, units), _down(bounds.changed_at_least, units))
+    guess = None if bounds.guess is None else math.floor(bounds.guess * units)
+    untied = Program(v=counts, pairs=pairs, scale=scale, least=least, most=most, kept=kept)
+    return _with_ties(untied, guess, bounds.parity)
+
+
+def _up(changed: Fraction | None, units: int) -> int | None:
+    return None if changed is None else math.ceil((1 - changed) * units)
+
+
+def _down(changed: Fraction | None, units: int) -> int | None:
+    return None if changed is None else math.floor((1 - changed) * units)
+
+
+def _factor(bounds: Bounds) -> Fraction | None:
+    """A parity of eta keeps posteriors within a factor of eta: averages of a row lie between its ends."""
+    factors = [x for x in (bounds.factor, bounds.parity) if x is not None]
+    return min(factors, default=None)
+
+
+def _scale(v: Array, bounds: Bounds, factor: Fraction | None) -> int:
+    n = int(v.sum())
+    shares = [
+        *bounds.asked().values(),
+        *bounds.caps.values(),
+        *bounds.moves.values(),
+        *(bounds.own(i) for i in range(len(v))),
+    ]
+    common = common_denominator(shares)
+    for spread in set(bounds.spread.values()):
+        common = math.lcm(common, n * spread.denominator)
+    if factor is not None:
+        common = math.lcm(common, n * factor.numerator * factor.denominator)
+    if bounds.guess is not None and bounds.guess * n == max(v):
+        common = math.lcm(common, *range(1, len(v) + 1))  # flows of the matrix with the smallest guess
+    if common.bit_length() > DENOMINATOR_BITS:
+        common = 1
+    bits = (PARITY_BITS if bounds.parity is not None else GRID_BITS) - (common * n).bit_length()
+    return common << max(0, bits)
+
+
+def _single_flows(v: Array, pairs: Pairs, bounds: Bounds, factor: Fraction | None, scale: int) -> tuple[Array, Array]:
+    i, j, stays = pairs.released, pairs.true, pairs.own
+    least = np.array([0] * len(pairs), dtype=object)
+    most = np.minimum(v[i], v[j]) * scale
+    if bounds.posterior is not None:
+        most = np.minimum(most, _floors((bounds.posterior * int(x) for x in v), scale)[i])
+    caps = _floors((bounds.own(place) * int(x) for place, x in enumerate(v)), scale)
+    most[stays] = np.minimum(most[stays], caps[i[stays]])
+    if bounds.moves:
+        number = {pair: place for place, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
+        for pair, cap in bounds.moves.items():
+            if pair in number:
+                most[number[pair]] = min(most[number[pair]], math.floor(cap * int(v[pair[1]]) * scale))
+    if bounds.least_kept is not None:
+        least[stays] = -_floors((-bounds.least_kept * int(x) for x in v), scale)[i[stays]]
+    n = int(v.sum())
+    for spread in set(bounds.spread.values()):
+        states = [place for place, value in bounds.spread.items() if value == spread]
+        near = (np.isin(i, states) | np.isin(j, states)) & ~stays
+        even = v[i[near]] * v[j[near]] * scale
+        most[near] = np.minimum(most[near], even * spread.numerator // (n * spread.denominator))
+    if factor is not None:
+        even = v[i] * v[j] * scale
+        most = np.minimum(most, even * factor.numerator // (n * factor.denominator))
+        least = np.maximum(least, -(-even * factor.denominator // (n * factor.numerator)))
+    return least, most
+
+
+def _floors(values: Iterator[Fraction], scale: int) -> Array:
+    return np.array([math.floor(value * scale) for value in values], dtype=object)
+
+
+def _with_ties(program: Program, guess: int | None, parity: Fraction | None) -> Program:
+    """Guess and parity, unless the bounds of single flows already see to them."""
+    if guess is not None and sum(row_largest(program, program.most)) <= guess:
+        guess = None
+    if parity is not None and parity_holds(program, program.least, program.most, parity):
+        parity = None
+    return replace(program, guess=guess, parity=parity)
+
+
+def row_largest(program: Program, flows: Array) -> list[int]:
+    """The largest flow into each released state, in units."""
+    return [int(x) for x in np.maximum.reduceat(flows, row_starts(program))]
+
+
+def row_starts(program: Program) -> Array:
+    """Where the pairs of each released state start."""
+    return np.searchsorted(program.pairs.released, np.arange(len(program.v)))
+
+
+def parity_holds(program: Program, low: Array, high: Array, eta: Fraction) -> bool:
+    """Whether ``max_j high_ij / v_j <= eta min_j low_ij / v_j`` for every i; exact."""
+    counts = program.v[program.pairs.true]
+    starts = row_starts(program).tolist()
+    rows = [slice(a, b) for a, b in zip(starts, [*starts[1:], len(counts)], strict=True)]
+    return all(_largest(high[row], counts[row]) <= eta * _least(low[row], counts[row]) for row in rows)
+
+
+def _largest(flows: Array, counts: Array) -> Fraction:
+    return max(map(Fraction, flows.tolist(), counts.tolist()))
+
+
+def _least(flows: Array, counts: Array) -> Fraction:
+    return min(map(Fraction, flows.tolist(), counts.tolist()))
+
+
+# ---- what integer flows attain, in the terms of the bounds
+
+
+def attained(program: Program, units: Array) -> dict[str, float]:
+    """The value of every bound that the flows of one block reach.
+
+    A factor and a parity are infinite where some value never becomes some other.
+
+    >>> from maskwell.microdata.matrices.flow_program import allowed_pairs
+    >>> from maskwell.microdata.matrices.bounds import FROM_BELOW
+    >>> from maskwell.microdata.matrices import Bounds
+    >>> from maskwell.microdata.matrices.flow_program import program_of
+    >>> pairs, = allowed_pairs([np.arange(2)], 2, (), None, None)
+    >>> program = program_of([30, 20], pairs, Bounds())
+    >>> reached = attained(program, np.array([20, 10, 10, 10]) * program.scale)
+    >>> reached["guess"], reached["least_kept"]   # of fifty records thirty are guessed; half of the twenty stay
+    (0.6, 0.5)
+    """
+    i, j = program.pairs.released, program.pairs.true
+    v = program.v.astype(np.float64)
+    flow = np.asarray(units / program.scale, dtype=np.float64)
+    posterior, p, n = flow / v[i], flow / v[j], v.sum()
+    stay = np.zeros(len(v))
+    stay[i[program.pairs.own]] = posterior[program.pairs.own]
+    own = float(stay.max())
+    changed = float(1 - (stay * v).sum() / n)
+    return {
+        "posterior": float(posterior.max()),
+        "posterior_own": own,
+        "odds": own / (1 - own) if own < 1 else math.inf,
+        "guess": float(_by_row(np.maximum, flow, i).sum() / n),
+        "factor": _largest_factor(p * n / v[i], len(v)),
+        "parity": _largest_parity(p, i, len(v)),
+        "least_kept": float(stay.min()),
+        "changed": changed,
+    }
+
+
+def worst_of(parts: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The worst value of each bound over several blocks; nothing without blocks."""
+    if not parts:
+        return {}
+    return {name: (min if name in FROM_BELOW else max)(part[name] for part in parts) for name in parts[0]}
+
+
+def _by_row(ufunc: np.ufunc, values: Array, i: Array) -> Array:
+    return np.asarray(ufunc.reduceat(values, np.flatnonzero(np.diff(i, prepend=-1))))
+
+
+def _largest_factor(ratio: Array, states: int) -> float:
+    if len(ratio) < states**2 or not ratio.all():
+        return math.inf
+    return float(np.maximum(ratio, 1 / ratio).max())
+
+
+def _largest_parity(p: Array, i: Array, states: int) -> float:
+    if len(p) < states**2 or not p.all():
+        return math.inf
+    return float((_by_row(np.maximum, p, i) / _by_row(np.minimum, p, i)).max())

@@ -1,0 +1,437 @@
+"""Diagonals lowered until no record is matched correctly with more than the chance that was allowed.
+
+The chance of a correct match is no linear function of the matrix. Cells are therefore given caps on the chance that
+their records stay, and on moves by which they are found too easily elsewhere. These caps are lowered, a step at a time,
+where the risk of the optimal matrix is still too high.
+
+Caps alone may drive two small cells into swapping their records, which hides nobody. Where they do not suffice, it is
+also bounded how much a risky cell exchanges with each other one: ever more evenly, until a release says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real, as_floats, check_kind
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
+from maskwell.core.phrases import VALUES, Printed, listed
+from maskwell.core.verdicts import SLACK, above, at_most, below, largest
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.microdata.matrices.bounds import Amounts, Bounds, labels_for, read_amounts
+from maskwell.microdata.matrices.closed_forms import method1
+from maskwell.microdata.matrices.infeasibility import label_text, upwards
+from maskwell.microdata.matrices.matrix_patterns import block_numbers
+from maskwell.microdata.matrices.optimal_flows import OptimalMatrix, optimal_matrix
+from maskwell.microdata.risk.intruders import ANY_LOOK, OWN_KEY, Intruder, intruder_named
+
+STEP = Fraction(1, 20)
+"""By how much a cap is lowered at a time."""
+
+OUTSIDE = Fraction(1, 20)
+"""The chance of the numbers of candidates that the range of 95 % leaves out."""
+
+
+BITS = 20
+"""The theta of Method 1 is a multiple of two to minus this power."""
+
+_FIRST = 4
+"""It is first looked for in sixteen steps, as the risk need not fall all the way."""
+
+Risk = Callable[[Sparse], Real]
+"""The risk of every state under a design, shape (k,)."""
+
+Move = tuple[int, int]
+"""A released state and a true one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A matrix under which no record is matched correctly with more than a chance nu.
+
+    Attributes
+    ----------
+    design
+        The matrix, in exact fractions.
+    caps
+        The bounds on the chance to stay that were needed, by state; empty where a single theta was looked for.
+    risk
+        Shape (k,): the chance of a correct match of a record of each state; 0 for states that are safe by their number.
+    rounds
+        How many matrices were tried.
+    theta
+        The strength of Method 1 where that was used.
+    found
+        The last optimal matrix with all it achieves, where one was.
+    notes
+        What a reader should know, in words.
+    """
+
+    design: Sparse
+    caps: Mapping[int, Fraction]
+    risk: Real
+    rounds: int
+    theta: Fraction | None = None
+    found: OptimalMatrix | None = None
+    notes: tuple[str, ...] = ()
+
+
+def lower_until(
+    v: Any,
+    nu: Number,
+    *,
+    bounds: Bounds | None = None,
+    risk: Risk | None = None,
+    intruder: str = ANY_LOOK.name,
+    step: Number = STEP,
+    categories: Categories | None = None,
+    **options: Any,
+) -> Lowered:
+    """The optimal matrix with the diagonals of risky cells lowered until every risk is at most nu.
+
+    A cell of ``1 / nu`` records or more is safe whatever the matrix: a match is right with at most one over the number
+    of records. Only the others are looked at.
+
+    Parameters
+    ----------
+    v
+        Counts of the k states.
+    nu
+        The chance of a correct match that is allowed, above 0 and at most 1.
+    bounds
+        What else is asked of the matrix.
+    risk
+        The risk of every state under a design; left out, the largest chance of a correct match by the intruder.
+    intruder
+        Whom the bound is for: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`. Against one who looks under
+        any released value, moves by which a record would be found too easily are limited too.
+    step
+        By how much a cap is lowered at a time.
+    options
+        ``cost``, ``forbidden``, ``band`` and ``blocks`` of
+        :func:`~maskwell.microdata.matrices.optimal_flows.optimal_matrix`.
+
+    Raises
+    ------
+    InfeasibleError
+        Where no matrix was found; names the cell that is at risk, and a chance that works. It says that there is none
+        only where that is proved: a record stays with at most ``nu`` times the count of its cell, plus the 5 % that a
+        range of counts leaves out, and the other bounds do not allow that.
+
+    Source: after [Adeshiyan2011, section 4.7.4]; the iteration is derived.
+
+    >>> lowered = lower_until([1, 2, 4, 10, 30], 0.4)
+    >>> float(lowered.risk.max()) <= 0.4, lowered.caps[0], lowered.caps[1]   # the unique record stays with 35 % at most
+    (True, Fraction(7, 20), Fraction(13, 20))
+    >>> float(lower_until([1, 1, 40, 60], 0.2).risk.max()) <= 0.2   # two unique records that swap would not be safe
+    True
+    """
+    check_kind(Bounds | None, bounds=bounds)
+    check_kind(str, intruder=intruder)
+    check_kind(Callable | None, risk=risk)
+    allowed, by = _allowed(nu), as_fraction(step, "step")
+    amounts = read_amounts(v)
+    labels = labels_for(amounts, categories)
+    asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
+    best = partial(optimal_matrix, v, categories=categories, **options)
+    judge = (
+        _Judge.by_risk(_checked_risk(risk, len(amounts)))
+        if risk
+        else _Judge.by_intruder(intruder_named(intruder), amounts, small)
+    )
+    search = _Search(amounts, _block_counts(amounts, options.get("blocks")), asked, small, by, judge, best)
+    attempt, rounds = search.least_risky(allowed)
+    if not attempt.is_safe:
+        raise _not_found(search, attempt, labels, allowed, provable=risk is None)
+    matrix = attempt.matrix
+    design = matrix.design.with_provenance(method="lowered", match=to_decimal(allowed), notes=list(matrix.notes))
+    return Lowered(design, attempt.caps, attempt.risks, rounds, found=matrix, notes=matrix.notes)
+
+
+def method1_for_match(
+    v: Any,
+    nu: Number,
+    *,
+    risk: Risk | None = None,
+    intruder: str = ANY_LOOK.name,
+    categories: Categories | None = None,
+) -> Lowered:
+    """Method 1 with the smallest theta, to six digits, under which every risk is at most nu.
+
+    Whoever looks for a record is taken to look at the released value that serves best, unless another ``intruder`` is
+    named: at a theta of 1 a unique record never keeps its value, but of two categories it then surely has the other.
+
+    >>> lowered = method1_for_match([1, 2, 4, 10, 30], "0.4")
+    >>> round(float(lowered.theta), 4)   # three quarters of a record leave each category on average
+    0.7589
+    """
+    check_kind(str, intruder=intruder)
+    check_kind(Callable | None, risk=risk)
+    allowed = _allowed(nu)
+    amounts = read_amounts(v)
+    labels = labels_for(amounts, categories)
+    small = _small(amounts, allowed)
+    known = intruder_named(intruder)
+    measure = _checked_risk(risk, len(amounts)) if risk else match_risks(amounts, small, known)
+
+    trials: list[int] = []
+
+    def risks_at(step: int) -> Real:
+        trials.append(step)
+        return measure(method1(v, Fraction(step, 1 << BITS), categories=categories))
+
+    def is_safe(step: int) -> bool:
+        return bool(at_most(risks_at(step)[small], allowed, scale=1).all())
+
+    tried = [n << (BITS - _FIRST) for n in range((1 << _FIRST) + 1)]
+    high = next((step for step in tried if is_safe(step)), None)
+    if high is None:
+        raise _too_risky(risks_at(1 << BITS), small, labels, allowed)
+    low = high - (1 << (BITS - _FIRST)) if high else -1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_safe(middle) else (middle, high)
+    theta = Fraction(high, 1 << BITS)
+    design = method1(v, theta, categories=categories)
+    return Lowered(design, {}, measure(design), len(trials), theta=theta, notes=tuple(design.provenance["notes"]))
+
+
+def _checked_risk(risk: Risk, k: int) -> Risk:
+    """A function that was given, with a check of what it returns."""
+
+    def risks(design: Sparse) -> Real:
+        values = as_floats(risk(design), "the values of risk(design)")
+        if values.shape != (k,):
+            raise ParameterError(
+                f"risk(design) has shape {values.shape} for {k:,} states", hint="return one chance for each state"
+            )
+        return values
+
+    return risks
+
+
+def match_risks(amounts: Amounts, cells: Array, intruder: Intruder = ANY_LOOK) -> Risk:
+    """The largest chance of a correct match by an intruder."""
+    from maskwell.microdata.risk.identity_disclosure import cell_risks
+
+    def risks(design: Sparse) -> Real:
+        every = np.zeros(len(amounts))
+        if len(cells):
+            by_cell = cell_risks(amounts.integers, design, cells=cells, every_release=intruder.looks_anywhere)
+            every[by_cell.cells] = intruder.chances(vars(by_cell))
+        return every
+
+    return risks
+
+
+def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Array) -> dict[Move, Fraction]:
+    """Moves by which a record is found too easily, each with its chance."""
+    from maskwell.microdata.risk.arrivals import SparseArrivals
+
+    true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + SLACK)
+    columns = {j: design.columns_exact(j) for j in set(true.tolist())}
+    return {(i, j): columns[j][i] for i, j in zip(released.tolist(), true.tolist(), strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """How matrices are judged.
+
+    Attributes
+    ----------
+    own
+        The risk that a lower chance to stay can mend.
+    easy
+        Moves by which records are found with more than an allowed chance, each with its own chance.
+    worst
+        The risk that the bound is for.
+    """
+
+    own: Risk
+    easy: Callable[[Sparse, Fraction], dict[Move, Fraction]]
+    worst: Risk
+
+    @classmethod
+    def by_risk(cls, risk: Risk) -> _Judge:
+        return cls(risk, lambda *_: {}, risk)
+
+    @classmethod
+    def by_intruder(cls, intruder: Intruder, amounts: Amounts, small: Array) -> _Judge:
+        if not intruder.looks_anywhere:
+            return cls.by_risk(match_risks(amounts, small, intruder))
+        easy = partial(_easy_looks, amounts=amounts, small=small)
+        own, worst = (match_risks(amounts, small, one) for one in (OWN_KEY, intruder))
+        return cls(own, easy, worst)
+
+
+def _allowed(nu: Number) -> Fraction:
+    allowed = as_fraction(nu, "nu")
+    if not 0 < allowed <= 1:
+        raise ParameterError(
+            f"nu = {to_decimal(allowed)} is out of range", hint=f"give a number above 0, at most 1{percent_meant(nu)}"
+        )
+    return allowed
+
+
+def _small(amounts: Amounts, allowed: Fraction) -> Array:
+    """The states whose records may be at risk: they occur, and less often than ``1 / nu`` times."""
+    return np.flatnonzero(amounts.support & np.asarray(amounts.integers < math.ceil(1 / allowed), dtype=bool))
+
+
+def _block_counts(amounts: Amounts, blocks: Any) -> Array:
+    """The records in the block of each state, shape (k,)."""
+    numbers = block_numbers(blocks, len(amounts))
+    totals = np.array([0] * (int(numbers.max()) + 1), dtype=object)
+    np.add.at(totals, numbers, amounts.integers.astype(object))
+    return np.asarray(totals[numbers])
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """A matrix that was tried under some caps, the risks that it leaves, shape (k,), and what makes them too high."""
+
+    caps: Mapping[int, Fraction]
+    matrix: OptimalMatrix
+    risks: Real
+    risky: list[int]
+    easy: Mapping[Move, Fraction]
+
+    @property
+    def is_safe(self) -> bool:
+        return not self.risky and not self.easy
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Looks for a matrix under which no state in ``small`` has too high a risk; ``best`` solves for bounds."""
+
+    amounts: Amounts
+    block_counts: Array
+    asked: Bounds
+    small: Array
+    step: Fraction
+    judge: _Judge
+    best: Callable[[Bounds], OptimalMatrix]
+
+    def least_risky(self, allowed: Fraction) -> tuple[_Attempt, int]:
+        """The first matrix that is safe, or else the one whose largest risk is least; and how many were tried."""
+        rounds, least = 0, None
+        for attempt in self._attempts(allowed):
+            rounds += 1
+            if least is None or attempt.is_safe or below(self.worst(attempt), self.worst(least)):
+                least = attempt
+            if attempt.is_safe:
+                break
+        assert least is not None  # the first attempt has no caps: it is there, or has raised
+        return least, rounds
+
+    def worst(self, attempt: _Attempt) -> float:
+        """The largest risk of a state that is looked at."""
+        return float(attempt.risks[self.small].max())
+
+    def _attempts(self, allowed: Fraction) -> Iterator[_Attempt]:
+        """First caps alone; then records also hide among ``1 / nu`` of their block, ever twice as many, and all."""
+        yield from self._with_lower_caps(allowed, None)
+        size = math.ceil(1 / allowed)
+        while size < max(self.block_counts):
+            yield from self._with_lower_caps(allowed, np.minimum(self.block_counts, size))
+            size *= 2
+        yield from self._with_lower_caps(allowed, self.block_counts)
+
+    def _with_lower_caps(self, allowed: Fraction, sizes: Array | None) -> Iterator[_Attempt]:
+        caps: dict[int, Fraction] = {}
+        moves: dict[Move, Fraction] = {}
+        while True:  # each round lowers a cap, and none goes below 0
+            try:
+                matrix = self.best(self._bounds(caps, moves, sizes))
+            except InfeasibleError:
+                if not caps and not moves:
+                    raise
+                return
+            attempt = self._judged(matrix, caps, allowed)
+            yield attempt
+            caps = caps | {place: self._lower_cap(place, caps, sizes) for place in attempt.risky}
+            moves = moves | {move: max(chance - self.step, Fraction(0)) for move, chance in attempt.easy.items()}
+            if any(cap <= 0 for cap in caps.values()):  # records that surely leave are found where they go
+                return
+
+    def _judged(self, matrix: OptimalMatrix, caps: Mapping[int, Fraction], allowed: Fraction) -> _Attempt:
+        own = self.judge.own(matrix.design)[self.small]
+        risky = self.small[above(own, allowed, scale=1)].tolist()
+        easy = self.judge.easy(matrix.design, allowed)
+        return _Attempt(caps, matrix, self.judge.worst(matrix.design), risky, easy)
+
+    def _bounds(self, caps: Mapping[int, Fraction], moves: Mapping[Move, Fraction], sizes: Array | None) -> Bounds:
+        """What is asked, with the caps, and with exchanges of these states spread so that they hide among ``sizes``."""
+        bounds = replace(self.asked.with_caps({**self.asked.caps, **caps}), moves=moves)
+        if sizes is None:
+            return bounds
+        hidden = {*caps, *(true for _, true in moves)}
+        return bounds.with_spread({place: Fraction(self.block_counts[place], sizes[place]) for place in hidden})
+
+    def _lower_cap(self, place: int, caps: Mapping[int, Fraction], sizes: Array | None) -> Fraction:
+        """A step below the cap until now; a state that is spread starts with its share of those among whom it hides."""
+        own = self.asked.own(place)
+        if sizes is not None and place not in caps:
+            return min(own, Fraction(int(self.amounts.integers[place]), sizes[place]))
+        return caps.get(place, own) - self.step
+
+
+def _not_found(
+    search: _Search, least: _Attempt, labels: Categories, allowed: Fraction, *, provable: bool
+) -> InfeasibleError:
+    """The error where no matrix was safe: that there is none, if that is proved, or a chance that works."""
+    if provable and (states := _impossible(search, allowed)):
+        cells = listed((str(x + 1) for x in states), len(states), 24)
+        many = "category" if len(states) == 1 else "categories"
+        return InfeasibleError(
+            f"a match of at most {to_decimal(allowed)} needs more changes of {many} {cells} than are allowed",
+            hint="allow a larger chance, other bounds or more moves, or merge these categories",
+            values=listed((f"{x + 1}: {label_text(labels.labels[x])!r}" for x in states), len(states), VALUES),
+            states=states,
+        )
+    worst = int(search.small[largest(least.risks[search.small])])
+    chance = upwards(search.worst(least))
+    works = chance < 1 and search.least_risky(as_fraction(chance, "nu"))[0].is_safe
+    return InfeasibleError(
+        f"no matrix was found with a match of at most {to_decimal(allowed)}: the best leaves"
+        f" category {worst + 1} a chance of {Printed(chance):g}",
+        hint=f"allow {f'{Printed(chance):g}' if works else 'a larger chance'}, or merge categories",
+        values=repr(label_text(labels.labels[worst])),
+        state=worst,
+        chance=chance if works else None,
+    )
+
+
+def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
+    """The risky states, where no matrix lets enough of their records change; empty where that is not proved.
+
+    With T records released as x, ``Pr(in, T = t) <= nu t Pr(T = t)`` for every t that counts, summed over t: a record
+    stays with at most ``nu`` times the count of its cell, plus the chance of the t that the range leaves out.
+    """
+    most = {x: allowed * int(search.amounts.integers[x]) + OUTSIDE for x in search.small.tolist()}
+    caps = {x: min(cap, search.asked.own(x)) for x, cap in most.items() if cap < 1}
+    try:
+        search.best(search.asked.with_caps({**search.asked.caps, **caps}))
+    except InfeasibleError:
+        return tuple(caps)
+    return ()
+
+
+def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
+    worst = int(small[largest(risks[small])])
+    return InfeasibleError(
+        f"Method 1 at its strongest leaves category {worst + 1} a risk of"
+        f" {Printed(risks[worst]):.3f}, more than {to_decimal(allowed)}",
+        hint="use lower_until (method = lowered), allow a larger chance, or merge categories",
+        values=repr(label_text(labels.labels[worst])),
+        state=worst,
+    )

@@ -1,0 +1,315 @@
+"""What a matrix does to the counts of a file: whether it keeps them, what it tells about them, what it may create.
+
+A matrix is *invariant* for v where ``P v = v``. Then v is an eigenvector of P: who knows P and the total of every group
+of states that exchange records, which the released file shows, knows v. So publishing such a matrix is publishing v.
+
+*Edit rules* name combinations that must not occur, and that no release may create. A matrix that is invariant over the
+cells themselves never creates a cell that does not occur: what flows into an empty cell adds up to its count, which is
+zero. Variables that are randomized one by one do create such cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real, as_array, as_real, check_kind
+from maskwell.core.phrases import shorten
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import (
+    CountsError,
+    EditRuleError,
+    MatrixError,
+    NotInvariantError,
+    ParameterError,
+    PublishError,
+    TooLargeError,
+)
+from maskwell.microdata.matrices.bounds import check_one_each, read_amounts
+from maskwell.microdata.matrices.matrix_patterns import as_sparse
+
+TOLERANCE = 1e-9
+"""Of the total: a matrix that moves an expected count by no more is invariant."""
+
+
+DENSE_STATES = 2000
+"""States that exchange records whose counts are worked out from P in one go."""
+
+
+# ---- kept on average
+
+
+def invariance_error(design: CodedDesign, v: Any) -> float:
+    """``max_i |(P v)_i - v_i| / sum(v)``: how far the matrix moves an expected share.
+
+    Source: [Adeshiyan2011, eq. (4.5)].
+
+    >>> from maskwell.designs import Dense
+    >>> round(invariance_error(Dense.of([[0.9, 0.3], [0.1, 0.7]]), [5, 5]), 3)   # the first category gains 10 %
+    0.1
+    """
+    check_kind(CodedDesign, design=design)
+    counts = _square_counts(design, v)
+    return float(np.abs(design.forward(counts) - counts).max() / counts.sum())
+
+
+def is_invariant(design: CodedDesign, v: Any) -> bool:
+    """Whether ``P v = v`` within 1e-9 of the total.
+
+    >>> from maskwell.microdata.matrices import method1
+    >>> is_invariant(method1([12, 8, 3], "2/3"), [12, 8, 3])
+    True
+    """
+    check_kind(CodedDesign, design=design)
+    return invariance_error(design, v) <= TOLERANCE
+
+
+def check_invariant(design: CodedDesign, v: Any) -> None:
+    """Raise unless the matrix is invariant for v; names the category that it moves most."""
+    check_kind(CodedDesign, design=design)
+    counts = _square_counts(design, v)
+    moved = design.forward(counts) - counts
+    worst = int(np.abs(moved).argmax())
+    change = float(moved[worst] / counts.sum())
+    if abs(change) > TOLERANCE:
+        raise NotInvariantError(
+            f"the matrix does not keep the counts: on average the share of category {worst + 1} changes by"
+            f" {change:+.3g}",
+            hint="make the matrix from the same counts, or estimate with its inverse",
+            values=shorten(repr(design.inputs.labels[worst]), 80),
+            category=worst,
+            change=change,
+        )
+
+
+def _square_counts(design: CodedDesign, v: Any) -> Real:
+    counts = read_amounts(v, weighted=True).floats
+    if design.k != len(counts) or design.m != design.k:
+        raise MatrixError(
+            f"a matrix of {design.m} reports by {design.k} categories for {len(counts)} counts",
+            hint="give a square matrix with one column for each count",
+        )
+    return counts
+
+
+# ---- moved
+
+
+def flows(design: Sparse, v: Any) -> Any:
+    """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``.
+
+    >>> from maskwell.microdata.matrices import method1
+    >>> flows(method1([12, 8, 3], "2/3"), [12, 8, 3]).toarray().round(9).tolist()   # each category gives two records
+    [[10.0, 1.0, 1.0], [1.0, 6.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+    counts = read_amounts(v, weighted=True).floats
+    if len(counts) != design.k:
+        raise MatrixError(
+            f"{len(counts)} counts for a matrix of {design.k} categories", hint="give one count for each category"
+        )
+    moved = design.csc()
+    moved.data = moved.data * np.repeat(counts, np.diff(design.starts))
+    return moved
+
+
+def expected_changed(design: Sparse, v: Any) -> float:
+    """``1 - sum_j p_jj v_j / sum(v)``: the share of the records that are expected to change.
+
+    >>> from maskwell.microdata.matrices import method1
+    >>> round(expected_changed(method1([12, 8, 3], "2/3"), [12, 8, 3]), 4)   # six records of twenty-three
+    0.2609
+    """
+    check_kind(Sparse, design=design)
+    counts = read_amounts(v, weighted=True).floats
+    check_one_each(design, counts)
+    return float(((1 - design.diagonal()) * counts).sum() / counts.sum())
+
+
+# ---- told by the matrix
+
+
+def recover_counts(design: CodedDesign, n: Any) -> Real:
+    """What an invariant matrix and the released file tell about the counts: the solution of ``P x = x``.
+
+    Parameters
+    ----------
+    design
+        The matrix.
+    n
+        The number of records; or shape (k,) the released counts, of which only the totals of states that exchange
+        records are used. These are needed where the matrix has several such groups.
+
+    Returns
+    -------
+    Shape (k,). Rounded to whole numbers these are the true counts.
+
+    Source: [Adeshiyan2011, section 4.6] says that it can be done; the solution by groups is derived.
+
+    >>> from maskwell.microdata.matrices import sequential_uniform
+    >>> recover_counts(sequential_uniform([12, 8, 3]), 23).round(6).tolist()   # the matrix alone tells the counts
+    [12.0, 8.0, 3.0]
+    """
+    check_kind(CodedDesign, design=design)
+    groups = _groups(design)
+    totals = _totals(n, groups)
+    counts = np.zeros(design.k)
+    order = np.argsort(groups, kind="stable")
+    for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
+        counts[members] = _stationary(design, members) * totals[groups[members[0]]]
+    return counts
+
+
+def check_publishable(design: CodedDesign, v: Any, clearance: str | None) -> None:
+    """Raise where publishing the matrix would publish counts, unless they are cleared for release.
+
+    Parameters
+    ----------
+    v
+        The counts of the file, or of whatever the matrix was made from.
+    clearance
+        Why these counts may be known; goes to the log. An empty text is none.
+
+    Source: [Adeshiyan2011, section 4.6].
+    """
+    check_kind(CodedDesign, design=design)
+    check_kind(str | None, clearance=clearance)
+    if not is_invariant(design, v) or (clearance or "").strip():
+        return
+    groups, counts = _groups(design), _square_counts(design, v)
+    exchanging = np.bincount(groups)[groups] > 1
+    told = int((exchanging & (counts > 0)).sum())
+    if told:
+        raise PublishError(
+            f"this matrix reveals the true counts: {told:,} of {int((counts > 0).sum()):,} counts follow from it",
+            hint="withhold it, or say why the counts may be known (clearance)",
+            told=told,
+            recovered=_recovered(design, counts),
+        )
+
+
+def _recovered(design: CodedDesign, counts: Real) -> Real | None:
+    """What a reader of the matrix would work out; None where that is too much work for an error message."""
+    try:
+        return recover_counts(design, counts)
+    except TooLargeError:
+        return None
+
+
+def _groups(design: CodedDesign) -> Array:
+    """The number of the group of each state: states of two groups never become each other."""
+    return as_sparse(design).components()
+
+
+def _totals(n: Any, groups: Array) -> Real:
+    if as_array(n, "n").ndim == 1:
+        counts = read_amounts(n, weighted=True).floats
+        if len(counts) != len(groups):
+            raise CountsError(
+                f"{len(counts):,} counts for {len(groups):,} categories", hint="give one count for each category"
+            )
+        return np.asarray(np.bincount(groups, counts), dtype=np.float64)
+    if groups.max():
+        raise ParameterError(
+            f"the matrix has {int(groups.max()) + 1} groups of states that never exchange records",
+            hint="give the released counts instead of n: they tell the total of each group",
+        )
+    return np.array([as_real(n, "n", low=0)])
+
+
+def _stationary(design: CodedDesign, members: Array) -> Real:
+    """Shares x of the states of one group with ``P x = x``, by least squares."""
+    if len(members) == 1:
+        return np.ones(1)
+    if len(members) > DENSE_STATES:
+        raise TooLargeError(
+            f"{len(members):,} states exchange records; counts are worked out for {DENSE_STATES:,} at most",
+            hint="they follow from the matrix all the same: it has one eigenvector for the eigenvalue 1",
+        )
+    system = np.vstack([design.entries(members, members) - np.eye(len(members)), np.ones(len(members))])
+    return np.asarray(np.linalg.lstsq(system, np.eye(len(members) + 1)[-1], rcond=None)[0])
+
+
+# ---- edit rules
+
+
+def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
+    """Raise where records lie in forbidden cells; the error keeps the fullest and how many records lie there.
+
+    Parameters
+    ----------
+    counts
+        Records in each cell.
+    forbidden
+        Shape (cells,): which cells must not occur.
+    labels
+        Names of the cells, for the message.
+
+    Source: [Adeshiyan2011, section 4.5.2].
+
+    >>> check_no_forbidden([30, 0, 20, 50], np.array([False, True, False, False]))   # no married children: nothing said
+    """
+    records = read_amounts(counts).integers
+    inside = np.where(_flags(forbidden, len(records)), records, 0)
+    total, worst = int(inside.sum()), int(inside.argmax())
+    if total:
+        name = shorten(repr(worst if labels is None else labels[worst]), 80)
+        raise EditRuleError(
+            f"{_records(total)} in forbidden cells, most in cell {worst + 1}",
+            hint="correct these records before the release, or take the rule out",
+            values=f"{_records(int(inside[worst]))} in {name}, {_records(total)} in all such cells",
+            cell=worst,
+            count=int(inside[worst]),
+            total=total,
+        )
+
+
+def check_never_creates(design: Sparse, forbidden: Array) -> None:
+    """Raise where the matrix could turn an allowed state into a forbidden one.
+
+    >>> check_never_creates(Sparse.of_matrix([[0.5, 0], [0.5, 1]]), np.array([True, False]))   # never into state 0
+    """
+    check_kind(Sparse, design=design)
+    bad = _flags(forbidden, design.m)
+    origins = np.repeat(np.arange(design.k), np.diff(design.starts))
+    wrong = np.flatnonzero(bad[design.rows] & ~bad[origins])
+    if len(wrong):
+        made, origin = int(design.rows[wrong[0]]), int(origins[wrong[0]])
+        names = [shorten(repr(label), 80) for label in (design.inputs.labels[origin], design.outputs.labels[made])]
+        raise EditRuleError(
+            f"the matrix can turn category {origin + 1} into category {made + 1}, which a rule forbids",
+            hint="randomize within the columns of the rule, or jointly with them",
+            values=f"{names[0]} into {names[1]}",
+            origin=origin,
+            made=made,
+        )
+
+
+def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
+    """The expected number of released records in forbidden cells: ``sum_{i forbidden} (P N)_i``.
+
+    >>> from maskwell.microdata.matrices import method1
+    >>> expected_failures(method1([30, 0, 20], "1/2"), [30, 0, 20], np.array([False, True, False]))
+    0.0
+    """
+    check_kind(Sparse, design=design)
+    amounts = read_amounts(counts, weighted=True).floats
+    check_one_each(design, amounts)
+    released = design.forward(amounts)
+    return float(released[_flags(forbidden, len(released))].sum())
+
+
+def _flags(forbidden: Any, cells: int) -> Array:
+    flags = as_array(forbidden, "forbidden")
+    if flags.shape != (cells,) or flags.dtype.kind not in "bui":
+        raise ParameterError(
+            f"forbidden has shape {flags.shape} of {flags.dtype} for {cells:,} cells",
+            hint="give True or False for each",
+        )
+    return flags.astype(bool)
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record{'' if count == 1 else 's'}"

@@ -1,0 +1,491 @@
+"""Mixing by cell size: records of small cells leave them and are dealt again among all that left.
+
+A record of cell x leaves it with rate ``a_x``. All that left a block are dealt out so that cell i gets the share
+``w_i = a_i N_i / S`` of them, where ``N_i`` is its count and ``S = sum_j a_j N_j``:
+
+    P = diag(1 - a) + w a',    p_xx = 1 - a_x + a_x w_x,    p_ij = a_j w_i   for i != j.
+
+Columns sum to one, and ``sum_j p_ij N_j = (1 - a_i) N_i + w_i S = N_i``: the counts are kept on average for **every**
+choice of rates. Flows ``p_ij N_j`` are symmetric.
+
+In a large block a record of a cell of n records is found among those released with its cell with a chance of at most
+
+    (1 / n) (1 - a) / (1 - a + a^2),
+
+the chance where it is the only one. For a bound xi that gives rate 0 to cells of 1/xi records or more, and to others
+
+    a_n = (sqrt(q^2 + 4 n xi q) - q) / (2 n xi),    q = 1 - n xi.
+
+So only small cells change, and there is no bound that a large enough block cannot keep: with all rates one the chance
+is one over the records of the block. In a block of few cells all rates are multiplied by one factor, which is found by
+bisection with the exact chances. Where the small cells of a group have too few records together, the next larger ones
+join them, with a rate of their own.
+
+Blocks are of cells with near labels. Where it is known what else is published of the records, blocks are small, and of
+cells whose records can exchange their keys without going much better or worse with them.
+
+Source: derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole, check_kind
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, check_probability, to_decimal
+from maskwell.core.verdicts import above, at_most
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
+from maskwell.microdata.matrices.bounds import Amounts, as_words, read_amounts
+from maskwell.microdata.matrices.matrix_patterns import (
+    ROUNDING,
+    BlockPattern,
+    block_numbers,
+    blocks_of_cells,
+    from_sorted,
+    with_notes,
+)
+
+GRID = 1 << 16
+"""Rates are multiples of 1/GRID, rounded up."""
+
+SMALLEST, LARGEST, ENTRIES = 16, 256, 1 << 22
+"""Small cells of a block at least and at most; fewer than the most where the matrix would have more entries."""
+
+LEAST_BOUND = Fraction(1, 1000)
+SPARE = Fraction(3, 2)
+"""Even if all cells of a block are single records, there are more than 1/xi of them by this factor."""
+
+FEWEST_ALIKE = 8
+"""Small cells of a block at least, where records are compared: in fewer, all released counts together tell too much."""
+
+NEAR, COMPARED, ROUNDS = (32, 256), 1 << 22, 3
+"""Small cells with near labels among which those of a block are chosen, where records are compared: at least and at
+most, so that about so many pairs are compared; and how often all cells of a file with few of them are looked at again.
+"""
+
+_FAR = np.iinfo(np.int64).max
+_FACTORS = 1 << 12  # steps of the factor, from one on
+_ROOM = 1 << 20
+_POOLS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)  # times 1/xi: records that are to leave a block that larger cells have joined
+
+
+def mixing_rate(n: Any, xi: Number) -> Real:
+    """The smallest rate with which a record of a cell of n records is found with a chance of at most xi, shape of n.
+
+        n xi a^2 + (1 - n xi) a - (1 - n xi) = 0,     0 where n xi >= 1
+
+    for a block of very many cells. Source: derived.
+
+    >>> mixing_rate([1, 2, 3, 4, 5], "0.2").round(6).tolist()
+    [0.828427, 0.686141, 0.548584, 0.390388, 0.0]
+    """
+    product = _numbers(n) * float(check_probability(xi, "xi"))
+    rest = np.maximum(1 - product, 0.0)
+    root = np.sqrt(rest**2 + 4 * product * rest) - rest
+    return np.asarray(np.divide(root, 2 * product, out=np.zeros_like(product), where=product > 0))
+
+
+def _plain(values: Any) -> Any:
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def _numbers(n: Any) -> Real:
+    try:
+        return np.asarray(n, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise WrongTypeError("n must be numbers of records", hint="give a number, or a list of them") from error
+
+
+def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Categories | None = None) -> Sparse:
+    """The matrix that mixes cells with these rates: exact, and invariant for the counts whatever the rates are.
+
+    Parameters
+    ----------
+    counts
+        Records in each cell, shape (k,).
+    rates
+        The rate of each cell, from 0 to 1; rounded up to multiples of 2^-16.
+    blocks
+        A label for each cell: records are dealt within a block. One block for all where there are none.
+
+    >>> design = mixing_matrix([1, 1, 2], [1, 1, "1/2"])
+    >>> design.columns_exact(2)   # half of the two leave, and a third of those comes back
+    {0: Fraction(1, 6), 1: Fraction(1, 6), 2: Fraction(2, 3)}
+    """
+    check_kind(Categories | None, categories=categories)
+    amounts = read_amounts(counts)
+    steps = _grid_steps(rates, len(amounts))
+    inputs = categories or Categories.numbered(len(amounts))
+    return with_notes(_mixed(amounts, steps, block_numbers(blocks, len(amounts)), inputs), amounts, "mixing")
+
+
+def _grid_steps(rates: Any, k: int) -> Array:
+    exact = [check_probability(rate, "rates") for rate in as_list(_plain(rates), "rates")]
+    if len(exact) != k:
+        raise CountsError(f"{len(exact)} rates for {k} counts", hint="give the rate of every cell")
+    return np.array([math.ceil(rate * GRID) for rate in exact], dtype=np.int64)
+
+
+def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) -> Sparse:
+    """Integers in the ratio of each column: ``steps_j c_i`` off the diagonal, where ``c_i = steps_i N_i``."""
+    moving = amounts.support & (steps > 0)
+    pattern = BlockPattern.of(blocks, moving)
+    inside = pattern.members >= 0
+    leaving = np.where(inside, steps * amounts.integers, 0).astype(object)
+    total = np.zeros(len(pattern.sizes), dtype=object)
+    np.add.at(total, pattern.members[inside], leaving[inside])
+    bound = GRID * int(max(total, default=0) or 1)
+    leaving, total = as_words(leaving, bound), as_words(total, bound)
+    step = as_words(steps.astype(object), bound)
+    stay = np.where(inside, (GRID - step) * total[pattern.members], 1)
+    numerators = np.where(inside[pattern.columns], step[pattern.columns] * leaving[pattern.rows], 0)
+    own = pattern.rows == pattern.columns
+    numerators[own] += stay[pattern.columns[own]]
+    return from_sorted(pattern.columns, pattern.rows, numerators, inputs)
+
+
+# ---- rates for a bound
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRates:
+    """Blocks of cells, and a rate for each cell, that bound the chance of a correct match.
+
+    Attributes
+    ----------
+    xi
+        The bound that was asked for.
+    blocks, steps
+        Shape (k,): the block of each cell, and its rate in multiples of 1/GRID; 0 for cells that stay as they are.
+    risk
+        Shape (blocks,): the largest chance of a correct match of any cell that moves, whatever is released and wherever
+        one looks; ``1 / N`` of the smallest cell where nothing can move.
+    """
+
+    xi: Fraction
+    blocks: Array
+    steps: Array
+    risk: Real
+
+    @property
+    def rates(self) -> Real:
+        """Shape (k,): the rates."""
+        return self.steps / GRID
+
+    @property
+    def reached(self) -> Array:
+        """Shape (blocks,): where the bound is kept."""
+        return at_most(self.risk, self.xi, scale=1)
+
+    def open_cells(self) -> Array:
+        """The cells of blocks in which the bound cannot be kept, by number."""
+        return np.flatnonzero(~self.reached[self.blocks])
+
+    def check_reached(self, counts: Array, within: Sequence[Hashable], where: str = "") -> None:
+        """Raise unless the bound is kept everywhere: how many groups have too few records, and how few."""
+        cells = self.open_cells()
+        if not len(cells):
+            return
+        groups = block_numbers(within, len(counts))
+        sizes = np.bincount(groups, counts).astype(np.int64)
+        short, needed = np.unique(groups[cells]), math.ceil(1 / self.xi)
+        if sizes[short].min() >= needed:
+            raise InfeasibleError(
+                f"{where}{': ' if where else ''}blocks of so few cells do not keep match = {to_decimal(self.xi)}",
+                hint=f"give a larger block_size, {math.ceil(1.5 * needed):,} or more, or none",
+                cells=cells,
+                needed=needed,
+                nearest=float(self.risk.max()),
+            )
+        raise InfeasibleError(
+            f"{where}{': ' if where else ''}{len(short):,} of {len(sizes):,} cells have too few records"
+            f" ({int(sizes[short].min()):,}; match = {to_decimal(self.xi)} needs {needed:,})",
+            hint=f"group labels until each cell of within has {needed:,} records",
+            cells=cells,
+            needed=needed,
+            nearest=float(self.risk.max()),
+        )
+
+    def design(self, counts: Any, categories: Categories | None = None) -> Sparse:
+        """The matrix with these rates."""
+        amounts = read_amounts(counts)
+        inputs = categories or Categories.numbered(len(amounts))
+        design = _mixed(amounts, self.steps, self.blocks, inputs)
+        return with_notes(design, amounts, "mixing", xi=to_decimal(self.xi))
+
+
+@runtime_checkable
+class ExchangeCosts(Protocol):
+    """What else is published of the records of cells, and how much it shows if they exchange their keys."""
+
+    def order(self) -> Sequence[int]:
+        """The columns of the codes, those first of which the other columns tell most."""
+
+    def costs(self, cells: Array) -> Array:
+        """Shape (cells, cells): how much it shows if the records of two cells exchange their keys, in whole numbers."""
+
+
+def rates_for_match(
+    codes: Array,
+    counts: Any,
+    xi: Number,
+    *,
+    within: Iterable[Hashable] | None = None,
+    size: int | None = None,
+    others: ExchangeCosts | None = None,
+) -> BlockRates:
+    """Blocks and rates with which no record is matched correctly with a chance above xi, looking anywhere.
+
+    Parameters
+    ----------
+    codes
+        Shape (k, columns): the labels of each cell by number; cells with near codes come into one block.
+    counts
+        Records in each cell.
+    xi
+        The bound, from 0.001 on.
+    within
+        A label for each cell; cells with different labels never share a block.
+    size
+        Small cells that a block has at most; by default as many as memory allows, up to 256, or with ``others`` eight,
+        or half as many again as are needed.
+    others
+        What else is published of the records: cells come into one block whose records can exchange their keys without
+        its showing.
+
+    >>> mixed = rates_for_match(np.arange(6)[:, None], [1, 2, 3, 4, 50, 70], "0.2")
+    >>> mixed.rates.round(2).tolist(), bool(mixed.reached.all())   # cells of five and more stay as they are
+    ([1.0, 0.91, 0.73, 0.52, 0.0, 0.0], True)
+    """
+    check_kind(ExchangeCosts | None, others=others)
+    bound = check_probability(xi, "xi")
+    if bound < LEAST_BOUND:
+        raise ParameterError(
+            f"the bound {to_decimal(bound)} on a match is below {to_decimal(LEAST_BOUND)}", hint="give a larger one"
+        )
+    amounts = read_amounts(counts)
+    codes = as_array(codes, "codes")
+    if codes.ndim != 2 or len(codes) != len(amounts) or codes.dtype.kind not in "iu":
+        raise CountsError(
+            f"codes of shape {codes.shape} for {len(amounts)} counts",
+            hint="give whole numbers, a row for each cell and a column for each variable",
+        )
+    numbers, group = amounts.integers.astype(np.int64), block_numbers(within, len(amounts))
+    small = np.flatnonzero(amounts.support & (numbers < math.ceil(1 / bound)))
+    blocks = np.arange(len(amounts))  # cells that stay are blocks of their own
+    steps, risks = np.zeros((2, len(amounts)))
+    if len(small):
+        most = None if size is None else as_whole(size, "size", low=2)
+        if others is None:
+            parts = blocks_of_cells(codes[small], most or _block_size(len(small), bound), group[small].tolist())
+        else:
+            parts = _blocks_alike(codes, small, most or max(FEWEST_ALIKE, math.ceil(SPARE / bound)), group, others)
+        for block in _settled(small, parts, numbers, group, bound):
+            first = block.cells.min()
+            blocks[block.cells], steps[block.cells], risks[first] = first, block.steps, block.risk
+    labels, place = np.unique(blocks, return_inverse=True)
+    return BlockRates(bound, place, steps.astype(np.int64), risks[labels])
+
+
+def _block_size(cells: int, xi: Fraction) -> int:
+    """Small cells of a block: many keep the rates low, but a matrix has so many entries for each of them.
+
+    Even if all are single records there must be more than 1/xi of them.
+
+    >>> [_block_size(cells, Fraction(1, 5)) for cells in (500, 50_000, 10**6)], _block_size(10**6, Fraction(1, 20))
+    ([256, 83, 16], 30)
+    """
+    return max(min(LARGEST, max(SMALLEST, ENTRIES // cells)), math.ceil(SPARE / xi))
+
+
+def _blocks_alike(codes: Array, small: Array, size: int, group: Array, others: ExchangeCosts) -> Array:
+    """Blocks of so many small cells or more, whose records can exchange their keys without its showing."""
+    least, most = NEAR
+    among = max(min(most, max(least, COMPARED // len(small))), 2 * size)
+    near = blocks_of_cells(codes[small][:, [*others.order()]], among, group[small].tolist())
+    parts, first = np.zeros(len(small), dtype=np.int64), 0
+    order = np.argsort(near, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(near[order])) + 1):
+        costs = others.costs(small[places])
+        parts[places] = first + _exchanged(costs, _gathered(costs, size), ROUNDS if among >= most else 0)
+        first = int(parts[places].max()) + 1
+    return parts
+
+
+def _gathered(costs: Array, size: int) -> Array:
+    """Blocks of ``size`` cells with small costs between them; what is left joins the last one.
+
+    Each block begins with the cell that goes worst with all others and is filled with the one that goes best with
+    those that it has.
+
+    >>> _gathered(np.abs(np.subtract.outer([1, 9, 2, 8], [1, 9, 2, 8])), 2).tolist()
+    [0, 1, 0, 1]
+    """
+    parts, left, part = np.zeros(len(costs), dtype=np.int64), np.ones(len(costs), dtype=bool), 0
+    for seed in np.argsort(-costs.sum(axis=1), kind="stable").tolist():
+        if left.sum() < 2 * size:
+            parts[left] = part
+            break
+        if left[seed]:
+            total, chosen = np.zeros(len(costs), dtype=np.int64), seed
+            for _ in range(size):
+                parts[chosen], left[chosen] = part, False
+                total += costs[chosen]
+                chosen = int(np.where(left, total, _FAR).argmin())
+            part += 1
+    return parts
+
+
+def _exchanged(costs: Array, parts: Array, rounds: int) -> Array:
+    """The same blocks after exchanges of two cells that lower the sum of the costs inside blocks.
+
+    >>> _exchanged(np.abs(np.subtract.outer([1, 9, 2, 8], [1, 9, 2, 8])), np.array([0, 0, 1, 1]), 1).tolist()
+    [1, 0, 1, 0]
+    """
+    parts, every = parts.copy(), np.arange(len(parts))
+    sums = np.zeros((len(parts), int(parts.max()) + 1), dtype=np.int64)
+    np.add.at(sums.T, parts, costs)
+    for _ in range(rounds):
+        before = parts.copy()
+        for one in every.tolist():
+            here = parts[one]
+            gain = sums[one, parts] + sums[:, here] - 2 * costs[one] - sums[one, here] - sums[every, parts]
+            other = int(np.where(parts == here, 0, gain).argmin())
+            if parts[other] != here and gain[other] < 0:
+                there = parts[other]
+                sums[:, here] += costs[:, other] - costs[:, one]
+                sums[:, there] += costs[:, one] - costs[:, other]
+                parts[one], parts[other] = there, here
+        if (parts == before).all():
+            break
+    return parts
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    cells: Array
+    steps: Array
+    risk: float
+
+    def changed(self, counts: Array) -> float:
+        """Records that are expected to leave."""
+        return float((self.steps * counts[self.cells]).sum())
+
+
+def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fraction) -> Iterator[_Block]:
+    """Blocks of small cells with the least rates that keep the bound; where there are too few, with larger cells.
+
+    A larger cell joins one block only.
+    """
+    sizes = np.unique(counts[small])
+    alike = np.zeros((int(parts.max()) + 1, len(sizes)))
+    kind = np.searchsorted(sizes, counts[small])
+    np.add.at(alike, (parts, kind), 1)
+    steps, risks = _least_steps(
+        np.tile(sizes, (len(alike), 1)), alike, np.tile(mixing_rate(sizes, xi), (len(alike), 1)), xi
+    )
+    order = np.argsort(parts, kind="stable")
+    taken = np.zeros(len(counts), dtype=bool)
+    for part, places in enumerate(np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)):
+        block = _Block(small[places], steps[part, kind[places]], float(risks[part]))
+        if above(block.risk, xi, scale=1):
+            larger = np.flatnonzero((group == group[block.cells[0]]) & (counts >= math.ceil(1 / xi)) & ~taken)
+            block = _with_larger(block, larger[np.argsort(counts[larger], kind="stable")], counts, xi)
+            taken[block.cells] = True
+        yield block
+
+
+def _with_larger(alone: _Block, larger: Array, counts: Array, xi: Fraction) -> _Block:
+    """The block with larger cells: so many that the bound is kept with the fewest changes, or nearly kept."""
+    tried = [_borrowing(alone.cells, larger, pool / float(xi), counts, xi) for pool in _POOLS] if len(larger) else []
+    kept = [block for block in tried if at_most(block.risk, xi, scale=1)]
+    if kept:
+        return min(kept, key=lambda block: block.changed(counts))
+    return min([alone, *tried], key=lambda block: block.risk)
+
+
+def _borrowing(cells: Array, larger: Array, pool: float, counts: Array, xi: Fraction) -> _Block:
+    """The small cells with so many of the next larger ones that about ``pool`` records leave together."""
+    rates = mixing_rate(counts[cells], xi)
+    missing = max(pool - float((rates * counts[cells]).sum()), 0.1)
+    joined = larger[: int(np.searchsorted(np.cumsum(counts[larger]), missing)) + 1]
+    rate = min(1.0, missing / float(counts[joined].sum()))
+    both, all_rates = np.concatenate([cells, joined]), np.concatenate([rates, np.full(len(joined), rate)])
+    steps, risks = _least_steps(counts[both][None], np.ones((1, len(both))), all_rates[None], xi)
+    return _Block(both, steps[0], float(risks[0]))
+
+
+def _least_steps(n: Array, alike: Real, rates: Real, xi: Fraction) -> tuple[Array, Real]:
+    """The rates times the least factor that keeps the bound, in steps of the grid, and the risks, for many blocks.
+
+    Where no factor keeps it, all rates are one. Arguments are those of :func:`_risks`.
+    """
+
+    def steps(factor: Array) -> Array:
+        return np.minimum(np.ceil(rates * GRID * (1 + factor / _FACTORS)[:, None] - 1e-6), GRID).astype(np.int64)
+
+    bound, blocks = float(xi) + ROUNDING, np.arange(len(n))
+    low, high = np.full(len(n), -1), np.full(len(n), math.ceil(_FACTORS * (1 / float(rates.min()) - 1)) + 1)
+    reached = _risks(n, alike, steps(high) / GRID) <= bound
+    low = np.where(reached, low, high - 1)
+    while len(open_ := blocks[high - low > 1]):
+        middle = low.copy()
+        middle[open_] = (low[open_] + high[open_]) // 2
+        kept = _risks(n[open_], alike[open_], steps(middle)[open_] / GRID) <= bound
+        high[open_[kept]], low[open_[~kept]] = middle[open_[kept]], middle[open_[~kept]]
+    chosen = steps(high)
+    return chosen, _risks(n, alike, chosen / GRID)
+
+
+def mixed_risk(counts: Array, rates: Real) -> float:
+    """The largest chance of a correct match in one block, over all cells, all looks and everything released.
+
+    Of the records released with one cell, whose odds of being there are ``o``, one with the odds o_x is found with at
+    most ``1 / sum_j N_j min(o_j / o_x, 1)``, whatever their number; that is reached where its odds are the highest.
+    Cells of one size and rate are alike, so few kinds of them have to be looked at. Source: derived.
+
+    >>> cells = np.repeat([1, 2, 3, 4], 10)
+    >>> round(mixed_risk(cells, mixing_rate(cells, "0.2")), 4)   # 0.2 were there very many of them
+    0.2154
+    """
+    (n, a), alike = np.unique(np.stack([counts, rates]), axis=1, return_counts=True)
+    return float(_risks(n[None], alike[None].astype(np.float64), a[None])[0])
+
+
+def _risks(n: Array, alike: Real, a: Real) -> Real:
+    """The same for many blocks at once, by kinds of cells: their records, how many there are, and their rates.
+
+    All of shape (blocks, kinds); every rate is above zero.
+    """
+    out = np.empty(len(n))
+    step = max(1, _ROOM // (n.shape[1] + 1) ** 3)
+    for first in range(0, len(n), step):
+        some = slice(first, first + step)
+        out[some] = _risks_of(np.asarray(n[some], dtype=np.float64), alike[some], a[some])
+    return out
+
+
+def _risks_of(n: Real, alike: Real, a: Real) -> Real:
+    kinds = n.shape[1]
+    leaving = n * a
+    w = leaving / (alike * leaving).sum(axis=1, keepdims=True)
+    away = w[:, :, None] * a[:, None, :]  # chance of a kind (last) to be released as another cell (before)
+    own = 1 - a + a * w
+    chance = np.concatenate([away, own[:, :, None]], axis=2)
+    with np.errstate(divide="ignore"):
+        odds = chance / (1 - chance)
+    others = (alike * n)[:, None, :] - np.eye(kinds) * n[:, None, :]
+    records = np.concatenate([others, n[:, :, None]], axis=2)
+    looked = (records > 0) & (alike > 0)[:, :, None]
+    with np.errstate(invalid="ignore"):
+        least = np.minimum(odds[:, :, None, :], odds[:, :, :, None]) / odds[:, :, :, None]
+    hidden = (np.where(np.isnan(least), 1.0, least) * records[:, :, None, :]).sum(axis=3)
+    return np.asarray(np.where(looked, 1 / np.where(looked, hidden, 1.0), 0.0).max(axis=(1, 2)))

@@ -1,0 +1,381 @@
+"""Swapping: flows in whole records, for a release that must keep every count exactly.
+
+With a matrix every record changes on its own, and counts are kept on average. With whole flows F exactly ``F_ij``
+records of category j become i, chosen at random without replacement, and every count is kept.
+
+Whole flows are drawn from a matrix: each is rounded up or down at random, so that the margins stay exactly. The
+expected flows are those of the matrix. So a single record still changes with the probabilities of the matrix, while the
+released counts are the original ones.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import count, pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real, as_floats, check_kind, code_type
+from maskwell.core.categories import Categories
+from maskwell.core.draws import WordReader, coin
+from maskwell.core.exact import common_denominator, sum_of
+from maskwell.core.phrases import shorten
+from maskwell.core.randomness import SECURE, RandomSource, check_source, random_order
+from maskwell.designs.sampler import check_codes
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import CountsError, NotInvariantError, WrongTypeError
+from maskwell.microdata.matrices.bounds import read_amounts
+from maskwell.microdata.matrices.matrix_checks import check_invariant
+
+# ---- the flows
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerFlows:
+    """Whole flows with equal margins, kept by columns; entries of zero are left out.
+
+    Attributes
+    ----------
+    starts, rows, amounts
+        Entries of column j, the records that have category j, stand from ``starts[j]`` to ``starts[j + 1]``.
+    categories
+        The k categories.
+
+    >>> flows = IntegerFlows.of([[2, 1, 0], [1, 1, 1], [0, 1, 1]])
+    >>> flows.counts.tolist(), flows.match_risk().round(4).tolist()   # a third would be matched if nothing changed
+    ([3, 3, 2], [0.2222, 0.1111, 0.25])
+    """
+
+    starts: Array
+    rows: Array
+    amounts: Array
+    categories: Categories
+
+    @classmethod
+    def of(cls, F: Any, categories: Categories | None = None) -> Self:
+        """From a matrix of whole numbers whose rows and columns have the same sums, shape (k, k).
+
+        Source: derived; [Adeshiyan2011, section 5.2] compares swapping with post-randomization.
+        """
+        amounts = _whole_matrix(F)
+        _check_margins(amounts)
+        columns, rows = np.nonzero(amounts.T)
+        starts = np.searchsorted(columns, np.arange(len(amounts) + 1))
+        inputs = Categories.numbered(len(amounts)) if categories is None else categories
+        return cls(starts, rows, amounts[rows, columns], inputs)
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return len(self.starts) - 1
+
+    @property
+    def counts(self) -> Array:
+        """Records of each category, before and after."""
+        return np.bincount(self._origins, self.amounts, self.k).astype(np.int64)
+
+    @property
+    def _origins(self) -> Array:
+        return np.repeat(np.arange(self.k), np.diff(self.starts))
+
+    def design(self) -> Sparse:
+        """What one record sees: ``Pr(Z = i | X = j) = F_ij / N_j``. Records are not independent."""
+        occurring = self.counts > 0
+        if occurring.all():
+            return Sparse.from_integers(self.starts, self.rows, self.amounts, self.categories)
+        absent = np.flatnonzero(~occurring)
+        order = np.argsort(np.concatenate([self._origins, absent]), kind="stable")
+        rows = np.concatenate([self.rows, absent])[order]
+        amounts = np.concatenate([self.amounts, np.ones_like(absent)])[order]
+        starts = np.concatenate([[0], np.cumsum(np.maximum(np.diff(self.starts), 1))])
+        return Sparse.from_integers(starts, rows, amounts, self.categories)
+
+    def match_risk(self) -> Real:
+        """``F_xx / N_x^2``: the probability that one of the records released as x is a given record of x.
+
+        Zero where no record is. The formulas for independent records do not apply: the released count is always N_x.
+        """
+        counts, kept = self.counts.astype(float), np.zeros(self.k)
+        stays = self.rows == self._origins
+        kept[self.rows[stays]] = self.amounts[stays]
+        return np.asarray(np.divide(kept, counts**2, out=np.zeros(self.k), where=counts > 0))
+
+
+def _whole_matrix(F: Any) -> Array:
+    try:
+        matrix = as_floats(F, "F", finite=False)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or not matrix.size or matrix.shape[0] != matrix.shape[1]:
+        raise CountsError(f"flows of shape {matrix.shape}", hint="give a square matrix of whole numbers")
+    if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix != np.floor(matrix)).any():
+        i, j = np.argwhere(~np.isfinite(matrix) | (matrix < 0) | (matrix != np.floor(matrix)))[0]
+        raise CountsError(
+            f"the flow [{i}, {j}] is {matrix[i, j]:g}, not a whole number of records",
+            hint="draw whole flows from a matrix and its counts (whole_flows)",
+        )
+    return matrix.astype(np.int64)
+
+
+def _check_margins(amounts: Array) -> None:
+    before, after = amounts.sum(axis=0), amounts.sum(axis=1)
+    if not before.any():
+        raise CountsError("all flows are zero", hint="give the flows of at least one record")
+    unequal = np.flatnonzero(before != after)
+    if len(unequal):
+        j = int(unequal[0])
+        raise CountsError(
+            f"category {j} would have {int(before[j]):,} records before and {int(after[j]):,} after",
+            hint="rows and columns of flows must have the same sums",
+            category=j,
+        )
+
+
+# ---- drawn from a matrix
+
+
+Flows = dict[tuple[int, int], Fraction]
+"""Flows by (released, true) state."""
+
+
+Parts = dict[tuple[int, int], int]
+"""Fractional parts of flows, over one denominator."""
+
+
+Node = tuple[int, int]
+"""A row (0, i) or a column (1, j)."""
+
+
+def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None) -> IntegerFlows:
+    """Draw whole flows with ``E(F_ij) = p_ij N_j``, each at the whole number below or above, with margins N.
+
+    Fractional parts are moved around closed ways, up or down by as much as fits, with the probabilities that keep
+    their expectation; each move makes at least one flow whole.
+
+    Parameters
+    ----------
+    design
+        An invariant matrix. Where it is so only within 1e-9, as after a linear program, the flows are first shifted
+        by as little along a spanning tree of the largest.
+    counts
+        Records of each state.
+
+    Source: derived; controlled rounding with unbiased draws.
+
+    >>> from maskwell.microdata.matrices import sequential_uniform
+    >>> flows = whole_flows(sequential_uniform([12, 8, 3]), [12, 8, 3])
+    >>> flows.counts.tolist(), flows.amounts.tolist() in ([7, 4, 1, 4, 3, 1, 1, 1, 1], [8, 3, 1, 3, 4, 1, 1, 1, 1])
+    ([12, 8, 3], True)
+    """
+    check_source(SECURE if random is None else random)
+    check_kind(Sparse, design=design)
+    records = read_amounts(counts)
+    check_invariant(design, counts)
+    exact = balanced(_exact_flows(design, records.integers), records.integers)
+    unit = common_denominator(exact.values())
+    split = {place: divmod(flow.numerator * (unit // flow.denominator), unit) for place, flow in exact.items()}
+    up = _drawn({place: part for place, (_, part) in split.items() if part}, unit, random or SECURE)
+    amounts = [(*place, whole + (place in up)) for place, (whole, _) in split.items()]
+    kept = np.array([entry for entry in amounts if entry[2]], dtype=np.int64).reshape(-1, 3)
+    order = np.lexsort((kept[:, 0], kept[:, 1]))
+    rows, columns, whole = kept[order].T
+    return IntegerFlows(np.searchsorted(columns, np.arange(design.k + 1)), rows, whole, design.inputs)
+
+
+def _exact_flows(design: Sparse, counts: Array) -> Flows:
+    occurring = np.flatnonzero(counts > 0).tolist()
+    return {(i, j): p * int(counts[j]) for j in occurring for i, p in design.columns_exact(j).items()}
+
+
+def balanced(flows: Flows, counts: Array) -> Flows:
+    """Flows whose rows sum to the counts exactly, as their columns do."""
+    rows = defaultdict(list)
+    for (i, _), flow in flows.items():
+        rows[i].append(flow)
+    lacking = {i: int(counts[i]) - sum_of(row) for i, row in rows.items()}
+    if not any(lacking.values()):
+        return flows
+    return _shifted(flows, {(0, i): amount for i, amount in lacking.items()})
+
+
+def _shifted(flows: Flows, lacking: dict[Node, Fraction]) -> Flows:
+    """What the rows lack is passed along a spanning tree, from its leaves to its root, by raising and lowering."""
+    made = dict(flows)
+    for node, parent in reversed(list(spanning_tree(flows))):
+        amount = lacking.get(node, Fraction(0))
+        place = (node[1], parent[1]) if node[0] == 0 else (parent[1], node[1])
+        made[place] += amount
+        lacking[parent] = lacking.get(parent, Fraction(0)) - amount
+        if made[place] < 0:
+            raise NotInvariantError(
+                "the flows of this matrix cannot be made to keep the counts exactly",
+                hint="swap with a closed form, such as inverse-frequency or method1",
+            )
+    return made
+
+
+def spanning_tree(flows: Mapping[tuple[int, int], Any]) -> Iterator[tuple[Node, Node]]:
+    """The edges (node, parent) of a spanning forest of the largest flows, parents before their children."""
+    home: dict[Node, Node] = {}
+
+    def root(node: Node) -> Node:
+        while home.setdefault(node, node) != node:
+            home[node] = home[home[node]]
+            node = home[node]
+        return node
+
+    near = defaultdict(list)
+    for i, j in sorted(flows, key=lambda place: -flows[place]):
+        row, column = (0, i), (1, j)
+        if root(row) != root(column):
+            home[root(row)] = root(column)
+            near[row].append(column)
+            near[column].append(row)
+    seen: set[Node] = set()
+    for start in near:
+        waiting = [] if start in seen else [start]
+        seen.add(start)
+        while waiting:
+            parent = waiting.pop()
+            for node in near[parent]:
+                if node not in seen:
+                    seen.add(node)
+                    waiting.append(node)
+                    yield node, parent
+
+
+def _drawn(parts: Parts, unit: int, random: RandomSource) -> set[tuple[int, int]]:
+    """Which flows are rounded up, where ``parts`` lie between 0 and ``unit`` and their margins are multiples of it."""
+    near: dict[Node, dict[Node, None]] = defaultdict(dict)
+    for i, j in parts:
+        near[0, i][1, j] = None
+        near[1, j][0, i] = None
+    stream, up = random.stream(), set()
+    for step, cycle in zip(count(), _cycles(near), strict=False):
+        words = WordReader([], more=partial(stream.spill, step))
+        for place, part in _moved(cycle, parts, unit, words):
+            parts[place] = part
+            if part in (0, unit):
+                _removed(near, place)
+                up.update([place] if part else [])
+    return up
+
+
+def _cycles(near: dict[Node, dict[Node, None]]) -> Iterator[list[tuple[int, int]]]:
+    """Closed ways along fractional flows, as long as there are any; whoever takes one makes a flow of it whole."""
+    for start in list(near):
+        way, at = [start], {start: 0}
+        while near[way[-1]]:
+            before = way[-2] if len(way) > 1 else None
+            node = next(other for other in near[way[-1]] if other != before)
+            if node not in at:
+                at[node] = len(way)
+                way.append(node)
+                continue
+            closed = [*way[at[node] :], node]
+            yield [(a[1], b[1]) if a[0] == 0 else (b[1], a[1]) for a, b in pairwise(closed)]
+            for left in way[at[node] + 1 :]:
+                del at[left]
+            del way[at[node] + 1 :]
+
+
+def _moved(
+    cycle: list[tuple[int, int]], parts: Parts, unit: int, words: WordReader
+) -> list[tuple[tuple[int, int], int]]:
+    """The parts on a closed way, every other one raised and the rest lowered, or the other way round."""
+    plus, minus = [parts[p] for p in cycle[::2]], [parts[p] for p in cycle[1::2]]
+    rise, fall = min(unit - max(plus), *minus), min(unit - max(minus), *plus)
+    shift = rise if coin(Fraction(fall, rise + fall), words) else -fall
+    moved = [[part + shift for part in plus], [part - shift for part in minus]]
+    return list(zip([*cycle[::2], *cycle[1::2]], [*moved[0], *moved[1]], strict=True))
+
+
+def _removed(near: dict[Node, dict[Node, None]], place: tuple[int, int]) -> None:
+    row, column = (0, place[0]), (1, place[1])
+    del near[row][column], near[column][row]
+
+
+# ---- carried out
+
+
+class SwapSampler:
+    """Assigns released categories to records in as many batches as they come, without replacement.
+
+    Of the records of category j exactly ``F_ij`` become i, and every choice of them is equally likely. Their order is
+    drawn when the first record of the category comes, so memory is one code for each record.
+
+    >>> flows = IntegerFlows.of([[2, 1, 0], [1, 1, 1], [0, 1, 1]])
+    >>> sampler = SwapSampler(flows)
+    >>> released = [*sampler.sample(np.array([0, 1, 2, 0])), *sampler.sample(np.array([1, 1, 2, 0]))]
+    >>> np.bincount(released).tolist()   # the counts are as they were
+    [3, 3, 2]
+    >>> sampler.check_finished()
+    """
+
+    def __init__(self, flows: IntegerFlows, random: RandomSource | None = None) -> None:
+        check_kind(IntegerFlows, flows=flows)
+        source = SECURE if random is None else random
+        check_source(source)
+        self.flows = flows
+        self.private = source.private
+        self._counts = flows.counts
+        self._used = np.zeros(flows.k, dtype=np.int64)
+        self._stream = source.stream()
+        self._words = 0
+        self._orders: dict[int, Array] = {}
+
+    def sample(self, codes: Array) -> Array:
+        """The released codes of the next records."""
+        true = check_codes(codes, self.flows.k)
+        out = np.empty(len(true), dtype=code_type(self.flows.k))
+        order = np.argsort(true, kind="stable")
+        present, first = np.unique(true[order], return_index=True)
+        for j, rows in zip(present.tolist(), np.split(order, first[1:]) if len(true) else [], strict=True):
+            out[rows] = self._next(int(j), len(rows))
+        return out
+
+    def check_finished(self) -> None:
+        """Raise unless every record has come: only then are the counts kept."""
+        left = np.flatnonzero(self._used < self._counts)
+        if len(left):
+            j = int(left[0])
+            raise CountsError(
+                f"category {self._name(j)} had fewer records than the flows were made for",
+                hint="release the file that was counted, whole",
+                category=j,
+            )
+
+    def __reduce__(self) -> Any:
+        raise WrongTypeError(
+            "a sampler cannot be copied or sent to another process: two holders would draw the same words",
+            hint="make one there from the flows",
+        )
+
+    def _name(self, j: int) -> str:
+        return shorten(repr(self.flows.categories.labels[j]), 30)
+
+    def _next(self, j: int, count: int) -> Array:
+        start, end = int(self._used[j]), int(self._used[j]) + count
+        if end > self._counts[j]:
+            raise CountsError(
+                f"category {self._name(j)} has more records than the flows were made for",
+                hint="count the file again: flows belong to one file",
+                category=j,
+            )
+        self._used[j] = end
+        order = self._orders.pop(j) if j in self._orders else self._shuffled(j)
+        if end < self._counts[j]:
+            self._orders[j] = order
+        return order[start:end]
+
+    def _shuffled(self, j: int) -> Array:
+        """The released codes of all records of category j, in random order."""
+        column = slice(int(self.flows.starts[j]), int(self.flows.starts[j + 1]))
+        codes = np.repeat(self.flows.rows[column], self.flows.amounts[column]).astype(code_type(self.flows.k))
+        first, self._words = self._words, self._words + len(codes)
+        return np.asarray(codes[random_order(self._stream, first, len(codes))])

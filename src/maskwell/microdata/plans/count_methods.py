@@ -1,0 +1,383 @@
+"""Methods that work a matrix out from the records of a file, so that it keeps their counts on average, and swaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+
+from maskwell.core.arguments import Array
+from maskwell.core.categories import Categories
+from maskwell.core.verdicts import at_least, at_most
+from maskwell.designs.sparse import Sparse
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import ParameterError
+from maskwell.microdata.matrices.bounds import Bounds
+from maskwell.microdata.matrices.closed_forms import inverse_frequency, method1, method2, sequential_uniform
+from maskwell.microdata.matrices.match_caps import lower_until, method1_for_match
+from maskwell.microdata.matrices.matrix_algebra import places_by_cell
+from maskwell.microdata.matrices.matrix_patterns import (
+    BlockThetas,
+    blocks_for_xi,
+    blocks_of_cells,
+    inverse_frequency_by_block,
+    thetas_for_blocks,
+)
+from maskwell.microdata.matrices.mixing import rates_for_match
+from maskwell.microdata.matrices.optimal_flows import optimal_matrix
+from maskwell.microdata.plans import plan_entries as read
+from maskwell.microdata.plans.given_methods import (
+    categories_option,
+    design_of_matrix,
+    matrix_option,
+    orientation_option,
+    places_of,
+)
+from maskwell.microdata.plans.method import (
+    DEMANDS,
+    CountMethod,
+    Method,
+    OpenStates,
+    above,
+    demand_option,
+    kept_option,
+    option,
+    up_to_one,
+)
+from maskwell.microdata.plans.plan_entries import unknown
+
+MOST_IN_A_PROGRAM = 3000
+"""States that a linear program takes at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method1(CountMethod):
+    """Every category sends out and receives the same expected number of records."""
+
+    name: ClassVar[str] = "method1"
+    summary: ClassVar[str] = "every category sends out and receives the same expected number of records"
+    bounds: ClassVar[tuple[str, ...]] = ("match",)
+    one_of: ClassVar[tuple[str, ...]] = ("theta", "match")
+    match: ClassVar[bool] = True
+
+    theta: Fraction | None = option(up_to_one)
+    invariance: str | None = kept_option()
+
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """By its number, or the least change that keeps the bound on a match."""
+        if self.theta is not None:
+            return method1(states.mass, self.theta, categories=states.categories)
+        intruder, categories = states.intruder, states.categories
+        return method1_for_match(states.counts, states.match, intruder=intruder, categories=categories).design
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method2(CountMethod):
+    """A first matrix, undone on average by a second one."""
+
+    name: ClassVar[str] = "method2"
+    summary: ClassVar[str] = "a first matrix, undone on average by a second one"
+    one_of: ClassVar[tuple[str, ...]] = ("first", "diagonal", *DEMANDS)
+    moves: ClassVar[bool] = True
+
+    first: Any = matrix_option()
+    diagonal: Fraction | None = option(up_to_one)
+    orientation: str | None = orientation_option()
+    categories: tuple[tuple[str, ...], ...] | None = categories_option()
+    gamma: Fraction | None = demand_option("gamma")
+    epsilon: Fraction | None = demand_option("epsilon")
+    beta: Fraction | None = demand_option("beta")
+    bayes_factor: Fraction | None = demand_option("bayes_factor")
+    rho: tuple[Fraction, Fraction] | None = demand_option("rho")
+    invariance: str | None = kept_option()
+
+    @classmethod
+    def check_options(cls, options: Any, where: str) -> None:
+        """A matrix says which way it is written; an orientation without a matrix says nothing."""
+        if ("first" in options) != ("orientation" in options):
+            raise cls.lacks("orientation" if "first" in options else "first", where)
+
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """The product of both."""
+        return method2(states.mass, self.first_matrix(states), categories=states.categories)
+
+    def first_matrix(self, states: OpenStates) -> Any:
+        """The first matrix: given, with one diagonal, or uniform by a demand."""
+        k = len(states.labels)
+        if self.demand is not None:
+            return Uniform.from_gamma(self.demand.gamma_exact, states.categories)
+        if self.diagonal is not None:
+            kept = Fraction(self.diagonal)
+            return [[kept if i == j else (1 - kept) / (k - 1) for j in range(k)] for i in range(k)]
+        design = design_of_matrix(self.first, self.orientation, self.categories, states.where)
+        places = places_of(design, states.labels, states.where)  # the categories that occur, in their order
+        return [[row[j] for j in places] for row in design.exact_matrix()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequential(CountMethod):
+    """The smallest categories shared out equally."""
+
+    name: ClassVar[str] = "sequential"
+    summary: ClassVar[str] = "the smallest categories shared out equally: the least that a guess can gain"
+
+    invariance: str | None = kept_option()
+
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """It has no number in it."""
+        return sequential_uniform(states.mass, categories=states.categories)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InverseFrequency(CountMethod):
+    """Every cell of a block sends out theta records on average."""
+
+    name: ClassVar[str] = "inverse-frequency"
+    summary: ClassVar[str] = (
+        "every cell of a block sends out theta records on average, so that the small ones are covered"
+    )
+    bounds: ClassVar[tuple[str, ...]] = ("match",)
+    one_of: ClassVar[tuple[str, ...]] = ("theta", "xi", "match")
+    match: ClassVar[bool] = True
+    by_counts: ClassVar[bool] = True
+    at_once: ClassVar[bool] = True
+
+    theta: Fraction | None = option(above(0, strictly=False))
+    xi: Fraction | None = option(read.share)
+    block_size: int | None = option(read.whole)
+    invariance: str | None = kept_option()
+
+    @property
+    def own_match(self) -> Fraction | None:
+        """``xi`` is the largest chance of a correct match."""
+        return self.xi
+
+    def with_own_match(self, bound: Fraction) -> Self:
+        """With another ``xi``."""
+        return replace(self, xi=bound)
+
+    def promises(self) -> dict[str, Fraction]:
+        """``xi`` is a bound on a correct match."""
+        return {} if self.xi is None else {"match": self.xi}
+
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """Blocks of rare and frequent cells, each with its number."""
+        size, within = self.block_size or 5, states.cells.tolist()
+        if self.theta is not None:
+            return inverse_frequency(states.counts, self.theta, blocks=blocks_of_cells(states.codes, size, within))
+        xi = self.xi or states.match
+        if self.invariance == "weights":
+            return inverse_frequency_by_block(states.mass, _blocks_of_like_weight(states, xi, size))
+        blocks = blocks_for_xi(states.codes, states.counts, xi, size=size, within=within)
+        return inverse_frequency_by_block(states.counts, blocks)
+
+
+def _blocks_of_like_weight(states: OpenStates, xi: Fraction, size: int) -> BlockThetas:
+    """Blocks of cells whose records have nearly the same weight: others cannot exchange records and keep weights."""
+    mean = np.asarray(states.mass / states.counts, dtype=np.float64)
+    order = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
+    groups = zip(states.cells.tolist(), _alike(mean).tolist(), strict=True)
+    blocks = blocks_of_cells(np.column_stack([at_least(states.counts * float(xi), 1), order]), size, groups)
+    return thetas_for_blocks(states.counts, blocks, xi, mass=states.mass)
+
+
+def _alike(mean: Array) -> Array:
+    """A number for each weight; those with one number differ by a quarter at most.
+
+    >>> _alike(np.array([1.0, 7.0, 1.2, 7.5])).tolist()
+    [0, 1, 0, 1]
+    """
+    group, start, number = np.zeros(len(mean), dtype=np.int64), -np.inf, -1
+    for place in np.argsort(mean, kind="stable"):
+        if not at_most(float(mean[place]), 1.25 * start) or number < 0:
+            start, number = mean[place], number + 1
+        group[place] = number
+    return group
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixing(CountMethod):
+    """Records of small cells leave them, each size at its own rate, and are dealt again among all that left."""
+
+    name: ClassVar[str] = "mixing"
+    summary: ClassVar[str] = (
+        "records of cells smaller than 1/match leave them and are dealt again among all that left; larger cells stay"
+    )
+    bounds: ClassVar[tuple[str, ...]] = ("match",)
+    match: ClassVar[bool] = True
+    needs_match: ClassVar[bool] = True
+    by_counts: ClassVar[bool] = True
+    at_once: ClassVar[bool] = True
+    weighs_others: ClassVar[bool] = True
+
+    block_size: int | None = option(read.whole)
+
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """Blocks of small cells, whose rates follow from the bound."""
+        cells = states.cells.tolist()
+        rates = rates_for_match(
+            states.codes, states.counts, states.match, within=cells, size=self.block_size, others=states.others
+        )
+        rates.check_reached(states.counts, cells, states.where)
+        return rates.design(states.counts)
+
+
+# ---- linear programs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lowered(CountMethod):
+    """Diagonals lowered until the chance of a correct match is small enough."""
+
+    name: ClassVar[str] = "lowered"
+    summary: ClassVar[str] = "diagonals lowered until the chance of a correct match is small enough"
+    bounds: ClassVar[tuple[str, ...]] = Bounds.names()
+    match: ClassVar[bool] = True
+    needs_match: ClassVar[bool] = True
+    moves: ClassVar[bool] = True
+    capped: ClassVar[bool] = True
+    by_counts: ClassVar[bool] = True
+
+    cost: str | None = option(read.choice("agreement", "ordinal"))
+    band: int | None = option(read.whole)
+
+    @property
+    def _cost(self) -> Any:
+        return None if self.cost == "agreement" else self.cost
+
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """One program after the other, with smaller diagonals."""
+        _check_program_size(states)
+        return lower_until(
+            states.counts,
+            states.match,
+            bounds=replace(states.bounds, match=None),
+            intruder=states.intruder,
+            forbidden=states.forbidden,
+            cost=self._cost,
+            band=self.band,
+            categories=states.categories,
+        ).design
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimal(Lowered):
+    """The fewest changes under all the bounds; a bound on the match is reached as by :class:`Lowered`."""
+
+    name: ClassVar[str] = "optimal"
+    summary: ClassVar[str] = "the fewest changes under all the bounds, by linear programming"
+    needs_match: ClassVar[bool] = False
+    by_counts: ClassVar[bool] = False
+
+    invariance: str | None = kept_option()
+
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """One program, or several where a match is bounded."""
+        if states.bounds.match is not None:
+            return super().matrix_of(states)
+        _check_program_size(states)
+        return optimal_matrix(
+            states.mass,
+            states.bounds,
+            cost=self._cost,
+            forbidden=states.forbidden,
+            band=self.band,
+            categories=states.categories,
+        ).design
+
+
+def _check_program_size(states: OpenStates) -> None:
+    if len(states.counts) > MOST_IN_A_PROGRAM:
+        raise ParameterError(
+            f"{states.where}: {len(states.counts):,} combinations in one linear program; at most {MOST_IN_A_PROGRAM:,}",
+            hint='randomize within the cells of another column, or use method = "inverse-frequency"',
+        )
+
+
+# ---- exchanges
+
+COUNT_METHODS: tuple[type[CountMethod], ...] = (
+    *(Method1, Method2, Sequential, InverseFrequency, Mixing, Optimal, Lowered),
+)
+BASES = {method.name: method for method in COUNT_METHODS}
+"""Methods whose flows a swap can carry out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swap(Method):
+    """Records exchanged as the flows of another method say, so that every count stays exactly the same."""
+
+    name: ClassVar[str] = "swap"
+    summary: ClassVar[str] = "records exchanged so that every count stays exactly the same"
+    by_counts: ClassVar[bool] = True
+    exchanges: ClassVar[bool] = True
+
+    flows: CountMethod
+
+    @classmethod
+    def maker_of(cls, table: read.Entries) -> type[Method]:
+        """The method whose flows are carried out."""
+        others = ", ".join(name for name in BASES if name != Mixing.name)
+        name = table.need("base", read.text, f'add base = "{Mixing.name}"; others: {others}')
+        if name not in BASES:
+            raise unknown(name, f"{table.where}: a swap has no base", [*BASES])
+        return BASES[name]
+
+    @classmethod
+    def around(cls, maker: Method) -> Method:
+        """The swap that carries out its flows."""
+        return cls(flows=cast(CountMethod, maker))  # one of BASES
+
+    @property
+    def maker(self) -> Method:
+        """The method whose flows are carried out."""
+        return self.flows
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The base, and its own."""
+        return {"base": self.flows.name, **self.flows.options}
+
+    def contents(self) -> dict[str, Any]:
+        """The base, and what it writes."""
+        return {"base": self.flows.name, **self.flows.contents()}
+
+    def located(self, folder: str) -> Self:
+        """With the files of its base seen from a folder."""
+        return replace(self, flows=self.flows.located(folder))
+
+    @property
+    def own_match(self) -> Fraction | None:
+        """That of the base."""
+        return self.flows.own_match
+
+    def with_own_match(self, bound: Fraction) -> Self:
+        """With that of the base."""
+        return replace(self, flows=self.flows.with_own_match(bound))
+
+    def promises(self) -> dict[str, Fraction]:
+        """Those of the base."""
+        return self.flows.promises()
+
+
+def matrix_from_counts(method: CountMethod, states: OpenStates) -> Sparse:
+    """The matrix of all states: cell by cell, those that are alone in their cell unchanged."""
+    if method.at_once:
+        return method.matrix_of(states)
+    parts, places, alone = [], [], []
+    for cell in places_by_cell(states.cells):
+        if len(cell) < 2:
+            alone.append(cell)
+            continue
+        parts.append(method.matrix_of(states.part(cell)))
+        places.append(cell)
+    rest = np.concatenate(alone) if alone else np.zeros(0, dtype=np.int64)
+    if len(rest):
+        parts.append(Sparse.unchanged(Categories.numbered(len(rest))))
+        places.append(rest)
+    notes = [note for part in parts for note in part.provenance.get("notes", ())]
+    if len(parts) == 1 and not len(rest):
+        return parts[0]
+    return Sparse.stacked(parts, places).with_provenance(notes=[*dict.fromkeys(notes)])

@@ -1,0 +1,423 @@
+"""Rules of a plan: combinations that must never be made, and moves that are not allowed.
+
+The file itself must keep them, and so must every stage, also one after the other. For each rule the combinations of its
+columns that a record can have are followed from stage to stage. A matrix that is worked out within all columns of a
+rule makes none that did not occur; one that was fixed in advance may, and what it makes is what the next stage starts
+from.
+
+Source: [Adeshiyan2011, section 4.5.2], for several stages derived; how a matrix keeps rules:
+:mod:`maskwell.microdata.matrices.matrix_checks`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from maskwell.core.arguments import Array
+from maskwell.core.cells import CellTable
+from maskwell.core.labels import sorted_levels
+from maskwell.core.phrases import shorten, shows_values
+from maskwell.errors import EditRuleError, PlanError
+from maskwell.microdata.plans import plan_entries as read
+from maskwell.microdata.plans.plan_entries import by_text, find_levels
+from maskwell.microdata.records.recoding import YES
+from maskwell.microdata.stages.stage import Stage
+
+if TYPE_CHECKING:
+    from maskwell.microdata.plans.release_plan import ReleasePlan
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A combination of labels that no record may have: all columns at once hold one of the labels named.
+
+    Attributes
+    ----------
+    forbid
+        For each column its labels, as texts.
+
+    >>> rule = Rule({"age": ("child",), "marital": ("married", "widowed")})
+    >>> rule.columns, rule.forbids({"age": "child", "marital": "single"})   # a single child is no contradiction
+    (('age', 'marital'), False)
+    """
+
+    forbid: Mapping[str, tuple[str, ...]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the rule joins."""
+        return tuple(self.forbid)
+
+    def labels(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Each column with the labels that the rule names."""
+        yield from self.forbid.items()
+
+    def forbids(self, record: Mapping[str, str]) -> bool:
+        """Whether a record, with its labels as texts, is forbidden."""
+        return all(record[column] in labels for column, labels in self.forbid.items())
+
+    def contents(self) -> dict[str, Any]:
+        """As the table of a plan."""
+        return {"forbid": {column: list(labels) for column, labels in self.forbid.items()}}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A variable that may move by a few steps of its order only.
+
+    Attributes
+    ----------
+    variable, steps
+        The variable, and how many steps.
+    order
+        Its labels in order, as texts; empty for the order of the codebook, or of the labels sorted.
+
+    >>> age = Steps("age", 1, ("young", "middle", "old"))
+    >>> age.allows("young", "middle"), age.allows("young", "old")
+    (True, False)
+    """
+
+    variable: str
+    steps: int
+    order: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The variable."""
+        return (self.variable,)
+
+    def labels(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The variable with the labels that the rule names."""
+        yield self.variable, self.order
+
+    def allows(self, true: str, released: str) -> bool:
+        """Whether one label may become another; a label outside the order only stays."""
+        if true == released:
+            return True
+        places = {label: place for place, label in enumerate(self.order)}
+        known = true in places and released in places
+        return known and abs(places[true] - places[released]) <= self.steps
+
+    def contents(self) -> dict[str, Any]:
+        """As the table of a plan."""
+        order = {"order": list(self.order)} if self.order else {}
+        return {"variable": self.variable, "steps": self.steps} | order
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Moves of a variable that are never made, or the only ones that are.
+
+    Attributes
+    ----------
+    variable
+        The variable.
+    pairs
+        Labels as texts: from, to.
+    only
+        Whether these are the only moves allowed; else they are those not allowed. To stay is always allowed.
+
+    >>> Moves("status", (("dead", "alive"),)).allows("dead", "alive")
+    False
+    """
+
+    variable: str
+    pairs: tuple[tuple[str, str], ...]
+    only: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The variable."""
+        return (self.variable,)
+
+    def labels(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The variable with the labels that the rule names."""
+        yield self.variable, tuple(dict.fromkeys(label for pair in self.pairs for label in pair))
+
+    def allows(self, true: str, released: str) -> bool:
+        """Whether one label may become another."""
+        return true == released or ((true, released) in self.pairs) == self.only
+
+    def contents(self) -> dict[str, Any]:
+        """As the table of a plan."""
+        return {"variable": self.variable, "only" if self.only else "never": [list(pair) for pair in self.pairs]}
+
+
+AnyRule = Rule | Steps | Moves
+_KINDS = ("forbid", "steps", "never", "only")
+
+
+def read_rule(given: Any, where: str) -> AnyRule:
+    """A rule from its table.
+
+    >>> read_rule({"variable": "age", "steps": 1}, "[[rule]] number 1")
+    Steps(variable='age', steps=1, order=())
+    """
+    if isinstance(given, Rule | Steps | Moves):
+        return given
+    table = read.Entries(given, where)
+    kinds = [kind for kind in _KINDS if kind in table]
+    if len(kinds) != 1:
+        said = f"has {' and '.join(kinds)}" if kinds else "says nothing"
+        raise PlanError(f"{where} {said}", hint=f"a rule has one of: {', '.join(_KINDS)}", kinds=kinds)
+    rule = _forbidding(table) if kinds[0] == "forbid" else _moving(table, kinds[0])
+    table.finish(
+        ["forbid"] if kinds[0] == "forbid" else ["variable", kinds[0], "order"][: 3 if kinds[0] == "steps" else 2]
+    )
+    return rule
+
+
+def _forbidding(table: read.Entries) -> Rule:
+    forbid = table.take("forbid", read.table)
+    where = f"{table.where}: forbid"
+    forbidden = {column: read.labels(labels, f"{where} of {column!r}") for column, labels in forbid.items()}
+    empty = [column for column, labels in forbidden.items() if not labels]
+    if not forbidden or empty:
+        raise PlanError(
+            f"{where} names no label{f' of {empty[0]!r}' if empty else ''}",
+            hint='write forbid = { age = ["child"], marital = ["married"] }',
+        )
+    return Rule(forbidden)
+
+
+def _moving(table: read.Entries, kind: str) -> Steps | Moves:
+    variable = table.need("variable", read.text, 'name the column that the rule is for: variable = "age"')
+    if kind == "steps":
+        return Steps(variable, table.take("steps", read.whole), table.take("order", read.labels, ()))
+    pairs = table.take(kind, read.pairs)
+    stays = [pair for pair in pairs if pair[0] == pair[1]]
+    if stays:
+        raise PlanError(
+            f"{table.where}: {kind} names the move from {stays[0][0]!r} to itself",
+            hint="a record may always keep its label; to keep a whole category, use exclude in [[protect]]",
+        )
+    return Moves(variable, pairs, only=kind == "only")
+
+
+Tables = Mapping[tuple[str, ...], CellTable]
+
+
+def check_rules(plan: ReleasePlan, tables: Tables) -> None:
+    """Raise where the file itself holds a forbidden combination."""
+    for number, rule in enumerate(plan.rules, 1):
+        if not isinstance(rule, Rule):
+            continue
+        table = tables[rule.columns]
+        for column, labels in rule.forbid.items():
+            find_levels(labels, _known(plan, table, column), f"[[rule]] number {number}: {column!r}")
+        bad = np.flatnonzero(_forbidden_cells(rule, table))
+        if bad.size:
+            cell = ", ".join(f"{c} = {label}" for c, label in zip(table.columns, table.label(int(bad[0])), strict=True))
+            there = int(table.counts[bad[0]])
+            raise EditRuleError(
+                f"[[rule]] number {number}: a combination of {shorten(' and '.join(rule.columns), 30)} that it forbids"
+                " occurs",
+                hint=f"correct these records, or take the rule out of the plan; {shows_values()} what occurs",
+                values=f"{cell} ({there:,} records; {int(table.counts[bad].sum()):,} in all that it forbids)",
+                cell=table.label(int(bad[0])),
+                count=there,
+            )
+
+
+def _known(plan: ReleasePlan, table: CellTable, column: str) -> list[Hashable]:
+    labels = [*table.levels[table.place(column)], *plan.codebook.get(column, ())]
+    typed = {name for rule in (plan.as_typed or plan).rules for name in rule.columns}
+    return labels if column in typed else [*labels, YES]  # a further column may never say yes
+
+
+def _forbidden_cells(rule: Rule, table: CellTable) -> Array:
+    """Which cells of a table have the labels of a rule."""
+    bad = np.ones(len(table), dtype=bool)
+    for column in rule.columns:
+        place = table.place(column)
+        labels = {*rule.forbid[column]}
+        hit = np.array([bool(labels & {*by_text([level])}) for level in table.levels[place]], dtype=bool)
+        bad &= hit[table.codes[:, place]]
+    return bad
+
+
+def forbidden_moves(
+    plan: ReleasePlan, table: CellTable, kept: Array, cells: Array, variables: Sequence[str]
+) -> list[tuple[int, int]]:
+    """Moves (released, true) between states of one cell that a rule does not allow."""
+    rules = [rule for rule in plan.rules if not isinstance(rule, Rule) and rule.variable in variables]
+    pairs: list[tuple[int, int]] = []
+    for rule in rules:
+        place = table.place(rule.variable)
+        allowed, codes = _allowed(plan, rule, table.levels[place]), table.codes[kept, place]
+        for cell in np.unique(cells):
+            states = np.flatnonzero(cells == cell)
+            i, j = np.nonzero(~allowed[np.ix_(codes[states], codes[states])])
+            pairs += zip(states[i].tolist(), states[j].tolist(), strict=True)
+    return [*dict.fromkeys(pairs)]
+
+
+def _allowed(plan: ReleasePlan, rule: Steps | Moves, levels: Sequence[Hashable]) -> Array:
+    """Which label (row) a label (column) may become."""
+    if not plan.codebook.get(rule.variable):
+        named = [text for _, labels in rule.labels() for text in labels]
+        find_levels(named, levels, f"a rule for {rule.variable!r}")
+    texts = [next(iter(by_text([level]))) for level in levels]
+    one = {text: texts[i] for i, level in reversed([*enumerate(levels)]) for text in by_text([level])}
+    if isinstance(rule, Steps):
+        order = rule.order or plan.order_of(rule.variable) or texts
+        rule = replace(rule, order=tuple(one.get(text, text) for text in order))
+    else:
+        rule = replace(rule, pairs=tuple((one.get(a, a), one.get(b, b)) for a, b in rule.pairs))
+    return np.array([[rule.allows(true, released) for true in texts] for released in texts], dtype=bool)
+
+
+def check_moves(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -> None:
+    """Raise where the matrix could make a move that a rule does not allow."""
+    for rule in plan.rules:
+        if isinstance(rule, Rule) or rule.variable not in stage.variables:
+            continue
+        place = stage.columns.index(rule.variable)
+        before, after = ([label[place] for label in labels] for labels in (stage.states, stage.outputs))
+        levels = sorted_levels({*table.levels[table.place(rule.variable)], *before, *after})
+        number = {level: i for i, level in enumerate(levels)}
+        true, released = (np.array([number[level] for level in labels], dtype=np.int64) for labels in (before, after))
+        to, of, _ = stage.transitions
+        bad = np.flatnonzero(~_allowed(plan, rule, levels)[released[to], true[of]])
+        if bad.size:
+            i, j = stage.outputs[to[bad[0]]], stage.states[of[bad[0]]]
+            raise EditRuleError(
+                f"{where}: {stage.method} could change {rule.variable!r} in a way that a rule forbids",
+                hint='use method = "optimal", which keeps to such rules',
+                values=f"{_brief(j)} into {_brief(i)}",
+                rule=rule,
+            )
+
+
+def _brief(label: tuple[Hashable, ...]) -> str:
+    return shorten(", ".join(map(str, label)), 80)
+
+
+Labels = tuple[Hashable, ...]
+
+
+def check_combinations(plan: ReleasePlan, stages: Sequence[Stage], tables: Mapping[tuple[str, ...], CellTable]) -> None:
+    """Raise where a stage could make a forbidden combination of what the file holds or earlier stages made."""
+    for rule in plan.rules:
+        if isinstance(rule, Rule):
+            _check_rule(rule, stages, tables[rule.columns])
+
+
+def _check_rule(rule: Rule, stages: Sequence[Stage], table: CellTable) -> None:
+    cells = dict(zip(table.labels(), table.counts.tolist(), strict=True))
+    for number, stage in enumerate(stages, 1):
+        steps = _Steps.of(rule, stage)
+        if steps is None:
+            continue
+        bad = [count for cell, count in cells.items() if steps.forbidden_from(cell)]
+        if bad:
+            raise _forbidden(rule, stage, number, sum(bad))
+        if number < len(stages) and not steps.keeps_to_the_file:
+            cells = dict.fromkeys(steps.made_from(cells), 0) | cells
+
+
+def _forbidden(rule: Rule, stage: Stage, number: int, records: int) -> EditRuleError:
+    whose = "of some records" if records else "of what earlier protections make"
+    return EditRuleError(
+        f"[[protect]] number {number}: {stage.method} could make {whose} what a rule forbids",
+        hint="use a method that keeps the counts, such as optimal: it makes no new combinations",
+        values=f"{records:,} records" if records else "",
+        rule=rule,
+    )
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """What one stage can do to the columns of a rule.
+
+    Attributes
+    ----------
+    seen, moved
+        Columns of the rule that tell the state or follow from it, and those of them that change.
+    released
+        For the labels of the columns seen, the labels of those moved that can be released.
+    forbidden
+        Labels of the columns seen from which labels can come that the rule names.
+    keeps_to_the_file
+        Whether only combinations come that are in the file.
+    """
+
+    rule: Rule
+    seen: tuple[str, ...]
+    moved: tuple[str, ...]
+    released: Mapping[Labels, set[Labels]]
+    forbidden: set[Labels]
+    keeps_to_the_file: bool
+
+    @classmethod
+    def of(cls, rule: Rule, stage: Stage) -> Self | None:
+        """From the transitions of a stage; ``None`` where it moves no column of the rule."""
+        seen = tuple(name for name in rule.columns if name in stage.columns or name in stage.linked)
+        moved = tuple(name for name in seen if name not in stage.within)
+        if not moved:
+            return None
+        released = _released(stage, seen, moved)
+        hit = {out for outs in released.values() for out in outs if _meets(rule, moved, out)}
+        forbidden = {key for key, outs in released.items() if not outs.isdisjoint(hit)}
+        of_file = stage.derived and stage.invariance != "external"
+        return cls(rule, seen, moved, released, forbidden, of_file and seen == rule.columns)
+
+    def forbidden_from(self, cell: Labels) -> bool:
+        """Whether a record with these labels of the rule's columns can become what the rule forbids."""
+        still = tuple(name for name in self.rule.columns if name not in self.moved)
+        return self._part(cell, self.seen) in self.forbidden and _meets(self.rule, still, self._part(cell, still))
+
+    def made_from(self, cells: Mapping[Labels, int]) -> set[Labels]:
+        """The combinations that records can have afterwards."""
+        columns = self.rule.columns
+        return {
+            tuple(dict(zip(self.moved, out, strict=True)).get(c, label) for c, label in zip(columns, cell, strict=True))
+            for cell in cells
+            for out in self.released.get(self._part(cell, self.seen), ())
+        }
+
+    def _part(self, cell: Labels, names: Sequence[str]) -> Labels:
+        return tuple(cell[self.rule.columns.index(name)] for name in names)
+
+
+def _released(stage: Stage, seen: Sequence[str], moved: Sequence[str]) -> dict[Labels, set[Labels]]:
+    """For the labels of the columns seen, the labels of the columns moved that can be released."""
+    seen_of, new = _reader(stage, seen), _reader(stage, moved)
+    occurs = {label[len(stage.within) :] for label, n in zip(stage.states, stage.counts, strict=True) if n}
+    keys = [seen_of(label) if label[len(stage.within) :] in occurs else None for label in stage.states]
+    outs = [new(label) for label in stage.outputs]
+    number = {out: i for i, out in enumerate(dict.fromkeys(outs))}
+    places = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    released, true, _ = stage.transitions
+    to = np.array([number[out] for out in outs], dtype=np.int64)[released]
+    pairs = np.unique(np.array([places[key] for key in keys], dtype=np.int64)[true] * len(number) + to)
+    releasable: dict[Labels, set[Labels]] = defaultdict(set)
+    all_keys, all_outs = list(places), list(number)
+    for key, out in zip(*np.divmod(pairs, len(number)), strict=True):
+        if (labels := all_keys[key]) is not None:
+            releasable[labels].add(all_outs[out])
+    return releasable
+
+
+def _reader(stage: Stage, names: Sequence[str]) -> Callable[[Labels], Labels]:
+    """Reads the labels of some columns off a state; those of linked columns follow from the variables."""
+    places = [stage.columns.index(name) if name in stage.columns else None for name in names]
+
+    def read(label: Labels) -> Labels:
+        variables = label[len(stage.within) :]
+        return tuple(
+            stage.linked[name][variables] if place is None else label[place]
+            for name, place in zip(names, places, strict=True)
+        )
+
+    return read
+
+
+def _meets(rule: Rule, names: Sequence[str], labels: Labels) -> bool:
+    """Whether these labels of some columns are those that a rule names."""
+    return all({*rule.forbid[name]} & {*by_text([label])} for name, label in zip(names, labels, strict=True))

@@ -1,0 +1,352 @@
+"""Method: how the matrix of a protection is made, as a plan asks for it. Each one is a class with typed options.
+
+A class says what a plan may write about it (its options are its fields, each with its reader), builds the matrix, and
+writes itself back. Those that work from the counts of a file are in :mod:`maskwell.microdata.plans.count_methods`, those
+that were fixed before in :mod:`maskwell.microdata.plans.given_methods`; ``RELEASE_METHODS`` in
+:mod:`maskwell.microdata.plans.protection` lists them all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from maskwell.core.arguments import Array
+from maskwell.core.categories import Categories
+from maskwell.core.exact import to_decimal
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import PlanError
+from maskwell.microdata.matrices.bounds import Bounds
+from maskwell.microdata.matrices.mixing import ExchangeCosts
+from maskwell.microdata.plans import plan_entries as read
+from maskwell.microdata.plans.plan_entries import Reader
+from maskwell.microdata.risk.intruders import ANY_LOOK
+from maskwell.microdata.stages.stage import state_categories
+from maskwell.privacy.criteria import Demand
+
+INVARIANCES = ("counts", "weights")
+PROMISED = ("xi", "gamma", "epsilon", "beta", "bayes_factor", "rho")
+"""Options that say what somebody may learn: part of a randomization would not keep them."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OpenStates:
+    """States whose matrix is to be made from their counts, and what is asked of it.
+
+    Attributes
+    ----------
+    counts, mass
+        Shape (l,): records, and what the matrix keeps on average (records or sums of weights).
+    labels, codes
+        Labels of the variables in each state, and the codes of these labels, shape (l, variables).
+    cells
+        Shape (l,): the cell of each state. No matrix leads out of a cell; most methods are given one cell at a time.
+    bounds
+        Of the protection; caps by local place.
+    forbidden
+        Pairs (released, true) of local places that must have probability zero.
+    where
+        The protection and the cell, for messages.
+    intruder
+        Whom the bound on a correct match is for.
+    others
+        What else is published of the records, where that is known.
+    """
+
+    counts: Array
+    mass: Array
+    labels: Sequence[tuple[Hashable, ...]]
+    codes: Array
+    cells: Array
+    bounds: Bounds
+    forbidden: Sequence[tuple[int, int]] = ()
+    where: str = ""
+    intruder: str = ANY_LOOK.name
+    others: ExchangeCosts | None = None
+
+    @property
+    def categories(self) -> Categories:
+        """The states by their labels."""
+        return state_categories(self.labels)
+
+    @property
+    def match(self) -> Fraction:
+        """The bound on the chance of a correct match."""
+        if self.bounds.match is None:
+            raise PlanError(f"{self.where} has no bound on a correct match", hint="give match = 0.5")
+        return self.bounds.match
+
+    def part(self, places: Array) -> OpenStates:
+        """Some of the states, such as those of one cell."""
+        here = {int(place): i for i, place in enumerate(places)}
+        caps = {here[place]: cap for place, cap in self.bounds.caps.items() if place in here}
+        return replace(
+            self,
+            counts=self.counts[places],
+            mass=self.mass[places],
+            labels=[self.labels[i] for i in places],
+            codes=self.codes[places],
+            cells=self.cells[places],
+            bounds=replace(self.bounds, caps=caps),
+            forbidden=[(here[i], here[j]) for i, j in self.forbidden if i in here and j in here],
+        )
+
+
+def option(reader: Reader[Any], write: Callable[[Any], Any] | None = None, *, names_files: bool = False) -> Any:
+    """A field that a plan may give: how it is read, how it is written, and whether it names files."""
+    return field(default=None, metadata={"read": reader, "write": write or _plain, "names_files": names_files})
+
+
+def _plain(value: Any) -> Any:
+    return to_decimal(value) if isinstance(value, Fraction) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """One way to make the matrix of a protection; the fields of its class are the options that a plan may give.
+
+    Attributes
+    ----------
+    name, summary
+        Its name in a plan, and what it does in one line.
+    bounds
+        The bounds that it keeps (:class:`~maskwell.microdata.matrices.bounds.Bounds`).
+    one_of
+        Options or bounds of which exactly one is given; none where the bound on the match stands in for it.
+    needs
+        Options that must be given.
+    match, needs_match
+        Whether the bound ``match`` of the whole release serves where nothing else is given, and whether it must be.
+    derived
+        Whether the matrix is worked out from counts, and so reveals them.
+    moves
+        Whether it can keep a rule about the moves of a variable.
+    capped
+        Whether single categories may have a bound of their own.
+    by_counts
+        Whether it works on records, whatever their weights.
+    at_once
+        Whether it takes the states of all cells at once, and keeps them apart itself.
+    exchanges
+        Whether records are exchanged, so that every count stays exactly the same.
+    weighs_others
+        Whether it looks at what the other published columns of a record tell of its labels.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    bounds: ClassVar[tuple[str, ...]] = ()
+    one_of: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ()
+    match: ClassVar[bool] = False
+    needs_match: ClassVar[bool] = False
+    derived: ClassVar[bool] = True
+    moves: ClassVar[bool] = False
+    capped: ClassVar[bool] = False
+    by_counts: ClassVar[bool] = False
+    at_once: ClassVar[bool] = False
+    exchanges: ClassVar[bool] = False
+    weighs_others: ClassVar[bool] = False
+
+    # ---- what a plan says
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """Options that a plan may give."""
+        return [one.name for one in fields(cls) if "read" in one.metadata]
+
+    @classmethod
+    def maker_of(cls, table: read.Entries) -> type[Method]:  # noqa: ARG003
+        """The method that makes the matrix: itself, but for a swap."""
+        return cls
+
+    @classmethod
+    def around(cls, maker: Method) -> Method:
+        """The method, given the one that makes its matrix."""
+        return maker
+
+    @classmethod
+    def take(cls, table: read.Entries) -> tuple[Self, dict[str, Fraction]]:
+        """The method with its options and its bounds, each checked alone and against each other."""
+        cls._check_belongs(table)
+        readers = {one.name: one.metadata["read"] for one in fields(cls) if "read" in one.metadata}
+        options = {key: table.take(key, reader) for key, reader in readers.items() if key in table}
+        bounds = {key: table.take(key, read.number) for key in cls.bounds if key in table}
+        for key in cls.needs:
+            if key not in options:
+                raise cls.lacks(key, table.where)
+        named = [key for key in cls.one_of if key in options or key in bounds]
+        if len(named) > 1 or (cls.one_of and not named and not cls.match):
+            raise PlanError(
+                f"{table.where}: method {cls.name} has {' and '.join(named) or 'no number'}",
+                hint=f"give one of: {', '.join(cls.one_of)}",
+                given=named,
+            )
+        cls.check_options(options, table.where)
+        return cls(**options), bounds
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any], where: str) -> None:
+        """Raise where options of the method contradict each other."""
+
+    @classmethod
+    def lacks(cls, key: str, where: str) -> PlanError:
+        """The error for an option that must be given."""
+        return PlanError(f"{where}: method {cls.name} needs {key}", hint=_NEEDED[key], key=key)
+
+    @classmethod
+    def _check_belongs(cls, table: read.Entries) -> None:
+        """Raise for an entry that other methods take, with the way to get it."""
+        mine = {*cls.bounds, *cls.option_names()}
+        foreign = {key: _BOUNDED for key in Bounds.names() if key not in mine}
+        foreign |= {} if cls.capped else {"caps": _BOUNDED}
+        foreign |= {} if cls.derived else dict.fromkeys(("exclude", "strength", "counts_from"), _AS_IT_IS)
+        for key, hint in foreign.items():
+            if key in table:
+                raise PlanError(f"{table.where}: method {cls.name} takes no {key}", hint=hint, key=key)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that were given."""
+        values = {name: getattr(self, name) for name in self.option_names()}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def contents(self) -> dict[str, Any]:
+        """The options as the table of a plan has them; numbers as short decimals or fractions, in texts."""
+        writers = {one.name: one.metadata["write"] for one in fields(self) if "write" in one.metadata}
+        return {name: writers[name](value) for name, value in self.options.items()}
+
+    def located(self, folder: str) -> Self:
+        """With the names of its files seen from a folder."""
+        named = [one.name for one in fields(self) if one.metadata.get("names_files") and one.name in self.options]
+        return replace(self, **{name: located(getattr(self, name), folder) for name in named})
+
+    # ---- what it promises
+
+    @property
+    def maker(self) -> Method:
+        """The method that makes the matrix: that of the flows, for a swap."""
+        return self
+
+    @property
+    def invariance_asked(self) -> str | None:
+        """What a plan wants to be kept on average, if it says so."""
+        return self.options.get("invariance")
+
+    @property
+    def own_match(self) -> Fraction | None:
+        """A bound on a correct match among its options, from which the matrix follows."""
+        return None
+
+    def with_own_match(self, bound: Fraction) -> Self:
+        """The same with another one."""
+        return self
+
+    @property
+    def follows_match(self) -> bool:
+        """Whether the matrix follows from the bound on a correct match, because no number was given."""
+        return self.match and not {"theta", "xi"} & self.options.keys()
+
+    def promises(self) -> dict[str, Fraction]:
+        """Bounds that its options amount to."""
+        return {}
+
+    @property
+    def demand(self) -> Demand | None:
+        """The demand on privacy among its options, if there is one."""
+        for name in DEMANDS:
+            if (value := self.options.get(name)) is not None:
+                parts = value if name == "rho" else (value,)
+                return getattr(Demand, f"from_{name}")(*parts)  # type: ignore[no-any-return]
+        return None
+
+
+class CountMethod(Method, ABC):
+    """A method whose matrix is worked out from the counts of a file."""
+
+    @abstractmethod
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """The matrix worked out from the records of some states: those of one cell, or all where it takes them so."""
+
+
+class GivenMethod(Method, ABC):
+    """A method whose matrix was fixed before the file was counted."""
+
+    derived: ClassVar[bool] = False
+
+    @abstractmethod
+    def given_design(self, levels: Sequence[Sequence[Hashable]], where: str) -> CodedDesign:
+        """The matrix, for variables with these labels."""
+
+
+def located(value: Any, folder: str) -> Any:
+    """A name of a file, or the names that a matrix holds, seen from a folder."""
+    if isinstance(value, Mapping):
+        return {cell: located(one, folder) for cell, one in value.items()}
+    return str(Path(folder) / value) if isinstance(value, str) else value
+
+
+# ---- readers that several methods share
+
+
+def up_to_one(value: Any, name: str) -> Fraction:
+    """A number from 0 to 1."""
+    number = read.number(value, name)
+    if not 0 <= number <= 1:
+        raise PlanError(f"{name} = {to_decimal(number)} is out of range", hint="give a number from 0 to 1")
+    return number
+
+
+def above(least: int, *, strictly: bool) -> Reader[Fraction]:
+    """Reads a number above a bound, or at least as large."""
+
+    def bounded(value: Any, name: str) -> Fraction:
+        number = read.number(value, name)
+        if number < least or (strictly and number == least):
+            allowed = f"above {least}" if strictly else f"of {least} or more"
+            raise PlanError(f"{name} = {to_decimal(number)} is out of range", hint=f"give a number {allowed}")
+        return number
+
+    return bounded
+
+
+def _rho(value: Any, name: str) -> tuple[Fraction, Fraction]:
+    pair = [read.number(one, name) for one in value] if isinstance(value, list | tuple) else []
+    if len(pair) != 2 or not 0 < pair[0] < pair[1] < 1:
+        raise PlanError(
+            f"{name} is no pair of probabilities, the first below the second", hint="write rho = [0.1, 0.5]"
+        )
+    return pair[0], pair[1]
+
+
+def kept_option() -> Any:
+    """What is to be kept on average."""
+    return option(read.choice(*INVARIANCES))
+
+
+def demand_option(name: str) -> Any:
+    """A demand on privacy in one of its languages."""
+    write = (lambda pair: [to_decimal(one) for one in pair]) if name == "rho" else None
+    return option(DEMANDS[name], write)
+
+
+DEMANDS: Mapping[str, Reader[Any]] = {
+    "gamma": above(1, strictly=True),
+    "epsilon": above(0, strictly=True),
+    "beta": above(1, strictly=True),
+    "bayes_factor": above(1, strictly=True),
+    "rho": _rho,
+}
+_BOUNDED = 'for bounds use method = "optimal", or "lowered" for the chance of a match'
+_AS_IT_IS = "its matrix is used as it is, in every record: write it into the matrix"
+_NEEDED = {
+    "matrix": 'give the name of a file, or rows of numbers: matrix = [["0.9", "0.2"], ["0.1", "0.8"]]',
+    "first": "orientation says how the matrix `first` is written: give that too, or leave out orientation",
+    "orientation": 'say what sums to one: orientation = "columns" (columns are truths) or "rows" (as in R)',
+    "file": 'name the design file: file = "d.json" (maskwell design ... -o d.json makes one)',
+}

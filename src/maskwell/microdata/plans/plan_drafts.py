@@ -1,0 +1,571 @@
+"""Plans to start from: a first one for a file, and those of people who come from sdcMicro.
+
+A first plan works as it is, and says in comments what was guessed and what to look at: what each column probably is,
+from its name and its labels. A person has the last word.
+
+From sdcMicro comes what ``pram`` was told, and matrices as it keeps them. sdcMicro writes a matrix with truths as rows;
+here they are columns. Its ``pram`` draws a diagonal at random between ``pd`` and one, makes the two-stage matrix with
+it (Method 2) and mixes it with the identity by ``alpha``; here the diagonal is ``pd`` itself, so that the same plan
+gives the same matrix. Its strata share one matrix that keeps the counts of the whole column; here every stratum has its
+own, which keeps the counts of the stratum.
+
+Source: the public source of sdcMicro's ``pram``, as compared in the documentation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from shlex import quote
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import check_kind, check_option, check_path, list_of
+from maskwell.core.cells import CellTable
+from maskwell.core.exact import Number, check_probability, to_decimal
+from maskwell.core.phrases import magnitude, one_line, shorten
+from maskwell.core.verdicts import at_most
+from maskwell.designs.dense import Dense
+from maskwell.engines.cell_counts import MOST_LISTED
+from maskwell.engines.handwritten_files import read_matrix
+from maskwell.errors import LabelError, MatrixError, PlanError
+from maskwell.microdata.plans.plan_entries import write_entry, write_key
+from maskwell.microdata.plans.protection import Protection
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.risk.intruders import ANY_LOOK, intruder_named
+
+FEW = 30
+"""A column with at most so many labels can be randomized as it is."""
+
+MANY = 100_000
+"""Beyond this, a column of categories has to be grouped before anything else."""
+
+_WEIGHT = re.compile(r"weight|wgt|wght|^w$|^wt|^pw$|_wt$|gewicht|^pond", re.IGNORECASE)
+_BODY = re.compile(r"^height|^bmi$|^birth", re.IGNORECASE)
+_ID = re.compile(r"(^|_)id$|^id|[a-z]id$|uuid|serial|^pnr$|^hid$|record(no|nr)$|^[dhpr]b030$", re.IGNORECASE)
+_NAME = re.compile(r"name|address|e_?mail|phone|street|postcode|zip|^ssn$|passport", re.IGNORECASE)
+_KEY = re.compile(
+    r"sex|gender|^age|age$|agegr|region|urb|rur|province|state|county|race|rac1|ethn|hisp|marit|marst|msp|civil"
+    r"|nation|citizen|relat|educ|^edu|degree|occup|^job$|size|birth|hous",
+    re.IGNORECASE,
+)
+_SENSITIVE = re.compile(
+    r"income|salary|wage|earn|wealth|debt|asset|health|disab|disease|hiv|drug|alc|smok|abus|relig|vote|party|crim"
+    r"|depress|benefit|poverty|pov|orient",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What one column probably is.
+
+    Attributes
+    ----------
+    name, n, labels, missing
+        The column, records, different labels, and records without a value.
+    role
+        ``"weights"``, ``"id"``, ``"drop"`` (names people), ``"few"`` (categories), ``"many"`` (too many of them),
+        ``"numbers"`` or ``"constant"``.
+    key, sensitive
+        Whether the name is that of something an intruder may know, or of something nobody should learn.
+    """
+
+    name: str
+    n: int
+    labels: int
+    missing: int
+    role: str
+    key: bool
+    sensitive: bool
+
+
+def guess_columns(tables: Iterable[CellTable], unique: Collection[str] = ()) -> list[Guess]:
+    """What the columns of a file probably are, from a table of each; ``unique`` ones differ for every record."""
+    counted, unique = [*tables], {*unique}
+    bodies = any(_BODY.search(table.columns[0]) for table in counted)
+    return [guess_column(table, bodies=bodies, unique=table.columns[0] in unique) for table in counted]
+
+
+def guess_column(table: CellTable, *, bodies: bool = False, unique: bool = False) -> Guess:
+    """What the column of a table of one column probably is; beside the height of bodies, a weight is that of a body.
+
+    >>> guess_column(CellTable.of(["sex"], {("f",): 6, ("m",): 5})).role
+    'few'
+    >>> guess_column(CellTable.of(["pid"], {(i,): 1 for i in range(99)})).role
+    'id'
+    """
+    name = table.columns[0]
+    labels = [label for label in table.levels[0] if label is not None]
+    missing = sum(int(c) for label, c in zip(table.labels(), table.counts, strict=True) if label[0] is None)
+    weights = not missing and _is_weight(name, labels) and not (bodies and name.lower() == "weight")
+    role = "weights" if weights else _role(name, labels, table.n, unique=unique)
+    return Guess(name, table.n, len(labels), missing, role, bool(_KEY.search(name)), bool(_SENSITIVE.search(name)))
+
+
+def _role(name: str, labels: Sequence[Hashable], n: int, *, unique: bool) -> str:
+    k, numeric = len(labels), _are_numbers(labels)
+    if k <= 1:
+        return "constant"
+    if (k == n or unique) and k > FEW and (_ID.search(name) or (numeric and _are_consecutive(labels))):
+        return "id"
+    if k > FEW and (_ID.search(name) or (not numeric and (_NAME.search(name) or 2 * k > n))):
+        return "drop"
+    if k <= FEW:
+        return "few"
+    return "numbers" if numeric and k < MANY and (k > n / 50 or _has_fractions(labels)) else "many"
+
+
+def _is_weight(name: str, labels: Sequence[Hashable]) -> bool:
+    """Whether a column holds survey weights: by its name, and positive numbers."""
+    return bool(_WEIGHT.search(name)) and _are_numbers(labels) and all(_number(label) > 0 for label in labels)
+
+
+def _are_numbers(labels: Sequence[Hashable]) -> bool:
+    try:
+        return all(_number(label) == _number(label) for label in labels)
+    except ValueError:
+        return False
+
+
+def _are_consecutive(labels: Sequence[Hashable]) -> bool:
+    values = [_number(label) for label in labels]
+    return not _has_fractions(labels) and max(values) - min(values) == len(values) - 1
+
+
+def _has_fractions(labels: Sequence[Hashable]) -> bool:
+    return any(not _number(label).is_integer() for label in labels)
+
+
+def _number(label: Hashable) -> float:
+    if isinstance(label, bool) or not isinstance(label, int | float | str):
+        raise ValueError(label)
+    return float(label)
+
+
+CLASSES = 5
+"""Classes that a recode of numbers is suggested with."""
+
+MATCH = "0.5"
+MIXING, INVERSE_FREQUENCY = "mixing", "inverse-frequency"
+_MOST_KEYS = 6
+_FEWEST_KEYS = 3
+_RECORDS_PER_CELL = 4
+_WIDTH = 100
+_JOINED = "\u00a0"  # a space at which no line is broken
+
+
+def starting_plan(
+    tables: Iterable[CellTable],
+    *,
+    path: str = "FILE",
+    plan: str = "plan.toml",
+    telling: Mapping[str, str] | None = None,
+    unique: Collection[str] = (),
+    others: Collection[str] = (),
+    unit: tuple[str, str] | None = None,
+    keys: Collection[str] = (),
+    match: Number = MATCH,
+    method: str = MIXING,
+    intruder: str = ANY_LOOK.name,
+) -> str:
+    """The text of a plan for a file.
+
+    The keys are the columns of few categories whose names are those of things that people know about each other, as
+    long as there are some four records for each combination; they are randomized together, so that no record can be
+    matched with a chance above ``match``. Everything that was guessed is said in a comment. All of the plan follows
+    from that bound: to change it, change its one line.
+
+    Parameters
+    ----------
+    tables
+        The counts of each column of the file, one column a table.
+    path, plan
+        What the file and the plan are called.
+    telling
+        Columns that would identify records or give the keys away, with what they give away in words. They are not
+        published.
+    unique
+        Columns that are known to be different for every record; tables of very long columns do not tell.
+    others
+        Columns that hold neither texts nor numbers nor dates, such as lists. They are not published.
+    unit
+        A column that may name households or other units, and why in words. The plan suggests it in a comment.
+    keys
+        What an intruder may know, where that is known; guessed otherwise.
+    match
+        The largest chance of a correct match.
+    method, intruder
+        The method that reaches it, and whom it is for.
+
+    >>> sex = CellTable.of(["sex"], {("f",): 50, ("m",): 50})
+    >>> region = CellTable.of(["region"], {("north",): 70, ("south",): 30})
+    >>> print(starting_plan([sex, region], path="people.csv").split("[[protect]]")[1])
+    <BLANKLINE>
+    variables = ["sex", "region"]
+    method = "mixing"  # rare combinations are mixed with each other, as much as match asks for
+    <BLANKLINE>
+    """
+    tables = list_of(CellTable, tables, "tables")
+    check_kind(str, path=path, plan=plan)
+    check_kind(Mapping | None, telling=telling)
+    check_kind(tuple | None, unit=unit)
+    check_option("method", method, tuple(_MIXED))
+    unique, others = list_of(str, unique, "unique"), list_of(str, others, "others")
+    bound = check_probability(match, "match", open_=True)
+    counted = [*tables]
+    guesses = guess_columns(counted, unique)
+    keys = _named_keys(keys, [guess.name for guess in guesses]) or choose_keys(guesses)
+    if not keys:
+        raise PlanError(
+            f"no column of {shorten(path)} has between 2 and {FEW} different values",
+            hint="group values into classes first: nothing here can be randomized as it is",
+        )
+    sensitive = [g.name for g in guesses if g.sensitive and g.role == "few" and g.name not in keys]
+    lacking = any(table.columns[0] in keys and None in table.levels[0] for table in counted)
+    left_out, original = telling or {}, guesses
+    guesses = [replace(g, role="drop") if g.name in left_out and g.role in _PUBLISHED else g for g in guesses]
+    release = _release(
+        guesses, keys, [name for name in sensitive if name not in left_out], others, bound, missing=lacking
+    )
+    why = intruder_named(intruder).comment
+    release += _commented(write_entry("intruder", intruder), why) + "\n" if why else ""
+    release += _unit(*unit) if unit is not None else ""
+    parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others), _protect(keys, method)]
+    parts += [_example(sensitive[0])] if sensitive else []
+    parts += [*_recodes(counted, original, left_out, keys)]
+    return "\n".join(parts)
+
+
+def _named_keys(keys: Collection[str], names: Sequence[str]) -> list[str]:
+    named = list_of(str, keys, "keys")
+    for name in named:
+        check_option("keys", name, names)
+    return [*dict.fromkeys(named)]
+
+
+def choose_keys(guesses: Sequence[Guess]) -> list[str]:
+    """Columns that an intruder may know: few enough that the records still spread over their combinations."""
+    few = sorted((g for g in guesses if g.role == "few"), key=lambda g: (not g.key, g.labels))
+    chosen: list[str] = []
+    cells = 1
+    for guess in few:
+        wanted = guess.key or len(chosen) < _FEWEST_KEYS
+        fits = not chosen or cells * guess.labels * _RECORDS_PER_CELL <= guess.n
+        if wanted and fits and len(chosen) < _MOST_KEYS:
+            chosen.append(guess.name)
+            cells *= guess.labels
+    return [guess.name for guess in guesses if guess.name in chosen]
+
+
+def _head(path: str, plan: str) -> str:
+    name, plan = one_line(Path(path).name), one_line(plan)  # a comment ends with its line
+    return (
+        f"# A first plan for {shorten(name, 70)}\n"
+        "# It works as it is. What was guessed has a question mark: read it, change it, and look at what it\n"
+        "# does before anything is written:\n"
+        "#\n"
+        f"#   maskwell release {quote(name)} --plan {quote(plan)} --dry-run\n"
+        f"#   maskwell release {quote(name)} --plan {quote(plan)} -o released\n"
+    )
+
+
+def _release(
+    guesses: Sequence[Guess],
+    keys: Sequence[str],
+    sensitive: Sequence[str],
+    others: Sequence[str],
+    match: Fraction,
+    *,
+    missing: bool,
+) -> str:
+    def named(role: str) -> list[str]:
+        return [guess.name for guess in guesses if guess.role == role and guess.name not in keys]
+
+    weights, ids, drop = named("weights"), named("id"), named("drop")
+    lines: list[tuple[str, str | list[str], str]] = [
+        ("keys", [*keys], "what an intruder may know of a person: is this all?")
+    ]
+    lines += [("sensitive", [*sensitive], "what nobody should learn: is it?")] if sensitive else []
+    lines += [("weights", weights[0], "survey weights?" + _others(weights))] if weights else []
+    lines += [("id", ids[0], "names the records; is not published")] if ids else []
+    drop += [*ids[1:], *others]
+    lines += [("drop", drop, "not published: the reasons are below")] if drop else []
+    policy = "category" if missing else "unchanged"
+    lines += [("missing", policy, _MISSING[policy])]
+    written_lines = [_commented(write_entry(key, value), comment) for key, value, comment in lines]
+    bound = write_entry("match", to_decimal(match))
+    written_lines.append(_commented(bound, "no record may be matched correctly with a chance above this"))
+    return "\n".join(["[release]", *written_lines]) + "\n"
+
+
+_MISSING = {
+    "unchanged": 'missing values stay; "category" treats them like the others',
+    "category": 'keys have missing values, which are a category like others; "unchanged" would leave them open',
+}
+
+
+def _others(names: Sequence[str]) -> str:
+    return f" ({', '.join(names[1:])} could be too)" if len(names) > 1 else ""
+
+
+def _commented(entry: str, comment: str) -> str:
+    """An entry and its comment: beside it where both fit a line, else above it."""
+    beside = f"{entry}  # {comment}"
+    return beside if len(beside) <= _WIDTH else f"# {comment}\n{entry}"
+
+
+def _columns(guesses: Sequence[Guess], keys: Sequence[str], telling: Mapping[str, str], others: Sequence[str]) -> str:
+    """What becomes of the columns that are not randomized, those of a kind together."""
+    left = [guess for guess in guesses if guess.name not in keys and guess.name not in telling]
+    kinds: dict[str, list[str]] = {}
+    for guess in left:
+        kinds.setdefault(_advice(guess), []).append(_sized(guess))
+    parts = ["# The other columns stay as they are, or are not published."]
+    for advice, names in kinds.items():
+        parts += ["#", *_wrapped(f"{advice}: {', '.join(names)}")]
+    if others:
+        parts += ["#", *_wrapped(f"{_OTHERS}: {', '.join(shorten(one_line(name), 30) for name in others)}")]
+    if telling:
+        parts += [
+            "#",
+            *_wrapped(_TELLING),
+            *(line for words in telling.values() for line in _wrapped(f"  {one_line(words)}")),
+        ]
+    return "\n".join(parts).replace(_JOINED, " ") + "\n" if left or telling or others else ""
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ")
+
+
+def _sized(guess: Guess) -> str:
+    more = f"{_JOINED}or{_JOINED}more" if guess.labels >= MOST_LISTED else ""
+    return f"{shorten(one_line(guess.name), 30)}{_JOINED}({guess.labels:,}{more})"
+
+
+def _advice(guess: Guess) -> str:
+    if guess.role == "many" and guess.labels >= MANY:
+        return "Too many categories to randomize; group them (100 are plenty), or drop the column"
+    return _ADVICE[guess.role]
+
+
+_PUBLISHED = ("weights", "few", "many", "numbers", "constant")
+_TELLING = "Not published, because they would undo the protection; publish them once they are coarser, or accept them:"
+_OTHERS = "Neither texts nor numbers nor dates, so that nothing can be said of what they give away; not published"
+_ADVICE = {
+    "weights": "Survey weights; where a weight belongs to one category only, it gives the category away",
+    "id": "Different for every record; not published",
+    "drop": "Could name a person or a household; not published",
+    "few": "Few categories; add to the keys what an intruder may know",
+    "many": "Many categories; to randomize them, group them, or work within the cells of another column",
+    "numbers": "Numbers; where they could tell who it is, group them into classes first",
+    "constant": "The same for every record",
+}
+
+
+def _unit(column: str, why: str) -> str:
+    """A suggestion: whose records belong together is for a person to say."""
+    asked = f"{one_line(why)}: a household? If so, take the sign off; the risk of whole households is told, too:"
+    return "\n".join([*_wrapped(asked), f"# {write_entry('unit', column)}"]) + "\n"
+
+
+def _recodes(
+    tables: Sequence[CellTable], guesses: Sequence[Guess], telling: Collection[str], keys: Collection[str]
+) -> Iterator[str]:
+    """Recodes to take the signs off: classes of numbers that people know of each other, and weights that tell."""
+    for table, guess in zip(tables, guesses, strict=True):
+        if guess.role == "weights" and guess.name in telling:
+            yield _suggested(_ROUNDED, guess, f"round = {to_decimal(_rounding(min(_numbers(table))))}")
+        is_known = (guess.key and guess.name not in telling) or guess.name in keys
+        known = is_known and guess.role in ("many", "numbers")
+        if known and (numbers := _numbers(table)) and (cuts := _cuts(numbers)):
+            why = _FINE if guess.name in keys else _CLASSES
+            yield _suggested(why, guess, f"cuts = [{', '.join(map(to_decimal, cuts))}]")
+
+
+_ROUNDED = (
+    "Users need weights to speak of the population. Rounded ones tell less: to publish them, take {name} out of drop,"
+    " name it in weights, take the signs off these lines and look at the dry run:"
+)
+_CLASSES = (
+    "People may know {name} of each other, too. To protect it in classes, add it to keys and to variables, and take"
+    " the signs off these lines:"
+)
+_FINE = (
+    "{name} has many values, and the rarer they are the more records change. To see what classes would save, take the"
+    " signs off these lines and look at the dry run:"
+)
+
+
+def _suggested(why: str, guess: Guess, entry: str) -> str:
+    lines = f"[recode.{write_key(guess.name)}]", entry
+    told = why.format(name=f'"{shorten(one_line(guess.name), 30)}"')
+    return "\n".join([*_wrapped(told), *(f"# {line}" for line in lines)]) + "\n"
+
+
+def _numbers(table: CellTable) -> dict[float, int]:
+    """How many records have each number; empty where the column holds something else."""
+    counts: dict[float, int] = {}
+    for (label,), n in zip(table.labels(), table.counts.tolist(), strict=True):
+        if label is not None:
+            try:
+                number = _number(label)
+            except ValueError:
+                return {}
+            counts[number] = counts.get(number, 0) + int(n)
+    return counts
+
+
+def _step(numbers: Collection[float]) -> Fraction:
+    """A round number of which some twenty span the numbers: 5 for ages.
+
+    >>> _step([0, 97]), _step([1, 3]), _step([2.5, 41.0])
+    (Fraction(5, 1), Fraction(1, 2), Fraction(5, 1))
+    """
+    spread = max(numbers) - min(numbers)
+    return Fraction(10) ** magnitude(spread / 2) / 2
+
+
+def _rounding(least: float) -> Fraction:
+    """The largest of the numbers 1, 2, 5, 10, 20 and so on by which no weight is rounded to nothing.
+
+    >>> [str(_rounding(least)) for least in (0.748, 1.0, 30.0)]
+    ['1', '2', '50']
+    """
+    power = Fraction(10) ** magnitude(2 * least)
+    return max(power * digit for digit in (1, 2, 5) if at_most(power * digit, 2 * least))
+
+
+def _cuts(numbers: Mapping[float, int]) -> list[Fraction]:
+    """Where classes of about equally many records could begin, as round numbers.
+
+    >>> [*map(str, _cuts({float(age): 1 for age in range(1, 96)}))]
+    ['20', '40', '55', '75']
+    """
+    ordered, step = sorted(numbers), _step(numbers)
+    reached = np.cumsum([numbers[x] for x in ordered])
+    places = np.searchsorted(reached, [reached[-1] * part / CLASSES for part in range(1, CLASSES)])
+    cuts = {step * round(Fraction(ordered[place]) / step) for place in places}
+    return sorted(cut for cut in cuts if ordered[0] < cut <= ordered[-1])
+
+
+def _example(sensitive: str) -> str:
+    lines = ["[[protect]]", write_entry("variables", [sensitive]), 'method = "sequential"', "strength = 0.3"]
+    return (
+        "\n".join(["# To randomize a sensitive value too, take the signs off these lines:", *(f"# {x}" for x in lines)])
+        + "\n"
+    )
+
+
+def _protect(keys: Sequence[str], method: str) -> str:
+    how = f'method = "{method}"  # rare combinations are mixed with {_MIXED[method]}'
+    return "\n".join(["[[protect]]", write_entry("variables", [*keys]), how]) + "\n"
+
+
+_MIXED = {
+    MIXING: "each other, as much as match asks for",
+    INVERSE_FREQUENCY: "others of their kind, as much as match asks for",
+}
+
+
+PD, ALPHA = "0.8", "0.5"
+"""What ``pram`` takes where nothing is said."""
+
+
+def design_from_sdcmicro(path: str) -> Dense:
+    """The design in a matrix that R wrote with ``write.csv(mat)``: rows are truths, with the levels as names.
+
+    Raises
+    ------
+    MatrixError
+        Where the matrix is not square, has no names, or its rows do not sum to one.
+    LabelError
+        Where the names of rows and columns differ.
+    """
+    check_path(path=path)
+    matrix = read_matrix(path)
+    if matrix.row_labels is None or matrix.column_labels is None:
+        raise MatrixError(
+            f"{path} has no names of rows and columns",
+            hint="in R: rownames(mat) <- colnames(mat) <- levels(x); write.csv(mat, file)",
+        )
+    if matrix.row_labels != matrix.column_labels:
+        raise LabelError(f"rows and columns of {path} have different names", hint="both are the levels, in one order")
+    return Dense.from_rows(matrix.entries, inputs=matrix.row_labels, outputs=matrix.row_labels)
+
+
+def plan_from_sdcmicro(
+    variables: Sequence[str],
+    *,
+    pd: Number | str | Sequence[Any] | Mapping[str, Any] = PD,
+    alpha: Number | Sequence[Number] = ALPHA,
+    strata_variables: Sequence[str] = (),
+    keys: Sequence[str] = (),
+    weights: str | None = None,
+    **release: Any,
+) -> ReleasePlan:
+    """The plan that does what ``pram(data, variables, strata_variables, pd, alpha)`` is meant to do.
+
+    Each variable is randomized on its own: Method 2 with the first matrix that keeps a value with probability ``pd``
+    and else takes every other one alike, mixed with the identity::
+
+        P = alpha Q R + (1 - alpha) I
+
+    Parameters
+    ----------
+    variables
+        Columns to randomize.
+    pd
+        One number for all variables, one for each in a list, or by name in a table. In place of a number there may be
+        the name of a CSV file with a matrix as R writes it (rows are truths): it is used as it is.
+    alpha
+        One number for all, or one for each; not used where there is a matrix.
+    strata_variables
+        Columns within whose cells each variable is randomized.
+    keys, weights, **release
+        The same as in the table ``[release]`` of a plan; sdcMicro has them in ``createSdcObj``.
+
+    Source: [Adeshiyan2011, section 4.5, Method 2].
+
+    >>> plan = plan_from_sdcmicro(["roof", "walls"], pd=["0.95", "0.8"], strata_variables=["urbrur"])
+    >>> plan.protections[0]
+    Protection(roof within urbrur, method2, diagonal = 0.95)
+    >>> plan.protections[0].strength
+    Fraction(1, 2)
+    """
+    names = [variables] if isinstance(variables, str) else list_of(str, variables, "variables")
+    keys = list_of(str, keys, "keys")
+    check_kind(str | None, weights=weights)
+    diagonals, alphas = _for_each(pd, names, "pd"), _for_each(alpha, names, "alpha")
+    protections = [
+        _protection(name, d, a, strata_variables) for name, d, a in zip(names, diagonals, alphas, strict=True)
+    ]
+    more: dict[str, Any] = {key: value for key, value in (("keys", keys), ("weights", weights)) if value}
+    return ReleasePlan.of(protections, **more, **release)
+
+
+def _protection(name: str, pd: Any, alpha: Any, within: Sequence[str]) -> Protection:
+    if isinstance(pd, str) and pd.lower().endswith((".csv", ".json", ".npy")):
+        return Protection.of(name, "fixed", within=within, matrix=pd, orientation="rows")
+    return Protection.of(name, "method2", within=within, diagonal=pd, strength=alpha)
+
+
+def _for_each(values: Any, names: Sequence[str], what: str) -> list[Any]:
+    if isinstance(values, Mapping):
+        missing = [name for name in names if name not in values]
+        if missing:
+            raise PlanError(f"{what} has nothing for {missing[0]!r}", hint="give one for each of the variables")
+        return [values[name] for name in names]
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        return [values] * len(names)
+    if len(values) != len(names):
+        raise PlanError(
+            f"{len(values)} values of {what} for {len(names)} variables", hint="give one for all, or one for each"
+        )
+    return [*values]

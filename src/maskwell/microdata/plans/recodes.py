@@ -1,0 +1,233 @@
+"""The tables ``[recode.COLUMN]`` of a plan, read and written; and labels of SPSS and Stata files that a plan names.
+
+Columns are recoded before anything is counted. All other tables of the plan speak of the new categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.exact import to_decimal
+from maskwell.core.phrases import shorten
+from maskwell.engines.labelled_columns import ColumnLabels, value_text
+from maskwell.errors import PlanError
+from maskwell.microdata.plans import plan_entries as read
+from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
+from maskwell.microdata.plans.protection import INCLUDED, Protection
+from maskwell.microdata.records.recoding import YES, Indicator, Recode, Recoding
+
+if TYPE_CHECKING:
+    from maskwell.microdata.plans.release_plan import ReleasePlan
+
+_ENTRIES = ("group", "other", "cuts", "top", "bottom", "round")
+_EXAMPLE = 'such as group = { couple = ["married", "partner"] }, cuts = [18, 65], top = 80 or round = 10'
+
+
+def read_recodes(given: Any) -> dict[str, Recode]:
+    """All recodes of a plan, by column.
+
+    >>> read_recodes({"age": {"top": 80}})["age"].ends
+    {'80': '80 or more'}
+    """
+    return {column: _recode(one, f"[recode.{column}]") for column, one in read.table(given, "[recode]").items()}
+
+
+def _recode(given: Any, where: str) -> Recode:
+    if isinstance(given, Recode):
+        return given
+    table = read.Entries(given, where)
+    recode = Recode(
+        group=table.take("group", _groups, {}),
+        other=table.take("other", read.text),
+        cuts=table.take("cuts", _cuts, ()),
+        bottom=table.take("bottom", read.number),
+        top=table.take("top", read.number),
+        step=table.take("round", _step),
+    )
+    table.finish(_ENTRIES)
+    _check_recode(recode, where)
+    return recode
+
+
+def _check_recode(recode: Recode, where: str) -> None:
+    labels = bool(recode.group) or recode.other is not None
+    numbers = recode.bottom is not None or recode.top is not None or recode.step is not None
+    kinds = [kind for kind, there in (("group", labels), ("cuts", recode.cuts), ("top", numbers)) if there]
+    if not kinds:
+        raise PlanError(f"{where} says nothing", hint=_EXAMPLE)
+    if len(kinds) > 1:
+        raise PlanError(
+            f"{where} has {kinds[0]} and {kinds[1]}",
+            hint="give groups of labels, cuts, or limits of numbers (top, bottom, round): one of the three",
+        )
+    if recode.other is not None and not recode.group:
+        raise PlanError(f"{where} has other without group", hint="name the groups that other stands beside")
+    if recode.top is not None and recode.bottom is not None and recode.top <= recode.bottom:
+        raise PlanError(
+            f"{where}: top = {to_decimal(recode.top)} is not above bottom = {to_decimal(recode.bottom)}",
+            hint="exchange the two",
+        )
+
+
+def _groups(value: Any, name: str) -> dict[str, tuple[str, ...]]:
+    groups = {new: read.labels(labels, f"{name} of {new!r}") for new, labels in read.table(value, name).items()}
+    first: dict[str, str] = {}
+    for new, labels in groups.items():
+        if not labels or not new:
+            raise PlanError(f"{name} has a group without labels or without a name", hint=_EXAMPLE)
+        for label in labels:
+            if not label:
+                raise PlanError(
+                    f"{name} of {shorten(repr(new), 20)} names the missing value, which stays missing",
+                    hint='leave it out; missing = "category" in [release] treats it like the others',
+                )
+            if label in first:
+                raise PlanError(
+                    f"{name}: {shorten(repr(label), 20)} is in two groups", hint="leave it in one of them", label=label
+                )
+            first[label] = new
+    return groups
+
+
+def _cuts(value: Any, name: str) -> tuple[Fraction, ...]:
+    cuts = tuple(read.number(one, name) for one in (value if isinstance(value, list | tuple) else [value]))
+    if not cuts or any(low >= high for low, high in pairwise(cuts)):
+        raise PlanError(f"{name} are not numbers in rising order", hint="write where classes begin: [18, 30, 65]")
+    return cuts
+
+
+def _step(value: Any, name: str) -> Fraction:
+    step = read.number(value, name)
+    if step <= 0:
+        raise PlanError(f"{name} = {to_decimal(step)} is not above 0", hint="round = 10 gives multiples of 10")
+    return step
+
+
+def recode_contents(recode: Recode) -> dict[str, Any]:
+    """As the table of a plan.
+
+    >>> recode_contents(Recode(cuts=(Fraction(18), Fraction(65))))
+    {'cuts': ['18', '65']}
+    """
+    out: dict[str, Any] = {"group": {new: list(old) for new, old in recode.group.items()}} if recode.group else {}
+    out |= {} if recode.other is None else {"other": recode.other}
+    out |= {"cuts": [to_decimal(cut) for cut in recode.cuts]} if recode.cuts else {}
+    numbers = {"bottom": recode.bottom, "top": recode.top, "round": recode.step}
+    return out | {key: to_decimal(number) for key, number in numbers.items() if number is not None}
+
+
+def check_recodes(plan: ReleasePlan) -> None:
+    """Raise for recodes of columns that nobody sees, and labels of the plan that a recode takes away."""
+    for column, recode in plan.recodes.items():
+        if column in plan.drop or column == plan.id:
+            raise PlanError(
+                f"[recode.{shorten(column, 30)}]: the column is not published",
+                hint="take out the recode, or the column from drop or id in [release]",
+            )
+        if column == plan.weights and recode.gives_text:
+            raise PlanError(
+                f"[recode.{shorten(column, 30)}]: weights must stay numbers",
+                hint="use round, top or bottom: round = 10",
+            )
+
+
+# ---- labels of files that hold codes
+
+
+def in_codes(plan: ReleasePlan, about: Mapping[str, ColumnLabels]) -> ReleasePlan:
+    """The plan with labels of an SPSS or Stata file put as the codes that they stand for.
+
+    A text that is a code of its column stays; one that is the label of exactly one code becomes that code.
+    """
+    codes = {column: _codes(labels) for column, labels in about.items() if labels.values}
+    if not codes:
+        return plan
+    return replace(
+        plan,
+        as_typed=plan,
+        protections=tuple(_protection_in_codes(one, codes) for one in plan.protections),
+        rules=tuple(_rule_in_codes(rule, codes) for rule in plan.rules),
+        codebook={column: _spoken(labels, codes.get(column, {})) for column, labels in plan.codebook.items()},
+    )
+
+
+def _codes(about: ColumnLabels) -> dict[str, str]:
+    """The code of each label that stands for one code only and is no code itself."""
+    texts = [value_text(value) for value in about.values]
+    labels = [*about.values.values()]
+    return {
+        label: text
+        for text, label in zip(texts, labels, strict=True)
+        if labels.count(label) == 1 and label not in texts
+    }
+
+
+def _spoken(labels: Sequence[str], codes: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(codes.get(label, label) for label in labels)
+
+
+def _protection_in_codes(protection: Protection, codes: Mapping[str, Mapping[str, str]]) -> Protection:
+    known = codes.get(protection.variables[0], {})
+    return replace(
+        protection,
+        exclude={column: _spoken(labels, codes.get(column, {})) for column, labels in protection.exclude.items()},
+        caps={known.get(label, label): cap for label, cap in protection.caps.items()},
+    )
+
+
+def _rule_in_codes(rule: AnyRule, codes: Mapping[str, Mapping[str, str]]) -> AnyRule:
+    if isinstance(rule, Rule):
+        return Rule({column: _spoken(labels, codes.get(column, {})) for column, labels in rule.forbid.items()})
+    known = codes.get(rule.variable, {})
+    if isinstance(rule, Moves):
+        return replace(rule, pairs=tuple((known.get(a, a), known.get(b, b)) for a, b in rule.pairs))
+    return replace(rule, order=_spoken(rule.order, known))
+
+
+# ---- rules that name a few of many labels
+
+
+def narrowed(plan: ReleasePlan, columns: Sequence[str]) -> tuple[ReleasePlan, dict[str, Indicator]]:
+    """The plan with rules that ask only whether an unchanged column has one of the labels that they name.
+
+    Columns are randomized within those that a rule joins to them. Within every category of a column they would change
+    more than they must: that a rule is kept, its own labels tell. So a column that stays as it is gives way to one
+    that says yes or no, which is never published. A rule stays as it is where the column is in ``within`` anyway, or a
+    matrix is published, whose users need the column.
+    """
+    indicators: dict[str, Indicator] = {}
+    rules = [_narrowed(plan, rule, i, columns, indicators) for i, rule in enumerate(plan.rules, 1)]
+    if not indicators:
+        return plan, {}
+    return replace(plan, rules=tuple(rules), as_typed=plan.as_typed or plan), indicators
+
+
+def _narrowed(
+    plan: ReleasePlan, rule: AnyRule, number: int, columns: Sequence[str], indicators: dict[str, Indicator]
+) -> AnyRule:
+    if not isinstance(rule, Rule):
+        return rule
+    moving = [one for one in plan.protections if {*one.moved} & {*rule.columns}]
+    if not moving or any(one.publish == INCLUDED for one in moving):
+        return rule
+    forbid: dict[str, tuple[str, ...]] = {}
+    for column, labels in rule.forbid.items():
+        name = f"{column} in rule {number}"
+        if column in plan.randomized or any(column in one.within for one in moving) or name in columns:
+            forbid[column] = labels
+        else:
+            indicators[name], forbid[name] = Indicator(column, labels), (YES,)
+    return Rule(forbid)
+
+
+def check_labels_met(plan: ReleasePlan, recoding: Recoding) -> None:
+    """Raise for a label of a rule that its column does not have, as in the file so in the codebook."""
+    for name, indicator in recoding.further.items():
+        known = [*sorted(recoding.met(name)), *plan.codebook.get(indicator.column, ())]
+        for label in indicator.labels:
+            if label not in known:
+                raise read.unknown_label(label, known, f"{name.rpartition(' in ')[-1]}: {indicator.column!r}")

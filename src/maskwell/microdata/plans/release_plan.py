@@ -1,0 +1,584 @@
+"""ReleasePlan: what is to be randomized before a file is published, and which risk may remain; as a TOML file, too."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.arguments import check_path
+from maskwell.core.cells import CellTable
+from maskwell.core.documents import LARGEST_TOML, from_toml, read_document
+from maskwell.core.exact import to_decimal
+from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values, shows_values
+from maskwell.engines.formula import read_formula
+from maskwell.engines.labelled_columns import Labels
+from maskwell.errors import PlanError, PublishError, UnknownCategoryError
+from maskwell.microdata.plans import plan_entries as read
+from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule, Steps, read_rule
+from maskwell.microdata.plans.method import located
+from maskwell.microdata.plans.plan_entries import by_text, typed, unknown_label, write_toml
+from maskwell.microdata.plans.protection import INCLUDED, UNIT, Protection
+from maskwell.microdata.plans.recodes import check_recodes, in_codes, read_recodes, recode_contents
+from maskwell.microdata.records.recoding import Recode
+from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, Intruder, intruder_named
+from maskwell.microdata.stages.stage import Randomization
+
+ORDERS = ("shuffled", "kept")
+MISSING_POLICIES = ("unchanged", "category")
+_TABLES = ("release", "recode", "protect", "rule", "codebook")
+RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
+    "title": read.text,
+    "keys": read.names,
+    "sensitive": read.names,
+    "weights": read.text,
+    "id": read.text,
+    "unit": read.text,
+    "dataset": read.text,
+    "order": read.choice(*ORDERS),
+    "drop": read.names,
+    "accept": read.names,
+    "missing": read.choice(*MISSING_POLICIES),
+    "match": read.share,
+    "intruder": read.choice(*INTRUDERS),
+    "formulas": read.names,
+    "demonstration": read.flag,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasePlan:
+    """A planned release.
+
+    Attributes
+    ----------
+    protections
+        What is randomized, in the order in which it is carried out.
+    rules
+        Combinations and moves that must never be made.
+    keys, sensitive
+        Columns that an intruder may know, and columns that nobody should learn.
+    weights, id
+        Columns with survey weights and with distinct record ids. The ids are not published.
+    unit
+        Column that names the unit a record belongs to, such as its household; not published unless it is accepted.
+    dataset
+        Names the data set for draws that are kept across releases.
+    order
+        Whether the records are ``"shuffled"`` or their order is ``"kept"``.
+    drop
+        Columns that are not published.
+    accept
+        Columns that may be published unchanged, although they identify records or give protected columns away.
+    missing
+        Whether missing values stay ``"unchanged"`` or are a ``"category"`` like others.
+    match
+        The largest chance of a correct match that any record may have.
+    intruder
+        Whom ``match`` speaks of: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`, by default somebody who
+        knows the matrices and the counts and looks where a record is found most easily.
+    recodes
+        Columns that are made coarser before anything is counted; all else in the plan speaks of their new categories.
+    codebook
+        For some columns all their labels, as texts and in order, also those that do not occur.
+    title
+        What the data are called in the documents.
+    formulas
+        Regressions that are fitted to the true and the released file, to be compared: ``"employed ~ age + sex"``.
+    demonstration
+        Whether the release is only a demonstration, whose draws may be repeatable.
+    as_typed
+        The plan with labels as people wrote them, where those of a file have become codes.
+
+    >>> plan = ReleasePlan.of(
+    ...     [Protection.of(["roof", "sex"], "inverse-frequency", xi="0.5")], keys=["roof", "sex"], match="0.5"
+    ... )
+    >>> plan.randomized, plan.to_dict()["release"]
+    (('roof', 'sex'), {'keys': ['roof', 'sex'], 'match': '0.5'})
+    """
+
+    protections: tuple[Protection, ...]
+    rules: tuple[AnyRule, ...] = ()
+    keys: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    weights: str | None = None
+    id: str | None = None
+    unit: str | None = None
+    dataset: str | None = None
+    order: str = "shuffled"
+    drop: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
+    missing: str = "unchanged"
+    match: Fraction | None = None
+    intruder: str = ANY_LOOK.name
+    recodes: Mapping[str, Recode] = field(default_factory=dict)
+    codebook: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    title: str | None = None
+    formulas: tuple[str, ...] = ()
+    demonstration: bool = False
+    as_typed: ReleasePlan | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_plan(self)
+
+    @classmethod
+    def of(
+        cls,
+        protect: Sequence[Protection | Mapping[str, Any]],
+        *,
+        rule: Sequence[AnyRule | Mapping[str, Any]] = (),
+        recode: Mapping[str, Recode | Mapping[str, Any]] | None = None,
+        codebook: Mapping[str, Sequence[Any]] | None = None,
+        **release: Any,
+    ) -> ReleasePlan:
+        """From values as people type them; ``release`` takes the keys of the table ``[release]``."""
+        columns = {"recode": recode or {}, "codebook": {} if codebook is None else codebook}
+        return cls.from_dict({"release": release, "protect": protect, "rule": rule, **columns})
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> ReleasePlan:
+        """From the tables of a plan."""
+        top = read.Entries(given, "the plan")
+        protections = top.take("protect", lambda value, _: read.tables(value, "protect"), ())
+        rules = top.take("rule", lambda value, _: read.tables(value, "rule"), ())
+        codebook = top.take("codebook", read.table, {})
+        recodes = top.take("recode", lambda value, _: read_recodes(value), {})
+        table = read.Entries(top.take("release", read.table, {}), "[release]")
+        top.finish(_TABLES)
+        values = {key: table.take(key, reader) for key, reader in RELEASE_ENTRIES.items() if key in table}
+        table.finish(RELEASE_ENTRIES)
+        return cls(
+            protections=tuple(Protection.read(one, place("protect", i)) for i, one in enumerate(protections)),
+            rules=tuple(read_rule(one, place("rule", i)) for i, one in enumerate(rules)),
+            recodes=recodes,
+            codebook={column: _codebook(labels, column) for column, labels in codebook.items()},
+            **values,
+        )
+
+    @property
+    def randomized(self) -> tuple[str, ...]:
+        """Columns whose labels can change, linked ones included."""
+        return tuple(name for protection in self.protections for name in protection.moved)
+
+    @property
+    def against(self) -> Intruder:
+        """Whom ``match`` speaks of."""
+        return intruder_named(self.intruder)
+
+    @property
+    def unpublished(self) -> tuple[str, ...]:
+        """Columns that users do not get: those that are dropped, the ids, and the units unless they are accepted."""
+        unit = self.unit if self.unit is not None and self.unit not in self.accept else None
+        return tuple(dict.fromkeys([*self.drop, *(name for name in (self.id, unit) if name)]))
+
+    def columns_of(self, protection: Protection) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns within which a protection works, and its variables.
+
+        Columns that a rule joins to a variable are added to those within which it works: then no forbidden combination
+        can be made. Source: [Adeshiyan2011, section 4.5.2].
+        """
+        moved = {*protection.moved}
+        rules = [rule for rule in self.rules if isinstance(rule, Rule) and moved & {*rule.columns}]
+        within = dict.fromkeys([*protection.within, *(name for rule in rules for name in rule.columns)])
+        return tuple(name for name in within if name not in moved), tuple(protection.variables)
+
+    def protection_of(self, stage: Randomization) -> Protection:
+        """The protection that a stage carries out; a column is protected once."""
+        return next(one for one in self.protections if one.variables == stage.variables)
+
+    def publishes(self, stage: Randomization) -> bool:
+        """Whether the public receipt is to hold the matrix of a stage."""
+        return self.protection_of(stage).publish == INCLUDED
+
+    def check_private(self, *, private: bool) -> None:
+        """Raise for draws that somebody could repeat, unless the release is marked as a demonstration."""
+        if not private and not self.demonstration:
+            raise PublishError(
+                "the draws come from a seed: whoever tries seeds can undo the protection",
+                hint="release without a seed, or mark the plan: [release] demonstration = true",
+            )
+
+    def levels_of(self, table: CellTable, column: str) -> list[Hashable]:
+        """All labels of a column: those of the codebook in its order, in the type of the file, or those that occur."""
+        levels = table.levels[table.place(column)]
+        occurring = [level for level in levels if level is not None or self.missing == "category"]
+        if column not in self.codebook:
+            return self._in_classes(column, occurring)
+        known = by_text(occurring)
+        labels = [known[text] if text in known else typed(text, occurring) for text in self.codebook[column]]
+        if extra := [level for level in occurring if level not in labels]:
+            raise _not_in_codebook(table, column, extra)
+        return labels
+
+    def _in_classes(self, column: str, occurring: list[Hashable]) -> list[Hashable]:
+        """Labels in the order of the classes that a recode cuts, or of groups that hold all of them."""
+        places = {label: i for i, label in enumerate(self.told_order(column, map(str, occurring)))}
+        return sorted(occurring, key=lambda level: places.get(str(level), len(places))) if places else occurring
+
+    def told_order(self, column: str, labels: Iterable[str]) -> tuple[str, ...]:
+        """Those of some labels, as texts, that the plan puts in order; empty where it does not.
+
+        Groups of a recode tell an order where they and what it calls ``other`` are all there is.
+        """
+        recode, known = self.recodes.get(column), {*labels}
+        groups = () if recode is None else (*recode.group, *(() if recode.other is None else (recode.other,)))
+        order = self.order_of(column) or (groups if known <= {*groups} else ())
+        return tuple(label for label in order if label in known)
+
+    def order_of(self, column: str) -> tuple[str, ...]:
+        """The labels of a column in the order that the plan tells, as texts; empty where it tells none."""
+        recode = self.recodes.get(column)
+        return self.codebook.get(column) or (() if recode is None else recode.classes)
+
+    def in_codes(self, style: object) -> ReleasePlan:
+        """The plan for a file with labels, of which ``style`` tells: labels that it names become their codes."""
+        return in_codes(self, style.columns) if isinstance(style, Labels) else self
+
+    def match_of(self, protection: Protection) -> Fraction | None:
+        """The bound on the chance of a correct match that a protection keeps: its own, else that of the release."""
+        return self.match if protection.bounds.match is None else protection.bounds.match
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise where the plan names columns that the file does not have."""
+        check_columns(self, columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tables of the plan, with numbers as texts; :meth:`from_dict` reads them back."""
+        if self.as_typed is not None:
+            return self.as_typed.to_dict()
+        release = {key: _plain(getattr(self, key)) for key in RELEASE_ENTRIES if getattr(self, key) != _DEFAULTS[key]}
+        recodes = {column: recode_contents(recode) for column, recode in self.recodes.items()}
+        out: dict[str, Any] = {"release": release, **({"recode": recodes} if recodes else {})}
+        out |= {"protect": [one.contents() for one in self.protections]}
+        out |= {"rule": [rule.contents() for rule in self.rules]} if self.rules else {}
+        codebook = {column: list(labels) for column, labels in self.codebook.items()}
+        return out | ({"codebook": codebook} if codebook else {})
+
+    def to_toml(self) -> str:
+        """The plan as the text of a file; :func:`~maskwell.microdata.load_plan` reads it back."""
+        return write_toml(self.to_dict())
+
+
+_DEFAULTS = {key: ReleasePlan.__dataclass_fields__[key].default for key in RELEASE_ENTRIES}
+
+
+def place(table: str, index: int) -> str:
+    """What errors call one of several tables.
+
+    >>> place("protect", 1)
+    '[[protect]] number 2'
+    """
+    return f"[[{table}]] number {index + 1}"
+
+
+def _not_in_codebook(table: CellTable, column: str, extra: Sequence[Hashable]) -> UnknownCategoryError:
+    times = table.project([column])
+    counts = {times.label(i)[0]: int(n) for i, n in enumerate(times.counts)}
+    what = "1 value is" if len(extra) == 1 else f"{len(extra):,} values are"
+    return UnknownCategoryError(
+        f"column {shorten(column, 40)!r}: {what} not in its codebook",
+        hint=f"add what is missing to [codebook], or correct the file; {shows_values()} it",
+        values=shown_values({level: counts[level] for level in extra}),
+        offenders={level: counts[level] for level in extra},
+    )
+
+
+def _codebook(labels: Any, column: str) -> tuple[str, ...]:
+    categories = read.labels(labels, f"[codebook]: {column}")
+    if not categories:
+        raise PlanError(f"[codebook]: {column} has no labels", hint='list all of them: ["yes", "no"]', column=column)
+    return categories
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return to_decimal(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def load_plan(path: str | Path) -> ReleasePlan:
+    """The plan in a TOML file; names of files in it are seen from its folder.
+
+    Raises
+    ------
+    PlanError
+        Where the file cannot be read, a table or a key is not known, or what is asked contradicts itself.
+    """
+    check_path(path=path)
+    text = read_document(
+        path,
+        error=PlanError,
+        hint="check the path; `maskwell release FILE --init` writes a plan",
+        largest=LARGEST_TOML,
+    )
+    return read_plan(text, name=str(path), folder=str(Path(path).parent))
+
+
+def _toml_hint(text: str) -> str:
+    """What to write; or, for a table, that plan and data seem to be swapped."""
+    first = text.lstrip().partition("\n")[0]
+    if "=" not in first and "[" not in first and re.search(r"[,;\t]", first):
+        return "it looks like a table: were plan and data swapped? maskwell release DATA --plan PLAN.toml"
+    return 'texts stand in quotes, lists in brackets: keys = ["sex", "region"]'
+
+
+def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> ReleasePlan:
+    """The plan that a text holds.
+
+    >>> read_plan('protect = [{variables = "sex", method = "method1", theta = 0.3}]').protections
+    (Protection(sex, method1, theta = 0.3),)
+    """
+    try:
+        tables = from_toml(text)
+    except ValueError as error:
+        raise PlanError(f"{name} is not TOML: {fault_of(error, 60)}", hint=_toml_hint(text)) from error
+    plan = ReleasePlan.from_dict(tables)
+    return replace(plan, protections=tuple(_located(one, folder) for one in plan.protections)) if folder else plan
+
+
+def _located(protection: Protection, folder: str) -> Protection:
+    counts = protection.counts_from
+    return replace(protection, how=protection.how.located(folder), counts_from=counts and located(counts, folder))
+
+
+# ---- whether a plan makes sense: against itself, and against the columns of a file
+
+
+def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
+    """Raise for the first column that the file does not have, with the place where the plan names it."""
+    for where, name in _named(plan):
+        times = columns.count(name) if isinstance(columns, list | tuple) else [*columns].count(name)
+        if times != 1:
+            raise _no_column(where, name, columns, times)
+    if twice := [name for name, times in Counter(columns).items() if times > 1]:
+        start = "rename all but one of each; several columns are named "
+        raise PlanError(
+            f"the file has {columns.count(twice[0])} columns named {shorten(repr(twice[0]), 40)}",
+            hint=start + listed(map(repr, twice), len(twice), HINT - len(start)),
+            columns=twice,
+        )
+    for name in _in_formulas(plan):
+        if name in plan.unpublished:
+            raise PlanError(
+                f"[release]: formulas name {shorten(repr(name), 30)}, which the plan does not publish",
+                hint="formulas are fitted to the released file, too: name columns that it has",
+            )
+
+
+def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
+    for key in ("keys", "sensitive", "drop", "accept"):
+        yield from ((f"[release]: {key}", name) for name in getattr(plan, key))
+    for key in ("weights", "id", "unit"):
+        if getattr(plan, key):
+            yield f"[release]: {key}", getattr(plan, key)
+    for i, protection in enumerate(plan.protections, 1):
+        for key in ("variables", "within", "linked"):
+            yield from ((f"[[protect]] number {i}: {key}", name) for name in getattr(protection, key))
+    for i, rule in enumerate(plan.rules, 1):
+        yield from ((f"[[rule]] number {i}", name) for name in rule.columns)
+    yield from ((f"[recode.{name}]", name) for name in plan.recodes)
+    yield from (("[codebook]", name) for name in plan.codebook)
+    yield from (("[release]: formulas", name) for name in _in_formulas(plan))
+
+
+def _in_formulas(plan: ReleasePlan) -> list[str]:
+    """Columns of the formulas; reading them now means that a bad one is told before any work."""
+    read = [read_formula(text) for text in plan.formulas]
+    return [name for formula in read for name in (formula.outcome, *formula.columns)]
+
+
+def _no_column(where: str, name: str, columns: Sequence[str], times: int) -> PlanError:
+    if times:
+        return PlanError(f"{where}: the file has {times} columns named {name!r}", hint="rename all but one of them")
+    close = difflib.get_close_matches(name, columns, n=1)
+    start = "its columns: "
+    hint = f"did you mean {close[0]!r}?" if close else start + listed(columns, len(columns), HINT - len(start))
+    return PlanError(f"{where}: the file has no column {name!r}", hint=hint, column=name, columns=[*columns])
+
+
+def check_plan(plan: ReleasePlan) -> None:
+    """Raise where parts of the plan contradict each other."""
+    if not plan.protections:
+        raise PlanError(
+            "the plan protects nothing: it has no table [[protect]]",
+            hint='add one, such as [[protect]] with variables = ["sex"] and method = "sequential"',
+        )
+    _check_roles(plan)
+    if plan.recodes:
+        check_recodes(plan)
+    _check_protected_once(plan)
+    _check_numbers(plan)
+    _check_labels(plan)
+    _check_moves(plan)
+    for i, rule in enumerate(plan.rules, 1):
+        if isinstance(rule, Rule):
+            _check_forbidden(plan, rule, f"[[rule]] number {i}")
+
+
+def _check_roles(plan: ReleasePlan) -> None:
+    """Ids and weights are not randomized; what is dropped is neither randomized nor known to anybody."""
+    for role in ("id", "unit", "weights"):
+        name = getattr(plan, role)
+        if name and name in plan.randomized:
+            raise PlanError(
+                f"[release]: {role} = {name!r} is randomized too", hint="take it out of variables and linked"
+            )
+    if plan.id and plan.id in plan.keys:
+        raise PlanError(f"[release]: id = {plan.id!r} is among the keys", hint="ids are not published: it is no key")
+    _check_unit(plan)
+    for name in plan.drop:
+        roles = [role for role in ("keys", "sensitive") if name in getattr(plan, role)]
+        roles += ["randomized"] if name in plan.randomized else []
+        if roles:
+            raise PlanError(
+                f"[release]: drop names {name!r}, which is also {_role(roles[0])}",
+                hint="a column that is not published needs no protection: name it in one place",
+            )
+    kept = [i for i, one in enumerate(plan.protections, 1) if one.how.invariance_asked == "weights"]
+    if kept and not plan.weights:
+        raise PlanError(
+            f'[[protect]] number {kept[0]}: invariance = "weights", but the plan names no weights',
+            hint='name their column: weights = "w" in [release]; or leave out invariance',
+        )
+    if plan.match is not None and not plan.keys:
+        raise PlanError("[release]: match without keys", hint='say what an intruder may know: keys = ["sex", "region"]')
+
+
+def _check_unit(plan: ReleasePlan) -> None:
+    """Units are no keys and no ids, and the order of the records does not show them unless they are published."""
+    _check_drawn_by_unit(plan)
+    if plan.unit is None:
+        return
+    if plan.unit in (*plan.keys, plan.id):
+        role = "the id of the records" if plan.unit == plan.id else "among the keys"
+        raise PlanError(
+            f"[release]: unit = {plan.unit!r} is also {role}", hint="name the column whose value all members share"
+        )
+    if plan.order == "kept" and plan.unit in plan.unpublished:
+        raise PlanError(
+            f"[release]: the order of the records is kept, which may show who has the same {shorten(plan.unit, 30)!r}",
+            hint='leave out order = "kept", or publish the units: accept = [...] in [release]',
+        )
+
+
+def _check_drawn_by_unit(plan: ReleasePlan) -> None:
+    """Protections with one draw for a unit need units, and do not mix with draws of single records."""
+    apart = {name for one in plan.protections if one.each != UNIT for name in one.moved}
+    for i, one in enumerate(plan.protections, 1):
+        if one.each != UNIT:
+            continue
+        if plan.unit is None:
+            raise PlanError(
+                f'[[protect]] number {i}: each = "unit", but the plan names no unit',
+                hint='name the column of the households in [release]: unit = "hid"',
+            )
+        if mixed := [name for name in plan.columns_of(one)[0] if name in apart]:
+            raise PlanError(
+                f"[[protect]] number {i}: within {shorten(mixed[0], 30)!r}, which is drawn for each record",
+                hint='members would differ in it: draw it with each = "unit" too',
+            )
+        if {*one.moved} & {*plan.keys} and (others := [key for key in plan.keys if key in apart]):
+            raise PlanError(
+                f"keys are drawn for each unit and, as {shorten(others[0], 30)!r}, for each record",
+                hint="their risk is known for one way only: use each alike for all keys, or leave some as they are",
+            )
+
+
+def _role(role: str) -> str:
+    return {"keys": "among the keys", "sensitive": "sensitive", "randomized": "to be randomized"}[role]
+
+
+def _check_protected_once(plan: ReleasePlan) -> None:
+    first: dict[str, int] = {}
+    for i, protection in enumerate(plan.protections, 1):
+        for name in protection.moved:
+            if name in first:
+                raise PlanError(
+                    f"{name!r} is randomized by [[protect]] number {first[name]} and number {i}",
+                    hint="randomize it once; to move it with other columns, name them together in variables",
+                    column=name,
+                )
+            first[name] = i
+
+
+def _check_numbers(plan: ReleasePlan) -> None:
+    """Every method has the number it needs, or the bound on the match that stands in for it."""
+    for i, protection in enumerate(plan.protections, 1):
+        method = protection.base
+        start = "give match in [release], or here: "
+        asked = protection.bounds or protection.caps or any(key in protection.options for key in method.one_of)
+        if method.match and not asked and plan.match is None:
+            allowed = [*dict.fromkeys([*method.one_of, *method.bounds])]
+            raise PlanError(
+                f"[[protect]] number {i}: method {method.name} does not say how much to change",
+                hint=start + listed(allowed, len(allowed), HINT - len(start)),
+            )
+        if method.needs_match and plan.match_of(protection) is None:
+            raise PlanError(
+                f"[[protect]] number {i}: method {method.name} has no match to reach",
+                hint='give match = 0.5 here or in [release]; for other bounds use method = "optimal"',
+            )
+
+
+def _check_labels(plan: ReleasePlan) -> None:
+    """Labels that the plan names are in the codebook, where the column has one."""
+    for where, column, labels in _labels(plan):
+        known = plan.codebook.get(column, ())
+        for label in labels if known else ():
+            if label not in known and label:  # the empty text is the missing value
+                raise unknown_label(label, known, f"{where} of {column!r}", known)
+
+
+def _labels(plan: ReleasePlan) -> Iterator[tuple[str, str, Sequence[str]]]:
+    for i, protection in enumerate(plan.protections, 1):
+        where = f"[[protect]] number {i}"
+        yield from ((f"{where}: exclude", column, labels) for column, labels in protection.exclude.items())
+        yield f"{where}: caps", protection.variables[0], [*protection.caps]
+    for i, rule in enumerate(plan.rules, 1):
+        yield from ((f"[[rule]] number {i}", column, labels) for column, labels in rule.labels())
+
+
+def _check_moves(plan: ReleasePlan) -> None:
+    """Rules about moves are for variables that move, by a method that can keep them, and agree with each other."""
+    for i, rule in enumerate(plan.rules, 1):
+        if isinstance(rule, Rule):
+            continue
+        where = f"[[rule]] number {i}"
+        protection = next((one for one in plan.protections if rule.variable in one.variables), None)
+        if protection is None:
+            raise PlanError(
+                f"{where} limits the moves of {rule.variable!r}, which no [[protect]] randomizes",
+                hint="name it in variables of a [[protect]], or take out the rule",
+            )
+        if not protection.base.moves:
+            raise PlanError(
+                f"{where}: method {protection.base.name} moves {rule.variable!r} anywhere",
+                hint='use method = "optimal", which keeps rules about moves',
+            )
+        for other in plan.rules[: i - 1]:
+            _check_agree(rule, other, where)
+
+
+def _check_agree(rule: Steps | Moves, other: object, where: str) -> None:
+    if isinstance(other, Rule) or getattr(other, "variable", None) != rule.variable:
+        return
+    clash = ""
+    if isinstance(rule, Steps) and isinstance(other, Steps):
+        clash = "has steps already"
+    elif isinstance(rule, Moves) and isinstance(other, Moves):
+        both = set(rule.pairs) & set(other.pairs) if rule.only != other.only else set()
+        clash = "has a move of `only` and `never`" if both else ""
+    if clash:
+        raise PlanError(f"{where} contradicts an earlier one: {rule.variable!r} {clash}", hint="keep one of the two")
+
+
+def _check_forbidden(plan: ReleasePlan, rule: Rule, where: str) -> None:
+    """The rule leaves something over. Columns that a rule joins are randomized within each other: no more to check."""
+    everything = all(set(plan.codebook.get(column, ("",))) <= set(labels) for column, labels in rule.forbid.items())
+    if everything:
+        raise PlanError(f"{where} forbids every record", hint="leave at least one label out of forbid")

@@ -1,0 +1,388 @@
+"""Releasing records: a plan is assessed on the counts of a file or of a table, and then carried out on its rows.
+
+One pass over a file counts it, and one releases it. Nothing is written before the plan is known to be met, and the
+folder appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.cells import CellTable, give_back_memory
+from maskwell.core.keyed import KeyedRandom
+from maskwell.core.randomness import SECURE, RandomSource, check_source
+from maskwell.core.verdicts import at_least, at_most
+from maskwell.designs.design import Design
+from maskwell.engines.arrow_arrays import texts_array
+from maskwell.engines.cell_counts import part_of, write_cell_values
+from maskwell.engines.formula import read_formula
+from maskwell.engines.input_file import InputFile
+from maskwell.engines.row_sources import Progress, steps
+from maskwell.engines.rows import MemoryTable, Rows
+from maskwell.errors import PlanError
+from maskwell.microdata.assessment import Judge, assess, released_members
+from maskwell.microdata.folder.earlier_release import check_key, earlier_stages
+from maskwell.microdata.folder.ledger import (
+    ABANDONED,
+    RELEASED,
+    Ledger,
+    begin,
+    check_again,
+    check_not_cut,
+    drawn_again,
+    read_ledger,
+    same_matrices,
+    settle,
+    state_of,
+)
+from maskwell.microdata.folder.matrix_disclosure import check_matrix
+from maskwell.microdata.folder.receipt import Receipt, receipt_from_dict
+from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, public_receipt
+from maskwell.microdata.folder.release_folder import (
+    check_new_folder,
+    check_public,
+    data_name,
+    release_folder,
+    write_internal,
+    write_manifest,
+    write_public,
+)
+from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_hashes, source_hashes
+from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
+from maskwell.microdata.needed_tables import counted_tables
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.records.release_pass import (
+    TEXT,
+    RowPlan,
+    RowsReleased,
+    check_ids,
+    file_columns,
+    release_batches,
+    release_rows,
+    text_kind,
+)
+from maskwell.microdata.records.stage_draws import row_plan
+from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
+from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.true_file import prepared
+from maskwell.microdata.utility.utility_measures import compare_regressions
+from maskwell.microdata.utility.utility_report import UtilityReport
+
+
+@dataclass(frozen=True)
+class OpenFolder:
+    """The folder of a release before it gets its name: documents may be added to what stays with the data holder."""
+
+    release: Draw
+    path: Path
+    files: list[Path]
+    source: Sequence[tuple[str, str]]
+
+    def signed(self) -> list[tuple[str, str]]:
+        """What a signature under the release stands for: names and hashes."""
+        return signed_hashes(self.path / PUBLIC, self.source, self.release.plan)
+
+    def add_internal(self, name: str, text: str) -> None:
+        """Write one more document for the data holder."""
+        document = self.path / INTERNAL / name
+        document.write_text(text, encoding="utf-8", newline="\n")
+        self.files.append(document)
+
+    def finished(self) -> Release:
+        """The release with the names of all its files."""
+        return Release.of(self.release, [str(file.relative_to(self.path)) for file in self.files])
+
+
+@contextmanager
+def open_release(
+    path: str,
+    plan: ReleasePlan,
+    folder: str,
+    *,
+    random: RandomSource | None = None,
+    key: KeyedRandom | None = None,
+    matrices: Receipt | str | None = None,
+    records: bool = False,
+    ledger: str | Path | None = None,
+    draw_anew: bool = False,
+    progress: Progress | None = None,
+) -> Iterator[OpenFolder]:
+    """Carry out a plan on a file; at the end of the ``with`` the folder of the release is checked and gets its name.
+
+    Parameters are those of :func:`maskwell.release`, for the path of a file and a new folder.
+    """
+    source = _source(random, plan)
+    check_key(plan, key)
+    check_new_folder(folder)
+    rows, plan = prepared(Rows.of(path), plan)
+    path = rows.path or path
+    earlier = None if matrices is None else earlier_stages(matrices, plan, key)
+    book = None if ledger is None else read_ledger(ledger)
+    counting, writing = steps(progress, 2)
+    origin = Origin(source.private, None if key is None else key.commitment())
+    assessed = assess(rows, plan, earlier, counting, origin)
+    check_kept(assessed)
+    for stage in assessed.published:
+        check_matrix(plan, stage)
+    if key is not None and plan.id is not None:
+        check_ids(path, plan.id)
+    if book is not None:
+        check_not_cut(book, assessed, folder)
+        assessed = with_earlier(assessed, book, path)
+        check_again(assessed.drawn_again, allowed=draw_anew)
+    with written_down(book, folder) as entry, release_folder(folder) as partial:
+        output, count = partial / PUBLIC / data_name(assessed), assessed.rows
+
+        def write(rows: RowPlan) -> RowsReleased:
+            output.unlink(missing_ok=True)
+            return release_rows(path, str(output), rows, rows=count, progress=writing)
+
+        release = _drawn(assessed, source, key, write, lambda: Rows.of(str(output)), path)
+        files = write_public(release, partial / PUBLIC) + write_internal(release, partial / INTERNAL)
+        open_folder = OpenFolder(release, partial, files, source_hashes(path))
+        give_back_memory()
+        yield open_folder
+        if records:
+            files.append(_write_records(release, path, partial / INTERNAL))
+        check_public(partial / PUBLIC, release)
+        before = None if book is None else state_of(book, release)
+        files.append(write_manifest(release, partial, open_folder.source, before))
+        if book is not None:
+            entry.append(begin(book, release, partial, folder, open_folder.source))
+
+
+def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Assessment:
+    """What was assessed, with what earlier releases of the same data set, or of the same file, imply beside it."""
+    again, same = drawn_again(assessed, ledger, path), same_matrices(assessed, ledger, path)
+    words = (*(one.words for one in again), *same)
+    return replace(assessed, origin=replace(assessed.origin, drawn_again=again, words=words))
+
+
+@contextmanager
+def written_down(ledger: Ledger | None, folder: str) -> Iterator[list[int]]:
+    """Where the number goes that a release gets in a ledger; at the end it says there how the release ended.
+
+    After an error, or an interruption, it was abandoned only if the folder did not get its name; else it stays begun.
+    """
+    entry = list[int]()
+    try:
+        yield entry
+    except BaseException:
+        if ledger is not None and entry and not os.path.lexists(folder):
+            settle(ledger, entry[0], ABANDONED)
+        raise
+    if ledger is not None and entry:
+        settle(ledger, entry[0], RELEASED)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleasedTable:
+    """Released rows, and the release they came from.
+
+    Attributes
+    ----------
+    data
+        In the kind of table that was given.
+    release
+        Matrices, risk and utility. It holds the counts of the true table, and is not to be published.
+    """
+
+    data: Any
+    release: Release
+
+    def receipt(self, *, internal: bool = False) -> Receipt:
+        """What users need for a valid analysis, for :func:`estimate_released`; the ``internal`` one tells everything.
+
+        Raises
+        ------
+        PublishError
+            A matrix that the plan wants published would give the counts of the table away.
+        """
+        check_kind(Flag, internal=internal)
+        content = internal_receipt(self.release) if internal else public_receipt(self.release)
+        return receipt_from_dict(json.loads(dumps(content)))
+
+    def __repr__(self) -> str:
+        return f"ReleasedTable: .data has {self.release.rows:,} records; .release: {self.release!r}"
+
+
+def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None = None) -> ReleasedTable:
+    """Carry out a plan on a table of pandas, polars or Arrow, or on a dictionary of columns.
+
+    Parameters
+    ----------
+    data
+        The true table.
+    plan
+        What is to be done.
+    random
+        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
+
+    >>> from maskwell.microdata import Protection
+    >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
+    >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", within=["region"], theta="1/2")])
+    >>> released = release_table(people, plan)
+    >>> sorted(released.data["region"])   # nobody moves to another region
+    ['north', 'north', 'south', 'south', 'south']
+    >>> released
+    ReleasedTable: .data has 5 records; .release: Release of 5 records: sex randomized (method1)
+    >>> released.receipt().groups[0].within
+    ('region',)
+    """
+    check_kind(ReleasePlan, plan=plan)
+    source = _source(random, plan)
+    records, plan = prepared(MemoryTable(data), plan)
+    table = cast("MemoryTable", records)
+    tables: list[Any] = []
+
+    def write(work: RowPlan) -> RowsReleased:
+        batches, schema, done = release_batches(table.rows, str(table), work)
+        tables[:] = [table.rows.like_given(batches, schema)]
+        return done
+
+    assessed = assess(table, plan, origin=Origin(source.private))
+    check_kept(assessed)
+    draw = _drawn(assessed, source, None, write, lambda: MemoryTable(tables[0]))
+    return ReleasedTable(tables[0], Release.of(draw))
+
+
+# ---- one sequence for files and tables
+
+
+def _source(random: RandomSource | None, plan: ReleasePlan) -> RandomSource:
+    source = SECURE if random is None else random
+    check_source(source)
+    plan.check_private(private=source.private)
+    return source
+
+
+def _drawn(
+    assessed: Assessment,
+    source: RandomSource,
+    key: KeyedRandom | None,
+    write: Callable[[RowPlan], RowsReleased],
+    written: Callable[[], Rows],
+    path: str | None = None,
+) -> Draw:
+    """The records drawn and written; drawn again where the plan has a limit for the drawn file.
+
+    With the ``path`` of the true file, the columns of the released one are described, and regressions compared.
+    """
+    plan = assessed.plan
+    for attempt in range(1, DRAWS + 1):
+        rows = row_plan(assessed, source, key)
+        done = write(rows)
+        tables = _released_tables(assessed, done)
+        give_back_memory()
+        members = released_members(assessed, tables, written())
+        judge = Judge(plan, assessed.stages, assessed.file, assessed.joined, tables, members)
+        risk = judge.risk()
+        if is_kept_as_drawn(plan, risk, attempt, last=key is not None or attempt == DRAWS):
+            break
+    utility = judge.utility(done.changed)
+    give_back_memory()
+    described: dict[str, Any] = {}
+    if path is not None:
+        utility = _with_regressions(assessed, utility, path, InputFile.of(str(written()), done.form))
+        described = {"columns": _columns(path, rows, done), "labels": done.labels, "lost": done.lost, "form": done.form}
+    return Draw(
+        assessment=assessed,
+        released_tables=tables,
+        changed=done.changed,
+        attempts=attempt,
+        risk=risk,
+        utility=utility,
+        shuffled=rows.shuffled is not None,
+        told_by_order=tuple(telling_order(assessed, done.breaks)),
+        **described,
+    )
+
+
+def _released_tables(assessed: Assessment, done: RowsReleased) -> dict[tuple[str, ...], CellTable]:
+    """The tables of the released file: counted where a column was randomized, else those of the true one."""
+    moved, tables = {*assessed.plan.randomized}, assessed.tables
+    counted = counted_tables(assessed.plan, tables)
+    return {columns: part_of(columns, done.tables) if moved & {*columns} else tables[columns] for columns in counted}
+
+
+def _columns(path: str, rows: RowPlan, done: RowsReleased) -> list[ReleasedColumn]:
+    """The columns of the released file."""
+    kinds = {column.name: column.kind for column in file_columns(Rows.of(path))}
+    return [_released_column(name, kinds[name], rows, done) for name in done.names]
+
+
+def _released_column(name: str, kind: str, rows: RowPlan, done: RowsReleased) -> ReleasedColumn:
+    """A column with all its labels; columns of texts that are numbers throughout are called so."""
+    if name in rows.levels:
+        labels = tuple(rows.levels[name])
+        of_text = text_kind(texts_array([one for one in labels if one is not None])) if kind == TEXT else None
+    else:
+        of_text, labels = done.values[name].kind, done.values[name].labels or ()
+    told = (of_text or kind) if kind == TEXT else kind
+    return ReleasedColumn(name, told, labels or None, "," if name in done.commas else ".")
+
+
+def _with_regressions(assessed: Assessment, utility: UtilityReport, path: str, written: str) -> UtilityReport:
+    """The utility with the regressions of the plan on both files."""
+    if not assessed.plan.formulas:
+        return utility
+    designs = {stage.variables[0]: stage.design for stage in assessed.stages if _is_known(assessed, stage)}
+    formulas = assessed.plan.formulas
+    return utility.with_regressions(
+        [compare_regressions(formula, path, written, designs=_used(designs, formula)) for formula in formulas]
+    )
+
+
+def _is_known(release: Assessment, stage: Stage) -> bool:
+    """Whether users get the matrix of a single variable, so that a regression can be corrected with it."""
+    return len(stage.columns) == 1 and stage.unit is None and release.plan.publishes(stage)
+
+
+def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | None:
+    """The designs of columns that a formula names."""
+    named = read_formula(formula)
+    return {name: one for name, one in designs.items() if name in (named.outcome, *named.columns)} or None
+
+
+def _write_records(release: Draw, path: str, folder: Path) -> Path:
+    """The risk of every record, in the order of the true file, with its id where there is one."""
+    if release.risk is None:
+        raise PlanError("the risk of records needs keys", hint='name them in the plan: [release] keys = ["sex", "age"]')
+    output = folder / f"records{'.parquet' if release.file.ending in ('.parquet', '.arrow', '.arrows') else '.csv'}"
+    risk = release.risk
+    declared = release.plan.missing != "category"
+    write_cell_values(path, str(output), risk.table, risk.per_cell, identity=release.plan.id, declared=declared)
+    return output
+
+
+# ---- whether the order of the records tells what was randomized
+
+_SHARE = 0.75
+_DEVIATIONS = 5
+
+
+def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
+    """Words for each column whose true labels stand together, where the order is kept.
+
+    In random order ``n - sum_c N_c^2 / n`` rows are expected to have another label than the
+    row before, where ``N_c`` of the n records have label c; ``breaks`` tells how many do. Source: derived.
+    """
+    if release.shuffled:
+        return
+    for name, n_breaks in breaks.items():
+        counts = next(table for columns, table in release.tables.items() if name in columns).project([name]).counts
+        n = int(counts.sum())
+        expected = n - sum(int(c) ** 2 for c in counts) / n
+        if at_most(n_breaks, _SHARE * expected) and at_least(expected - n_breaks, _DEVIATIONS * math.sqrt(n)):
+            yield (
+                f"the order of the records is kept, and those with the same {name} stand together: its neighbours tell"
+                " what a record was; shuffle the records"
+            )

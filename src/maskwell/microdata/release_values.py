@@ -1,0 +1,474 @@
+"""A release as values, one a phase, each complete when it is made: assessment, draw and release.
+
+An :class:`Assessment` says what a plan would do to records, from their counts alone. A :class:`Draw` says what became
+of the records when they were drawn. A :class:`Release` is a draw that was written, with its files. All of them can be
+asked the same: :class:`AnyRelease`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.cells import CellTable
+from maskwell.core.display import Result
+from maskwell.engines.input_file import TextForm
+from maskwell.microdata.draw_notes import about_draws, about_limit
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.risk.joined_columns import JoinedRisk
+from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.side_channels import SideChannel, SideChannelRisk
+from maskwell.microdata.stages.stage import Stage, is_kept
+from maskwell.microdata.true_file import TrueFile
+from maskwell.microdata.utility.utility_report import UtilityReport, expected_share
+
+if TYPE_CHECKING:
+    from maskwell.microdata.folder.ledger import DrawnAgain
+
+DRAWN_AGAIN = (
+    "the file was drawn {draws} times until it kept the limit; keeping only such files changes the probabilities of the"
+    " draws a little"
+)
+
+FORMULAS = "values of {columns} start like a formula (=, +, - or @): spreadsheets would work them out"
+
+
+@dataclass(frozen=True)
+class ReleasedColumn:
+    """A column of the released file.
+
+    Attributes
+    ----------
+    name, kind
+        The kind is ``text``, ``integer``, ``number``, ``date``, ``boolean`` or ``other``.
+    labels
+        All its labels in order; None where they are too many.
+    decimal
+        What stands before the decimals of its numbers in a text file.
+    """
+
+    name: str
+    kind: str
+    labels: tuple[Any, ...] | None = None
+    decimal: str = "."
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where draws come from, and what earlier releases of the same data set tell together with this one.
+
+    Attributes
+    ----------
+    private
+        Whether nobody can undo the draws: ``False`` for a seed, which only a demonstration may use.
+    keyed
+        A commitment to the key that they are made with, or ``None`` where there is none.
+    drawn_again
+        Columns that earlier releases drew independently, as a ledger tells, and what all tell together.
+    words
+        What a reader should know of earlier releases.
+    """
+
+    private: bool = True
+    keyed: str | None = None
+    drawn_again: tuple[DrawnAgain, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+PRIVATE = Origin()
+"""Draws that nobody can repeat, of data that no ledger knows."""
+
+
+if TYPE_CHECKING:
+
+    class _Phase(Result):
+        """What each of them has, as a field or as a property."""
+
+        @property
+        def assessment(self) -> Assessment: ...
+        @property
+        def plan(self) -> ReleasePlan: ...
+        @property
+        def stages(self) -> tuple[Stage, ...]: ...
+        @property
+        def file(self) -> TrueFile: ...
+        @property
+        def tighter(self) -> Fraction | None: ...
+        @property
+        def joined(self) -> JoinedRisk | None: ...
+        @property
+        def risk(self) -> RiskReport | None: ...
+        @property
+        def utility(self) -> UtilityReport: ...
+        @property
+        def side_channel_risk(self) -> SideChannelRisk | None: ...
+        @property
+        def origin(self) -> Origin: ...
+        @property
+        def shuffled(self) -> bool: ...
+        @property
+        def warnings(self) -> tuple[str, ...]: ...
+        @property
+        def released_tables(self) -> Mapping[tuple[str, ...], CellTable] | None: ...
+        @property
+        def changed(self) -> Mapping[str, int]: ...
+        @property
+        def columns(self) -> Sequence[ReleasedColumn]: ...
+        @property
+        def labels(self) -> Any: ...
+        @property
+        def lost(self) -> tuple[str, ...]: ...
+        @property
+        def form(self) -> TextForm | None: ...
+        @property
+        def attempts(self) -> int: ...
+        @property
+        def files(self) -> tuple[str, ...]: ...
+
+else:
+    _Phase = Result
+
+
+class AnyRelease(_Phase):
+    """What an assessment, a draw and a release can be asked."""
+
+    LINES = "variables"
+
+    def __repr__(self) -> str:
+        done = [f"{', '.join(stage.variables)} randomized ({stage.method})" for stage in self.stages]
+        return f"{type(self).__name__} of {self.rows:,} records: {'; '.join(done) or 'nothing randomized'}"
+
+    @cached_property
+    def rows(self) -> int:
+        """Records of the file."""
+        return self.file.rows
+
+    @cached_property
+    def tables(self) -> Mapping[tuple[str, ...], CellTable]:
+        """Counts of the true file by their columns."""
+        return self.file.tables
+
+    @cached_property
+    def side_channels(self) -> tuple[SideChannel, ...]:
+        """What unchanged columns give away."""
+        return self.file.channels
+
+    @cached_property
+    def private(self) -> bool:
+        """Whether nobody can undo the draws: ``False`` for a seed."""
+        return self.origin.private
+
+    @cached_property
+    def keyed(self) -> str | None:
+        """A commitment to the key that the draws are made with, or ``None`` where there is none."""
+        return self.origin.keyed
+
+    @cached_property
+    def drawn_again(self) -> tuple[DrawnAgain, ...]:
+        """Columns that earlier releases drew independently, as a ledger tells, and what all tell together."""
+        return self.origin.drawn_again
+
+    @cached_property
+    def variables(self) -> dict[str, Stage]:
+        """The stage that randomized each variable; linked columns with the stage that they follow."""
+        return {name: stage for stage in self.stages for name in stage.moved}
+
+    @cached_property
+    def randomized(self) -> list[str]:
+        """Columns that are randomized, without those that are linked to them."""
+        return [*dict.fromkeys(name for stage in self.stages for name in stage.variables)]
+
+    @cached_property
+    def published(self) -> list[Stage]:
+        """Stages whose matrix users get, as the plan says."""
+        return [stage for stage in self.stages if self.plan.publishes(stage)]
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the report should know, of all stages."""
+        told = [note for stage in self.stages for note in stage.notes]
+        again = [DRAWN_AGAIN.format(draws=self.attempts)] if self.attempts > 1 else []
+        return tuple(dict.fromkeys([*self.warnings, *again, *about_limit(self), *about_draws(self), *told]))
+
+    def keeps(self, stage: Stage) -> bool:
+        """Whether the draws of a stage, or of its first step, are kept by key."""
+        return self.keyed is not None and self.plan.protection_of(stage).draws == "kept"
+
+    def draws_of(self, stage: Stage) -> str:
+        """``"fresh"`` draws, ``"kept"`` ones, or ``"kept, then fresh"`` where kept reports are randomized once more."""
+        if not self.keeps(stage):
+            return "fresh"
+        return "kept" if stage.steps is None else "kept, then fresh"
+
+    def expected_change(self) -> float:
+        """Share of the records that are expected to change in at least one column.
+
+        Where no table has all columns that are randomized, as if each stage met the same mixture of records.
+        """
+        share = expected_share(self.stages, self.tables.values(), [*self.variables])
+        return 1 - math.prod(1 - stage.expected_changed() for stage in self.stages) if share is None else share
+
+    def risk_dict(self) -> dict[str, Any] | None:
+        """The risk for JSON, with that of an intruder who knows unchanged columns too."""
+        if self.risk is None:
+            return None
+        also = self.side_channel_risk
+        return {**self.risk.to_dict(), "side_channels": None if also is None else also.to_dict()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, as ``maskwell release --json`` gives it."""
+        from maskwell.microdata.folder.receipt_contents import draws_told
+
+        return {
+            "rows": self.rows,
+            "variables": self.variable_facts(),
+            "risk": self.risk_dict(),
+            "side_channels": [one.to_dict() for one in self.side_channels],
+            "utility": self.utility.to_dict(),
+            "notes": list(self.notes),
+            "private": self.private,
+            "draws": draws_told(self),
+            "drawn_again": [one.to_dict() for one in self.drawn_again],
+            "files": list(self.files),
+        }
+
+    def variable_facts(self) -> dict[str, dict[str, Any]]:
+        """What was done to each variable, as plain values for JSON."""
+        return {
+            name: {**_about(stage, name, self.stages), **self._expected(name), **self._realised(name)}
+            for name, stage in self.variables.items()
+        }
+
+    def _expected(self, name: str) -> dict[str, Any]:
+        """What the tables of the file tell: of all records, also those without a value."""
+        if name not in self.utility.variables:
+            return {}
+        return {"expected_changed": self.utility.variables[name].expected_changed}
+
+    def _realised(self, name: str) -> dict[str, Any]:
+        if name not in self.changed:
+            return {}
+        return {"changed": self.changed[name], "realised_changed": self.changed[name] / self.rows if self.rows else 0.0}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Assessment(AnyRelease):
+    """What a plan would do to records: its matrices, risk and utility, from their counts alone.
+
+    Attributes
+    ----------
+    plan, stages
+        What is asked for, and the randomizations that carry it out.
+    file
+        What was counted in the true records.
+    risk, utility
+        What somebody can learn, and what the file is good for; risk is ``None`` without key variables.
+    tighter
+        The part of the limit that matrices are made for, so that it is kept against somebody who weighs unchanged
+        columns.
+    joined
+        How often somebody is right who weighs how well unchanged columns go with the keys, where that was simulated.
+    side_channel_risk
+        The risk of an intruder who knows unchanged columns that give something away; ``None`` where none does.
+    found
+        What could undo the protection, in words.
+    origin
+        Where the draws will come from, and what earlier releases tell.
+    """
+
+    plan: ReleasePlan
+    stages: tuple[Stage, ...]
+    file: TrueFile
+    risk: RiskReport | None
+    utility: UtilityReport
+    tighter: Fraction | None = None
+    joined: JoinedRisk | None = None
+    side_channel_risk: SideChannelRisk | None = None
+    found: tuple[str, ...] = ()
+    origin: Origin = PRIVATE
+
+    @property
+    def assessment(self) -> Assessment:
+        """Itself: a draw has one, too."""
+        return self
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What could undo the protection, and what earlier releases tell, in words."""
+        return (*self.found, *self.origin.words)
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether the records will come in random order."""
+        return self.plan.order == "shuffled"
+
+    @property
+    def released_tables(self) -> None:
+        """Nothing is drawn yet."""
+
+    @property
+    def changed(self) -> Mapping[str, int]:
+        """Nothing is drawn yet, as below."""
+        return {}
+
+    @property
+    def columns(self) -> Sequence[ReleasedColumn]:
+        """None yet."""
+        return ()
+
+    @property
+    def labels(self) -> None:
+        """None yet."""
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Nothing yet."""
+        return ()
+
+    @property
+    def form(self) -> None:
+        """None yet."""
+
+    @property
+    def attempts(self) -> int:
+        """The next draw is the first."""
+        return 1
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """None yet."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Draw(AnyRelease):
+    """What became of the records when they were drawn.
+
+    Attributes
+    ----------
+    assessment
+        What was known of the release before.
+    released_tables
+        Counts of the released file by their columns.
+    changed
+        Records whose value was changed, by column.
+    columns
+        Of the released file; of a table in memory they are not told.
+    labels
+        What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
+    lost
+        What the true file told besides its rows and the released one cannot hold, in words.
+    form
+        How the text of a released CSV file is written.
+    attempts
+        How often the file was drawn until it kept the limit of the plan.
+    risk, utility
+        Of the file as it was drawn.
+    shuffled, told_by_order
+        Whether the records come in random order, and what their order tells, in words, where it is kept.
+    """
+
+    assessment: Assessment
+    released_tables: Mapping[tuple[str, ...], CellTable]
+    changed: Mapping[str, int] = field(default_factory=dict)
+    columns: Sequence[ReleasedColumn] = ()
+    labels: Any = None
+    lost: tuple[str, ...] = ()
+    form: TextForm | None = None
+    attempts: int = 1
+    risk: RiskReport | None
+    utility: UtilityReport
+    shuffled: bool = True
+    told_by_order: tuple[str, ...] = ()
+
+    @cached_property
+    def plan(self) -> ReleasePlan:
+        """What was asked for."""
+        return self.assessment.plan
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The randomizations that carried it out."""
+        return self.assessment.stages
+
+    @cached_property
+    def file(self) -> TrueFile:
+        """What was counted in the true records."""
+        return self.assessment.file
+
+    @cached_property
+    def tighter(self) -> Fraction | None:
+        """The part of the limit that matrices were made for."""
+        return self.assessment.tighter
+
+    @cached_property
+    def joined(self) -> JoinedRisk | None:
+        """How often somebody is right who weighs unchanged columns, where that was simulated."""
+        return self.assessment.joined
+
+    @cached_property
+    def side_channel_risk(self) -> SideChannelRisk | None:
+        """The risk of an intruder who knows unchanged columns that give something away."""
+        return self.assessment.side_channel_risk
+
+    @cached_property
+    def origin(self) -> Origin:
+        """Where the draws came from, and what earlier releases tell."""
+        return self.assessment.origin
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What could undo the protection, or harm who opens the file, in words."""
+        from maskwell.microdata.folder.release_metadata import codebook_of, formula_columns
+
+        formulas = formula_columns(codebook_of(self))
+        told = [FORMULAS.format(columns=", ".join(formulas))] if formulas else []
+        return (*self.assessment.warnings, *self.told_by_order, *told)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """None is written yet, or none at all of a table in memory."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Release(Draw):
+    """A release of one file: what was assessed from its counts, what became of its records, and what was written.
+
+    Attributes
+    ----------
+    files
+        What was written, seen from the folder of the release.
+    """
+
+    files: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, draw: Draw, files: Sequence[str] = ()) -> Release:
+        """A draw that was written to these files."""
+        return cls(**{one.name: getattr(draw, one.name) for one in fields(Draw)}, files=tuple(files))
+
+
+def _about(stage: Stage, name: str, stages: Sequence[Stage]) -> dict[str, Any]:
+    follows = name not in stage.variables
+    return {
+        "method": stage.method,
+        "variables": list(stage.variables),
+        "within": list(stage.within),
+        "linked": follows,
+        "invariant": is_kept(stages, [name]),
+        "invariance": stage.invariance,
+        "derived": stage.derived,
+        "states": len(stage.states),
+        "cells": int(stage.cells.max()) + 1 if len(stage.cells) else 0,
+        "expected_changed": stage.expected_changed(None if follows else name),
+        "max_posterior": stage.max_posterior(),
+        "least_kept": float(np.min(stage.keeps[stage.counts > 0], initial=1.0)),
+        "notes": list(stage.notes),
+    }

@@ -1,0 +1,163 @@
+"""What each key variable, and each of its labels, adds to the risk of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Real, check_kind, list_of
+from maskwell.core.cells import CellTable
+from maskwell.core.exact import Parity
+from maskwell.microdata.risk.file_risk import assess_risk
+from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
+from maskwell.microdata.stages.stage import Stage
+
+
+@dataclass(frozen=True)
+class LevelContribution:
+    """The risk of the records with one label of a key variable.
+
+    Attributes
+    ----------
+    variable, level, records
+        The variable, its label and the records that have it.
+    mean_risk, max_risk
+        Mean and largest chance of a correct match of these records.
+    matches
+        Expected correct matches among them, each record with the risk that it has.
+    """
+
+    variable: str
+    level: Hashable
+    records: int
+    mean_risk: float
+    max_risk: float
+    matches: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def level_contributions(report: RiskReport) -> list[LevelContribution]:
+    """The risk of each label of each key, those with the largest mean risk first.
+
+    >>> from maskwell.microdata.risk import assess_risk
+    >>> cells = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3}
+    >>> first = level_contributions(assess_risk(CellTable.of(["town", "job"], cells), ["town", "job"]))[0]
+    >>> first.variable, first.level, first.mean_risk   # the only baker
+    ('job', 'baker', 1.0)
+    """
+    check_kind(RiskReport, report=report)
+    matched = report.per_cell["before" if report.after is None else "unconditional"]
+    levels = [level for name in report.keys for level in _levels(report, name, matched)]
+    return sorted(levels, key=lambda level: (-level.mean_risk, -level.matches))
+
+
+def _levels(report: RiskReport, name: str, matched: Real) -> list[LevelContribution]:
+    table, risk = report.table, report.risk
+    place = table.place(name)
+    codes, size = table.codes[:, place], len(table.levels[place])
+    records, risks, matches = (
+        np.bincount(codes, weights=table.counts * values, minlength=size) for values in (1, risk, matched)
+    )
+    largest = np.zeros(size)
+    np.maximum.at(largest, codes, risk)
+    return [
+        LevelContribution(
+            variable=name,
+            level=table.levels[place][code],
+            records=int(records[code]),
+            mean_risk=float(risks[code] / records[code]),
+            max_risk=float(largest[code]),
+            matches=float(matches[code]),
+        )
+        for code in np.flatnonzero(records).tolist()
+    ]
+
+
+@dataclass(frozen=True)
+class VariableContribution:
+    """How much less an intruder could do who does not know one variable.
+
+    Attributes
+    ----------
+    variable
+        Its name.
+    matches, matches_without
+        Expected correct matches with the whole key, and without the variable.
+    uniques_without
+        Expected uniques without the variable.
+    max_risk_without
+        The largest chance of a correct match without it.
+    """
+
+    variable: str
+    matches: float
+    matches_without: float
+    uniques_without: float
+    max_risk_without: float
+
+    @property
+    def share(self) -> float:
+        """Share of the expected matches that would be gone."""
+        return 1 - self.matches_without / self.matches if self.matches else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "share": self.share}
+
+
+def variable_contributions(
+    table: CellTable,
+    keys: Sequence[str],
+    stages: Sequence[Stage] = (),
+    *,
+    level: float = 0.95,
+    parities: Mapping[str, Parity] | None = None,
+) -> list[VariableContribution]:
+    """What each key adds, the largest first.
+
+    >>> cells = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
+    >>> job, town = variable_contributions(CellTable.of(["town", "job"], cells), ["town", "job"])
+    >>> job.variable, job.matches, job.matches_without   # who does not know the job finds two instead of four
+    ('job', 4.0, 2.0)
+    """
+    check_kind(CellTable, table=table)
+    keys = list_of(str, keys, "keys")
+    stages = list_of(Stage, stages, "stages")
+    check_kind(Mapping | None, parities=parities)
+    matches = _last(table, keys, stages, level, parities).expected_matches
+    added = [_without(name, table, keys, stages, level, matches, parities) for name in keys]
+    return sorted(added, key=lambda one: one.matches_without)
+
+
+def _without(
+    name: str,
+    table: CellTable,
+    keys: Sequence[str],
+    stages: Sequence[Stage],
+    level: float,
+    matches: float,
+    parities: Mapping[str, Parity] | None,
+) -> VariableContribution:
+    others = [key for key in keys if key != name]
+    if not others:  # who knows nothing picks any record
+        return VariableContribution(name, matches, 1.0, float(table.n == 1), 1 / table.n)
+    left = _last(table, others, stages, level, parities)
+    return VariableContribution(name, matches, left.expected_matches, left.expected_uniques, left.max_risk)
+
+
+def _last(
+    table: CellTable,
+    keys: Sequence[str],
+    stages: Sequence[Stage],
+    level: float,
+    parities: Mapping[str, Parity] | None,
+) -> FileRisk:
+    known = {name: parity for name, parity in (parities or {}).items() if name in keys}
+    report = assess_risk(table, keys, stages, level=level, parities=known)
+    return report.before if report.after is None else report.after

@@ -1,0 +1,327 @@
+"""Identity disclosure of all cells of a file at once.
+
+From who arrives where; under an exchange, where records are not drawn independently and T may be known; and with
+sampling weights, where the file is a sample and a target may or may not be in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Flag, Real, as_list, as_whole_numbers, check_counts, check_kind, check_level
+from maskwell.core.cells import CellTable
+from maskwell.core.exact import Parity, to_float
+from maskwell.designs.dense import design_of
+from maskwell.designs.sampler import on_all_processors
+from maskwell.errors import CountsError, MatrixError
+from maskwell.microdata.risk.arrivals import Arrivals, SparseArrivals
+from maskwell.microdata.risk.binomial_sums import BinomialSums, highest_of, row_sums
+from maskwell.microdata.risk.match_chances import (
+    TargetRisks,
+    strict_bound,
+    strict_risks,
+    strict_when_highest,
+    target_risks,
+)
+from maskwell.microdata.stages.stage import Stage, acting
+
+STRETCH = 1 << 15
+"""Released cells whose distributions are in memory at once, on each processor."""
+
+SEARCHED = 2000
+"""Cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`."""
+
+_NEAR_ONE = 0.1
+
+_ROUNDING = 4e-16  # of a term of a sum or of squares: toward a larger bound
+
+_TERMS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class CellRisks:
+    """Risks of the records of each cell; every array has shape (cells,).
+
+    Attributes
+    ----------
+    cells, counts, before
+        Which cells, their records, and the risk in the original file, one over the records with the same key.
+    kept
+        Chance that a record is released with its own key.
+    unconditional
+        Chance of a correct match if one of the released records with the record's key is picked.
+    in_range, t_low, t_high
+        The largest chance of a correct match given T = t, over the range that holds T with the stated probability.
+    strict
+        The same over every t that is possible. Where more than 2,000 cells are likelier to be reached from others
+        than from themselves, those of the least risk have a bound from above.
+    any_release
+        The same as ``strict`` for somebody who looks at the released value that is best for them: the largest chance
+        over all released values and all t. Where too many would have to be looked at, a bound from above.
+    p_unique
+        Chance that exactly one record is released with this key.
+    true_unique
+        Chance that this one is the record itself, where it was unique; else 0.
+    """
+
+    cells: Array
+    counts: Array
+    before: Real
+    kept: Real
+    unconditional: Real
+    in_range: Real
+    t_low: Array
+    t_high: Array
+    strict: Real
+    any_release: Real
+    p_unique: Real
+    true_unique: Real
+
+
+def cell_risks(
+    counts: Any, design: Any, *, cells: Any = None, level: float = 0.95, every_release: bool = True
+) -> CellRisks:
+    """Risks of all nonempty cells under one design.
+
+    Parameters
+    ----------
+    counts
+        Records in each cell, shape (k,).
+    design
+        How a record of each cell is released: a design, or a matrix whose columns sum to one.
+    cells
+        Numbers of the cells that are asked for; all that have records if left out.
+    level
+        Probability of the range for the number of released records.
+    every_release
+        Whether to look for ``any_release``; else it is ``strict``.
+
+    >>> risks = cell_risks([1, 2, 4, 3], [[0.2, 0.1, 0.1, 0.1]] + [[0.8 / 3, 0.3, 0.3, 0.3]] * 3)
+    >>> risks.before.round(2).tolist(), risks.in_range.round(2).tolist()   # the unique record hides among arrivals
+    ([1.0, 0.5, 0.25, 0.33], [0.2, 0.1, 0.1, 0.1])
+    """
+    check_kind(Flag, every_release=every_release)
+    design = design_of(design)
+    records = check_counts(counts).astype(np.int64)
+    if len(records) != design.k:
+        raise MatrixError(
+            f"{len(records)} counts for a matrix of {design.k} columns", hint="give one count for each cell"
+        )
+    return risks_of(SparseArrivals.from_design(records, design), cells=cells, level=level, every_release=every_release)
+
+
+def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, every_release: bool = True) -> CellRisks:
+    """Risks of cells, from who arrives where."""
+    check_level(level)
+    asked = _asked(arrivals.counts, cells)
+    rows, place = np.unique(arrivals.own[asked], return_inverse=True)
+    p = arrivals.kept[asked]
+    alike = row_sums(arrivals.own, arrivals.counts, int(arrivals.own.max()) + 1)[arrivals.own[asked]]
+    risks, terms = _in_stretches(arrivals, rows, place, p, level)
+    strict = _strict(arrivals, terms, rows, place, p, arrivals.counts[asked], risks.in_range)
+    return CellRisks(
+        cells=asked,
+        counts=arrivals.counts[asked],
+        before=1 / alike,
+        kept=p,
+        unconditional=risks.unconditional,
+        in_range=risks.in_range,
+        t_low=risks.t_low,
+        t_high=risks.t_high,
+        strict=strict,
+        any_release=arrivals.easiest(asked, strict) if every_release else strict,
+        p_unique=terms.chance_of_one[place],
+        true_unique=_true_unique(terms, place, p, alike),
+    )
+
+
+def _in_stretches(
+    arrivals: Arrivals, rows: Array, place: Array, p: Real, level: float
+) -> tuple[TargetRisks, BinomialSums]:
+    """Risks of targets in some rows, and the ends of their terms; a stretch of rows at a time, on all processors."""
+    order = np.argsort(place, kind="stable")
+    firsts = np.arange(0, len(rows), STRETCH)
+    bounds = np.searchsorted(place[order], np.append(firsts, len(rows)))
+    risks = TargetRisks.empty(len(place))
+
+    def work(number: int) -> BinomialSums:
+        first, own = int(firsts[number]), order[bounds[number] : bounds[number + 1]]
+        terms = arrivals.summands(rows[first : first + STRETCH])
+        risks.put(own, target_risks(terms, place[own] - first, p[own], level=level))
+        return terms.ends()
+
+    return risks, BinomialSums.joined(on_all_processors(work, range(len(firsts))))
+
+
+def _asked(counts: Array, cells: Any) -> Array:
+    if cells is None:
+        return np.flatnonzero(counts > 0)
+    asked = as_whole_numbers(as_list(cells, "cells"), "cells")
+    if asked.ndim != 1 or (asked < 0).any() or (asked >= len(counts)).any():
+        raise CountsError(f"cells are not all from 0 to {len(counts) - 1}", hint="give the places of cells")
+    empty = asked[counts[asked] == 0]
+    if len(empty):
+        raise CountsError(f"cell {empty[0]} has no record: no record can be the target", hint="leave out empty cells")
+    return asked
+
+
+def _strict(
+    arrivals: Arrivals, terms: BinomialSums, rows: Array, place: Array, p: Real, counts: Array, in_range: Real
+) -> Real:
+    """The strict risks; never below those in range, from which they differ by rounding where both are at one t."""
+    risks = strict_when_highest(terms, place, p)
+    others = np.flatnonzero(np.isnan(risks))
+    risks[others] = strict_bound(terms, place[others], p[others], counts[others])
+    unsettled = others[risks[others] > in_range[others] * (1 + 1e-12)]
+    highest = unsettled[np.argsort(-risks[unsettled], kind="stable")][:SEARCHED]
+    risks[highest] = strict_risks([arrivals.terms(int(row)) for row in rows[place[highest]]], p[highest])
+    return np.maximum(risks, in_range)
+
+
+def _true_unique(terms: BinomialSums, place: Array, p: Real, alike: Real) -> Real:
+    """``p`` times the chance that nobody else arrives, for records that are unique; else 0."""
+    others_certain = terms.certain[place] - (p == 1)
+    nobody = np.exp(terms.log_none[place] - np.where(p < 1, np.log1p(-np.where(p < 1, p, 0.0)), 0.0))
+    return np.where((alike == 1) & (others_certain == 0), p * nobody, 0.0)
+
+
+# ---- an exchange of values between records
+
+
+def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
+    """Whether every released cell of the key has as many records as the true one: one exchange of the whole key."""
+    own = acting(stages, keys)
+    return len(own) == 1 and own[0].method == "swap" and {*keys} <= {*own[0].columns, *own[0].linked}
+
+
+def has_exchange(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
+    """Whether a part of the key is exchanged between records."""
+    return any(stage.method == "swap" for stage in acting(stages, keys))
+
+
+def exchanged_risks(risks: CellRisks) -> CellRisks:
+    """The risks where only a part of the key is exchanged: those that nothing can exceed, ``1 / N`` for a cell of N.
+
+    How many arrive then depends on who else does, and can tell who is there: of 36 records of six values, where each
+    value takes one record of every value, a sixth that is released with some other key proves that the one which had
+    it before has stayed. The N records of a cell are still alike. So of t released ones at most t / N of each are
+    expected, and none of them is found with more than 1 / N. Derived.
+    """
+    most = 1 / risks.counts
+    return replace(risks, in_range=most, strict=most, any_release=most)
+
+
+def swapped_risks(arrivals: SparseArrivals) -> CellRisks:
+    """The chance of a correct match, ``p_xx / N_x`` for every record of x. Derived; no range and no luck is in it."""
+    sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
+    cells = np.flatnonzero(arrivals.counts > 0)
+    alike, kept = sizes[arrivals.own[cells]], arrivals.kept[cells]
+    risk = kept / alike
+    elsewhere = arrivals.p / np.maximum(sizes[arrivals.row], 1)
+    return CellRisks(
+        cells=cells,
+        counts=arrivals.counts[cells],
+        before=1 / alike,
+        kept=kept,
+        unconditional=risk,
+        in_range=risk,
+        t_low=alike.astype(np.int64),
+        t_high=alike.astype(np.int64),
+        strict=risk,
+        any_release=highest_of(arrivals.cell, elsewhere, len(arrivals.counts))[cells],
+        p_unique=(alike == 1).astype(np.float64),
+        true_unique=np.where(alike == 1, kept, 0.0),
+    )
+
+
+# ---- the file as a sample
+
+
+def individual_risk(records: Array, weights: Real) -> Real:
+    """The risk of each cell where the file is a sample, shape (cells,).
+
+    A cell of the key holds f records whose weights sum to F, the estimated number of people in the population. Given
+    f, the population count follows a negative binomial distribution with p = f / F, and the risk is the mean of one
+    over it,
+
+        r = p * integral from 0 to 1 of u^(f - 1) / (p + (1 - p) u) du
+          = (p / q) log(1 / p)                  for f = 1,     q = 1 - p,
+          = p / q - (p / q)^2 log(1 / p)        for f = 2,
+          ~ p / (f - q)                         for f >= 3, the usual approximation (0.5 % too high at f = 3, p = 0.01).
+
+    Source: after Benedetti, Capobianchi and Franconi, as sdcMicro computes it; the integral is derived.
+
+    Parameters
+    ----------
+    records
+        Records of each cell.
+    weights
+        Sum of their weights. Where it is below the number of records, the cell is taken to be the whole population.
+
+    >>> individual_risk(np.array([1, 2, 8]), np.array([541.0, 110.0, 8.0])).round(4).tolist()
+    [0.0117, 0.0171, 0.125]
+    """
+    records, weights = check_counts(records, name="records"), check_counts(weights, weighted=True, name="weights")
+    if records.shape != weights.shape or not (records > 0).all():
+        raise CountsError("records and weights do not fit", hint="give both for each cell, and at least one record")
+    p = np.minimum(1.0, records / np.maximum(weights, records * 1e-12))
+    q = 1 - p
+    return np.select([records == 1, records == 2], [_once(p, q), _twice(p, q)], p / (records - q))
+
+
+def largest_inclusion(own: CellTable) -> float | None:
+    """A bound on the chance of any person in the file to be in the sample, if weights are one over such chances.
+
+    A person is sampled and found at most as often as sampled. Of a cell of f records the sum and the sum of squares
+    of the weights are known; none of them is below ``mean - sqrt((f - 1) variance)`` (Samuelson's inequality), with
+    equality for two records and for equal weights. Derived.
+
+    >>> cells = CellTable.of(["job"], {("baker",): 1, ("clerk",): 2})
+    >>> own = replace(cells, weights=np.array([50.0, 30.0]), squares=np.array([2500.0, 500.0]))
+    >>> round(largest_inclusion(own), 6)   # clerks of 10 and 20: one in ten is asked
+    0.1
+    """
+    if own.weights is None or own.squares is None:
+        return None
+    mean, square = own.weights / own.counts, own.squares / own.counts
+    variance = np.maximum(square - mean**2, 0.0) + _ROUNDING * (own.counts + 4) * square
+    least = float((mean - np.sqrt((own.counts - 1) * variance)).min())
+    return 1 / least if least > 1 else 1.0
+
+
+def _once(p: Real, q: Real) -> Real:
+    away = np.where(q > 0, q, 1.0)
+    return np.where(q > 0, -p * np.log1p(-np.where(p > 0, q, 0.0)) / away, 1.0)
+
+
+def _twice(p: Real, q: Real) -> Real:
+    """By its series in q where p is near one, since the two terms cancel there."""
+    k = np.arange(_TERMS)
+    series = p * (q[:, None] ** k / ((k + 1) * (k + 2))).sum(axis=1)
+    ratio = p / np.where(q > _NEAR_ONE, q, 1.0)
+    return np.where(q > _NEAR_ONE, ratio + ratio**2 * np.log(np.where(p > 0, p, 1.0)), series)
+
+
+def match_bound_of_reports(alike: Real, candidates: Real, parity: Parity) -> Real:
+    """Upper bound on the probability of a correct match in a file whose key variables hold randomized reports.
+
+        1 / (n_z + (n_u - n_z) / gamma^2)
+
+    where ``n_z`` (``alike``) records have the same reports and the same unchanged keys as the record, ``n_u``
+    (``candidates``) the same unchanged keys, and reports for the same keys: whether there is one may be known. gamma
+    (``parity``) is the product of the parities of the reported keys. It holds for every population and every intruder
+    whose only further knowledge are true keys, of all people in the file at most: exchanging the reports of two people
+    changes the likelihood of the file by a factor of gamma^2 at most, and not at all where the reports are the same.
+    Source: derived.
+
+    >>> match_bound_of_reports(np.array([1.0, 5.0]), np.array([97.0, 97.0]), Fraction(4)).round(4).tolist()
+    [0.1429, 0.093]
+    """
+    others = 0.0 if parity == math.inf else to_float(1 / Fraction(parity) ** 2)
+    return np.asarray(1 / (alike + (candidates - alike) * others))

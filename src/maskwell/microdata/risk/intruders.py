@@ -1,0 +1,210 @@
+"""Intruders: who looks for the record of a person, what is said of them, and how their chance is worked out.
+
+All know the keys of a person, that the person is in the file, the matrices and the true counts. They differ in where
+they look and in what else they use. Of the records of a cell these chances of a correct match are measured:
+``any_release`` for the released value under which the person is found most easily, ``strict`` for the person's own
+keys, whatever number of records has them, ``in_range`` for the numbers that 95 % of the releases have, and
+``released_counts`` of a drawn file whose counts are compared with the true ones.
+
+A new intruder is a class and its place in :data:`INTRUDERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from maskwell.core.arguments import Real, check_option
+from maskwell.core.phrases import Printed, round_up
+from maskwell.core.verdicts import above, below
+from maskwell.errors import InfeasibleError
+
+if TYPE_CHECKING:
+    from maskwell.microdata.release_values import AnyRelease
+    from maskwell.microdata.risk.risk_report import FileRisk
+
+RARE = "in {rest:.3g} % of the releases the number of similar records is unusual; then the chance can be {most:g}"
+
+MEASURES = ("in_range", "strict", "any_release", "released_counts")
+"""Chances of a correct match that are told of a file, for its records and the largest of them."""
+
+
+class Intruder:
+    """Looks at the released value under which the person is found most easily, whatever number of records has it.
+
+    Attributes
+    ----------
+    name
+        What plans and documents call them.
+    words
+        What is said of them after the keys that they know.
+    comment
+        What a plan that is written for somebody says of them.
+    measures
+        Of the chances of a correct match, those whose largest is theirs, as far as they are known.
+    looks_anywhere
+        Whether they look under other released values than the person's own.
+    weighs_columns
+        Whether they also weigh how well the unchanged columns of a record go with the keys.
+    """
+
+    name: ClassVar[str] = "any-look"
+    words: ClassVar[str] = ""
+    comment: ClassVar[str] = ""
+    measures: ClassVar[tuple[str, ...]] = ("any_release",)
+    looks_anywhere: ClassVar[bool] = True
+    weighs_columns: ClassVar[bool] = False
+
+    def chances(self, risks: Mapping[str, Real]) -> Real:
+        """The chance of a correct match in each cell, of those that were measured.
+
+        >>> OwnKey().chances({"strict": np.array([0.5]), "any_release": np.array([0.6])}).tolist()
+        [0.5]
+        """
+        return np.asarray(np.max([risks[name] for name in self.measures if name in risks], axis=0))
+
+    @property
+    def of_counts(self) -> Intruder:
+        """The intruder whose chance counts give, where more than counts is needed for this one."""
+        return self
+
+    def foretold(self, after: FileRisk) -> float:
+        """The largest chance that is told by the counts of the true file, before any is drawn."""
+        return after.max_risk
+
+    def left_out(self, after: FileRisk, level: float) -> Iterator[str]:
+        """What their figure leaves out by its definition, in words."""
+        yield from ()
+
+    def outdone(self, *, counts: bool) -> str:
+        """What somebody does who finds more; ``counts`` says whether comparing all of them was measured."""
+        return f"looks where it is easiest{' or compares all released counts' * counts}"
+
+    def limit_of_weighing(self, match: Fraction | None) -> Fraction:
+        """What somebody may reach who weighs the unchanged columns."""
+        return Fraction(1)
+
+    def check_assessed(self, release: AnyRelease, limit: Fraction) -> None:
+        """Raise where the counts of the true file do not show that they stay below a limit."""
+
+    def check_drawn(self, after: FileRisk, attempt: int, limit: Fraction) -> None:
+        """Raise where the file as it was drawn, at this attempt, breaks a limit that is for that very file."""
+
+
+class AnyLook(Intruder):
+    """As the base says, and nothing else."""
+
+    def outdone(self, *, counts: bool) -> str:
+        """Only who compares counts finds more."""
+        return "also compares all released counts"
+
+
+class OwnKey(Intruder):
+    """Looks only at the records released with the person's own keys, whatever their number."""
+
+    name = "own-key"
+    words = " and looks only at records released with the person's own keys"
+    measures = ("strict",)
+    looks_anywhere = False
+
+
+class OwnKeyUsually(OwnKey):
+    """The same, for the numbers of records that 95 % of the releases have."""
+
+    name = "own-key-95"
+    words = f"{OwnKey.words}, in 95\u00a0% of releases"
+    measures = ("in_range",)
+
+    def left_out(self, after: FileRisk, level: float) -> Iterator[str]:
+        """The releases with other numbers."""
+        most = after.max_risk_strict
+        if above(most, after.max_risk, scale=1):
+            yield RARE.format(rest=Printed(100 * (1 - level)), most=chance_said(most))
+
+
+class ReleasedCounts(Intruder):
+    """Also compares all released counts with the true ones, so that the limit is for the very file that is drawn."""
+
+    name = "released-counts"
+    words = ", and compares all released counts with the true ones,"
+    measures = ("any_release", "released_counts")
+
+    def foretold(self, after: FileRisk) -> float:
+        """What the counts of a drawn file add is left out."""
+        return after.max_risk_any_release
+
+    def check_drawn(self, after: FileRisk, attempt: int, limit: Fraction) -> None:
+        """The chance is known, and no record is above the limit."""
+        if after.max_risk_released_counts is None:
+            raise InfeasibleError(
+                "this file is too large to tell what comparing all released counts adds",
+                hint='use method = "mixing", or ask for the limit against intruder = "any-look"',
+            )
+        if after.records_above:
+            drawn = "in the drawn file" if attempt == 1 else f"after {attempt} draws"
+            raise InfeasibleError(
+                f"{drawn} someone who compares all counts has a chance of {after.max_risk:.3g}"
+                f" (limit {float(limit):g})",
+                hint="leave room: protect with a smaller xi or match than that of [release]",
+                nearest=after.max_risk,
+            )
+
+
+class AllColumns(Intruder):
+    """Also weighs how well the unchanged columns of a record go with the keys.
+
+    How often this is right is simulated: :mod:`maskwell.microdata.risk.joined_columns`.
+    """
+
+    name = "all-columns"
+    comment = "also not by someone who weighs how well the other columns go with the keys"
+    weighs_columns = True
+
+    @property
+    def of_counts(self) -> Intruder:
+        """Columns are weighed where a release is simulated; counts alone do not tell."""
+        return ANY_LOOK
+
+    def limit_of_weighing(self, match: Fraction | None) -> Fraction:
+        """That of the plan."""
+        return Fraction(1) if match is None else match
+
+    def check_assessed(self, release: AnyRelease, limit: Fraction) -> None:
+        """The simulation was possible, and stays below the limit."""
+        joined, smallest = release.joined, None if release.risk is None else release.risk.before.smallest
+        known = {*release.plan.keys, *(name for stage in release.stages for name in stage.within)}
+        others, few = {*release.file.others} - known, smallest is None or below(float(smallest * limit), 1)
+        if joined is None and others and few:
+            raise InfeasibleError(
+                "what all columns together tell of the keys cannot be simulated for this plan",
+                hint='protect all keys in one [[protect]], with no unit and no swap, or take intruder = "any-look"',
+            )
+        if joined is not None and above(joined.right_surest, limit):
+            raise InfeasibleError(
+                f"someone who weighs all columns is right for {joined.right_surest:.3g} of those they are surest of"
+                f" (limit {float(limit):g})",
+                hint='use method = "mixing", drop or protect columns that tell of the keys, or take "any-look"',
+                nearest=joined.right_surest,
+            )
+
+
+ANY_LOOK, OWN_KEY, ALL_COLUMNS = AnyLook(), OwnKey(), AllColumns()
+
+INTRUDERS: dict[str, Intruder] = {
+    one.name: one for one in (ANY_LOOK, OWN_KEY, OwnKeyUsually(), ReleasedCounts(), ALL_COLUMNS)
+}
+"""All of them by name."""
+
+
+def intruder_named(name: str) -> Intruder:
+    """The intruder of a name; an error that lists all names where there is none."""
+    check_option("intruder", name, INTRUDERS)
+    return INTRUDERS[name]
+
+
+def chance_said(chance: float) -> float:
+    """A chance as messages say it: three decimals, rounded up; rounding of floats is not counted."""
+    return min(1.0, round_up(chance, 3))

@@ -1,0 +1,310 @@
+"""Somebody who weighs all unchanged columns together, simulated: how often they pick the right record.
+
+A record that was given the keys of another person still has its own job, income and language. Somebody who looks for a
+person takes, of the records released with the person's keys, the one whose other columns go best with these keys. This
+intruder knows the matrices and the counts, and learns from the released file what goes with what, as naive Bayes does
+(:mod:`maskwell.microdata.records.column_fit`): the chance that a record released in state o came from state d is
+
+    p_od N_d exp(t f_d) / sum_e p_oe N_e exp(t f_e),
+
+where f_d says how well its other columns go with the keys of d. The intruder looks for everybody whose keys few records
+have, in files drawn for this purpose. What is told is the share of right picks: of all, and of the tenth with the
+greatest chance. Several intruders are tried, and what the best of them reaches is told: they learn of single keys or of
+pairs of keys, and trust what they learned (t = 1) or half of it, since columns that tell the same are counted more than
+once. Another way to learn may do better. Source: derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real
+from maskwell.core.randomness import SeededRandom
+from maskwell.core.verdicts import below as is_below
+from maskwell.microdata.records.column_fit import ColumnFit
+from maskwell.microdata.stages.stage import Stage
+
+SEED = 1
+"""Files are drawn with a seed: they are only judged, and the same file is judged alike every time."""
+
+LOOKED_FOR = 20_000
+FEWEST_DRAWS, MOST_DRAWS = 2, 50
+"""People who are looked for in all draws together, about; and draws."""
+
+MOST_WORK = 1 << 26
+"""Log odds that are looked up at most where there are more draws than the fewest."""
+
+MOST_STATES, AT_ONCE = 1500, 1 << 20
+"""States that exchange records with each other at most; and chances that are worked out at once."""
+
+TRUST = (1.0, 0.5)
+"""How much of the log odds intruders weigh who are tried."""
+
+SUREST = 0.1
+SMALL = 5.0
+"""People whose keys fewer records have are looked for, where the plan has no limit."""
+
+
+@dataclass(frozen=True)
+class JoinedRisk:
+    """How often somebody is right who weighs how well unchanged columns go with the keys of a record.
+
+    Attributes
+    ----------
+    columns
+        The columns that were weighed.
+    people, draws
+        People whose keys few records have and who were looked for, and how often a file was drawn.
+    right, right_surest
+        Share of the people for whom the right record was picked: of all, and of the tenth the intruder is surest of.
+    surest, error
+        How many people that tenth has, all draws together; and the standard error of the share among them.
+    """
+
+    columns: tuple[str, ...]
+    people: int
+    draws: int
+    right: float
+    right_surest: float
+    surest: int
+    error: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "columns": list(self.columns)}
+
+
+def joined_risk(
+    stages: Sequence[Stage], keys: Sequence[str], fit: ColumnFit, below: float = SMALL
+) -> JoinedRisk | None:
+    """The share of right picks of somebody who weighs the other columns; None where that cannot be simulated.
+
+    Parameters
+    ----------
+    stages, keys
+        The randomizations, and what the intruder knows. One stage must randomize the keys and know them all.
+    fit
+        What the other columns tell of the columns of that stage.
+    below
+        People whose keys fewer records have are looked for.
+    """
+    stage = _stage_of(stages, keys)
+    if stage is None or fit.table.columns != tuple(stage.columns):
+        return None
+    search = _Search.of(stage, keys, fit, below)
+    return None if search is None else search.outcome()
+
+
+def _stage_of(stages: Sequence[Stage], keys: Sequence[str]) -> Stage | None:
+    """The one stage that randomizes keys, if its draws are independent and no other is involved."""
+    moving = [stage for stage in stages if {*stage.moved} & {*keys}]
+    if len(moving) != 1:
+        return None
+    (stage,) = moving
+    earlier = {name for one in stages if one is not stage for name in one.moved}
+    simple = not stage.exchanges and stage.unit is None and _keeps_labels(stage)
+    return stage if simple and {*keys} <= {*stage.columns} and not earlier & {*stage.columns} else None
+
+
+def _keeps_labels(stage: Stage) -> bool:
+    """Whether the released states are the true ones, in the same order."""
+    return len(stage.outputs) == len(stage.states) and bool((stage.own == np.arange(len(stage.states))).all())
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What the intruder knows of the states.
+
+    Attributes
+    ----------
+    stage, fit
+        The randomization, and what the other columns tell.
+    state, cell
+        The state of each kept record, and the cell of each state in the table of ``fit``.
+    key, holders, wanted
+        The keys of each state by number, how many records have them, and whether these are few.
+    """
+
+    stage: Stage
+    fit: ColumnFit
+    state: Array
+    cell: Array
+    key: Array
+    holders: Array
+    wanted: Array
+
+    @classmethod
+    def of(cls, stage: Stage, keys: Sequence[str], fit: ColumnFit, below: float) -> _Search | None:
+        """None where nobody is to be looked for, or records that may come to them were not kept."""
+        table = fit.table
+        levels, codes = (dict(zip(table.columns, each, strict=True)) for each in (table.levels, table.codes.T))
+        state_of_cell = stage.find(levels, codes)
+        cell = np.full(len(stage.states), -1)
+        cell[state_of_cell[state_of_cell >= 0]] = np.flatnonzero(state_of_cell >= 0)
+        known = table.codes[cell][:, [table.place(name) for name in keys]]
+        known[cell < 0] = -1  # a state of an earlier release that nobody has any more
+        key = np.unique(known, axis=0, return_inverse=True)[1].reshape(-1)
+        holders = np.bincount(key, stage.counts).astype(np.int64)[key]
+        wanted = is_below(holders, below) & (cell >= 0)
+        released, true, _, _ = stage.occurring_flows()
+        needed = cell[np.union1d(true[wanted[released]], np.flatnonzero(wanted))]  # all have records
+        if not wanted.any() or (fit.kept[needed] < table.counts[needed]).any():
+            return None
+        return cls(stage, fit, state_of_cell[fit.cells], cell, key, holders, wanted)
+
+    def outcome(self) -> JoinedRisk | None:
+        """The share of right picks, over several draws."""
+        parts = self._parts()
+        if parts is None:
+            return None
+        looked = np.concatenate(parts)
+        people = self._people(looked)
+        work = (
+            int(self.stage.counts[looked] @ self._origins.count[looked])
+            * self.fit.labels.codes.shape[1]
+            * len(self.fit.columns)
+        )
+        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)))
+        looks = [look for look in self._looks(looked, draws) if len(look[0])]
+        if not looks:
+            return None
+        draw, true, drawn, chances = (np.concatenate(each) for each in zip(*looks, strict=True))
+        tried = [self._shares(people * draws, *self._picks(draw, true, drawn, chance)) for chance in chances.T]
+        share, surest = max(one[1:] for one in tried)
+        return JoinedRisk(
+            columns=self.fit.columns,
+            people=people,
+            draws=draws,
+            right=max(one[0] for one in tried),
+            right_surest=share,
+            surest=surest,
+            error=math.sqrt(share * (1 - share) / surest),
+        )
+
+    def _shares(self, people: int, chance: Real, right: Real, weight: Array) -> tuple[float, float, int]:
+        """The share of right picks of all, and of the tenth with the greatest chance; and how many people that has."""
+        order = np.argsort(-chance, kind="stable")
+        reached = np.cumsum(weight[order])
+        tenth = order[: int(np.searchsorted(reached, SUREST * reached[-1])) + 1]
+        share = float(np.average(right[tenth], weights=weight[tenth]))
+        return float((right * weight).sum() / people), share, int(weight[tenth].sum())
+
+    def _parts(self) -> list[Array] | None:
+        """States that exchange records with each other, where somebody is looked for; None where they are many.
+
+        Of a large file some of them, chosen at random.
+        """
+        released, true, _ = self.stage.transitions
+        label = np.arange(len(self.stage.states))
+        while True:
+            least = label.copy()
+            np.minimum.at(least, released, label[true])
+            np.minimum.at(least, true, least[released])
+            least = least[least]
+            if (least == label).all():
+                break
+            label = least
+        parts = [part for part in _groups(label) if self.wanted[part].any()]
+        if max(map(len, parts)) > MOST_STATES:
+            return None
+        shuffled = [parts[i] for i in np.random.default_rng(SEED).permutation(len(parts)).tolist()]
+        reached = np.cumsum([self._people(part) for part in shuffled])
+        return shuffled[: int(np.searchsorted(reached, LOOKED_FOR)) + 1]
+
+    def _people(self, part: Array) -> int:
+        """How many are looked for in states that exchange records with each other."""
+        wanted = part[self.wanted[part]]
+        return int(self.holders[wanted][np.unique(self.key[wanted], return_index=True)[1]].sum())
+
+    def _looks(self, looked: Array, draws: int) -> Iterator[tuple[Array, Array, Array, Real]]:
+        """Draw, true and released state of each record that is released with keys that are looked for.
+
+        And its chance to belong there, shape (records, intruders).
+        """
+        looked_at = np.zeros(len(self.stage.states), dtype=bool)
+        looked_at[looked] = True
+        looked_at &= self.wanted
+        sampler = self.stage.design.sampler(SeededRandom(SEED))
+        moving = np.flatnonzero((self.state >= 0) & self._moving()[self.state])
+        for draw in range(draws):
+            drawn = self.state.copy()
+            drawn[moving] = np.asarray(sampler.sample(self.state[moving]).data)
+            where = self.cell[drawn[moving]]
+            fit = self.fit.shown(moving, np.where(where < 0, self.fit.cells[moving], where))
+            shown = np.flatnonzero((drawn >= 0) & looked_at[drawn])
+            several = np.cumsum(self._origins.count[drawn[shown]]) // AT_ONCE
+            for some in np.split(shown, np.flatnonzero(np.diff(several)) + 1):
+                yield np.full(len(some), draw), self.state[some], drawn[some], self._chances(fit, some, drawn[some])
+
+    def _moving(self) -> Array:
+        """Shape (states,): whether records may leave a state."""
+        released, true, _ = self.stage.transitions
+        leaves = np.zeros(len(self.stage.states), dtype=bool)
+        leaves[true[released != true]] = True
+        return leaves
+
+    def _chances(self, fit: ColumnFit, records: Array, drawn: Array) -> Real:
+        """Shape (records, intruders): the chance that records have the keys of the states that they were released in.
+
+        Of the states that each of them may come from.
+        """
+        if not len(records):
+            return np.zeros((0, 1))
+        origins = self._origins
+        count = origins.count[drawn]
+        first = np.cumsum(count) - count
+        entry = np.arange(int(count.sum())) + np.repeat(origins.first[drawn] - first, count)
+        true = origins.true[entry]
+        same = self.key[true] == np.repeat(self.key[drawn], count)
+        chances = []
+        for fits in fit.fits_of_pairs(self.cell[true], np.repeat(records, count)):
+            below = fits - np.repeat(np.maximum.reduceat(fits, first), count)
+            for trust in TRUST:
+                odds = origins.flow[entry] * np.exp(trust * below)
+                chances.append(np.add.reduceat(odds * same, first) / np.add.reduceat(odds, first))
+        return np.stack(chances, axis=1).round(9)  # on every processor alike
+
+    @cached_property
+    def _origins(self) -> _Origins:
+        released, true, flow, _ = self.stage.occurring_flows()
+        order = np.argsort(released, kind="stable")
+        count = np.bincount(released, minlength=len(self.stage.states))
+        return _Origins(np.cumsum(count) - count, count, true[order], flow[order])
+
+    def _picks(self, draw: Array, true: Array, drawn: Array, chance: Real) -> tuple[Real, Real, Array]:
+        """The best record for each key in each draw: its chance, how often it is right, and for how many people.
+
+        Of records that are equally good any is picked: their order is that of their true cells.
+        """
+        look = draw.astype(np.int64) * (int(self.key.max()) + 1) + self.key[drawn]
+        order = np.lexsort((np.random.default_rng(SEED).permutation(len(look)), -chance, look))
+        best = order[np.flatnonzero(np.append(True, np.diff(look[order]) > 0))]
+        people = self.holders[drawn[best]]
+        right = self.key[true[best]] == self.key[drawn[best]]
+        return chance[best] / people, right / people, people
+
+
+@dataclass(frozen=True, eq=False)
+class _Origins:
+    """The true states that records of a released state come from: the first of them, how many, and the flows."""
+
+    first: Array
+    count: Array
+    true: Array
+    flow: Real
+
+
+def _groups(labels: Array) -> list[Array]:
+    """Places with the same label, in the order of the labels.
+
+    >>> [group.tolist() for group in _groups(np.array([3, 0, 3]))]
+    [[1], [0, 2]]
+    """
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)

@@ -1,0 +1,537 @@
+"""The chance that a record is found: somebody known to be in the file is looked for among the released records.
+
+The target's true value is x. Of the T released records with value x one is picked at random. With N_j records of true
+value j, each released as x with probability ``p_xj``,
+
+    T  = sum_j Bin(N_j, p_xj),      T' = the same without the target,
+
+    Pr(correct | T = t) = (p_xx / t) Pr(T' = t - 1) / Pr(T = t),      t >= 1,
+    Pr(correct)         = p_xx E[1 / (1 + T')].
+
+Source: derived; [Adeshiyan2011, eq. (4.24)] corrected, whose printed form gives values above one.
+
+The strict risk, that of the worst case, is the largest chance of a correct match over every t that is possible. Given
+T = t, the share of one record among those that arrived is q(t) / t, where q(t) is the chance that it is there. For two
+records with odds o and o' of arriving, q(t) / q'(t) = (o + o o' r) / (o' + o o' r) with r = e(t-2) / e(t-1), a ratio of
+elementary symmetric polynomials of the other odds, which rises with t. So the record with the largest odds loses share
+as t grows, its risk is largest at the smallest t, and
+
+    strict risk = o / sum_j N_j o_j        if p is the largest of its row, and below one.
+
+Without that condition the share of a record may rise first, but never above ``1 / sum_j N_j min(o_j / o, 1)``.
+Source: derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real, as_floats, check_counts, check_level, shown_short
+from maskwell.core.labels import is_missing
+from maskwell.designs.dense import design_of
+from maskwell.errors import CountsError, MatrixError, UnknownCategoryError
+from maskwell.microdata.risk.binomial_sums import BinomialSums, CountDistributions, count_distributions, sums_of_terms
+
+SLACK = 1e-12
+"""A quantile is reached when the distribution function is this near below it."""
+
+_USED = 3.0  # standard deviations around the mean in which a distribution keeps its relative accuracy
+_REMEMBERED, _SHORT = 4096, 1024  # searches that are kept, and terms of the rows for which they are
+
+_DEGREES = (8, 32, 128)  # so many numbers t are looked at, for many targets at once, before each is looked at alone
+_TERMS = 1 << 20
+_LEAST = 1e-280  # below, digits are lost
+
+DIRECT = 2000
+"""Rows of at most so many records are convolved term by term, which keeps the smallest probabilities accurate."""
+
+TOLD = 1e-12
+"""Where T = t is less likely than this and was found by a transform, nothing is said about it."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatchRisk:
+    """The chance that a target is matched correctly.
+
+    Attributes
+    ----------
+    t, pmf, p_correct_given_t
+        Numbers t of released records with the target's value, Pr(T = t), and Pr(correct | T = t), 0 for t = 0.
+    t_low, t_high
+        The range that holds T with at least the stated probability, ends included.
+    risk_in_range
+        The largest Pr(correct | T = t) for t in that range; 0 if nothing may arrive.
+    risk_strict
+        The largest over every t that is possible.
+    p_correct
+        Before T is known; no match is made where T = 0.
+    before
+        The chance in the original file, ``1 / N_x``.
+    """
+
+    t: Array = field(repr=False)
+    pmf: Real = field(repr=False)
+    p_correct_given_t: Real = field(repr=False)
+    t_low: int
+    t_high: int
+    risk_in_range: float
+    risk_strict: float
+    p_correct: float
+    before: float
+
+    def at(self, t: int) -> tuple[float, float | None]:
+        """Pr(T = t) and Pr(correct | T = t); 0 and ``None`` where t cannot be, or is too unlikely to tell."""
+        place = int(np.searchsorted(self.t, t))
+        if place == len(self.t) or self.t[place] != t:
+            return 0.0, None
+        return float(self.pmf[place]), float(self.p_correct_given_t[place]) if t else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values; numbers t as texts."""
+        return {
+            "pmf_T": {str(t): p for t, p in zip(self.t.tolist(), self.pmf.tolist(), strict=True)},
+            "p_correct_given_T": {
+                str(t): p for t, p in zip(self.t.tolist(), self.p_correct_given_t.tolist(), strict=True) if t
+            },
+            "t_low": self.t_low,
+            "t_high": self.t_high,
+            "risk_in_range": self.risk_in_range,
+            "risk_strict": self.risk_strict,
+            "p_correct": self.p_correct,
+            "before": self.before,
+        }
+
+
+def match_risk(counts: Any, P: Any, x: Any, *, level: float = 0.95) -> MatchRisk:
+    """Risk of a record with true value x.
+
+    Parameters
+    ----------
+    counts
+        Records with each true value, shape (k,).
+    P
+        The matrix, ``P[i, j] = Pr(released i | true j)``, or a design.
+    x
+        The target's value: its number, or its label where a design with labels is given.
+    level
+        Probability of the range for T.
+
+    >>> risk = match_risk([2, 3], [["3/4", "1/6"], ["1/4", "5/6"]], 0)
+    >>> round(risk.before, 4), round(risk.risk_in_range, 4), round(risk.p_correct, 4)   # 1/2 before, 5/11 after
+    (0.5, 0.4545, 0.3838)
+    """
+    design = design_of(P)
+    records = check_counts(counts)
+    if len(records) != design.k:
+        raise MatrixError(
+            f"{len(records)} counts for a matrix of {design.k} columns", hint="give one count for each true value"
+        )
+    truth = _place(x, design.inputs.labels, design.k)
+    report = _place(x, design.outputs.labels, design.m)
+    row = design.entries(np.array([report]), np.arange(design.k))[0]
+    return _risk(records.astype(np.int64), row, truth, level)
+
+
+def match_risk_row(counts: Any, row: Any, x: int, *, level: float = 0.95) -> MatchRisk:
+    """Risk of a record with true value x, from the row of P that leads to the release of x.
+
+    >>> risk = match_risk_row([1, 2, 5, 40, 3000, 2_000_000], [0.3, 0.07, 0.028, 0.0035, 1.4 / 3e4, 7e-8], 0)
+    >>> risk.t_high, round(risk.risk_in_range, 6)   # a unique record that stays with 0.3, among two million
+    (3, 0.374743)
+    """
+    records = check_counts(counts)
+    p = as_floats(row, "row", finite=False)
+    if p.shape != records.shape or not np.isfinite(p).all() or (p < 0).any() or (p > 1).any():
+        raise MatrixError(
+            f"a row of {p.size} entries for {len(records)} counts, from {np.min(p, initial=0):g} to"
+            f" {np.max(p, initial=0):g}",
+            hint="give the row of P that leads to x: one probability from 0 to 1 for each count",
+        )
+    return _risk(records.astype(np.int64), p, _place(x, None, len(records)), level)
+
+
+def _place(x: Any, labels: Any, size: int) -> int:
+    """The number of a category that is given by its label, or by its number."""
+    known = () if labels is None else tuple(labels)
+    if isinstance(x, Hashable) and not is_missing(x) and x in known:
+        return known.index(x)
+    if isinstance(x, int | np.integer) and not isinstance(x, bool) and 0 <= x < size:
+        return int(x)
+    raise UnknownCategoryError(
+        f"{shown_short(x)} is none of the {size} categories",
+        hint=f"give a number from 0 to {size - 1}, or a label",
+        value=x,
+    )
+
+
+def _risk(n: Array, p: Real, x: int, level: float) -> MatchRisk:
+    check_level(level)
+    if n[x] == 0:
+        raise CountsError(
+            f"no record has the value of category {x}: no record can be the target", hint="choose a value that occurs"
+        )
+    window, least = _window(n, p, x)
+    pmf, correct = (values[0] for values in chance_given_arrivals(window, p[[x]]))
+    t = window.first[0] + np.arange(len(pmf))
+    low, high = (int(place[0]) for place in quantile_places(pmf[None, :], level))
+    likely = pmf > least
+    return MatchRisk(
+        t=t[likely],
+        pmf=pmf[likely],
+        p_correct_given_t=correct[likely],
+        t_low=int(t[low]),
+        t_high=int(t[high]),
+        risk_in_range=float(correct[low : high + 1].max()),
+        risk_strict=strict_risk(n, p, float(p[x])),
+        p_correct=float(p[x] * (window.pmf[0] / (t + 1)).sum()),
+        before=1 / int(n[x]),
+    )
+
+
+def _window(n: Array, p: Real, x: int) -> tuple[CountDistributions, float]:
+    """The distribution of T' and the least Pr(T = t) that is told: all of it for few records, else a window."""
+    if n[p > 0].sum() > DIRECT:
+        row = np.zeros(len(n), dtype=np.int64)
+        return next(count_distributions(sums_of_terms(row, n, p, 1), row[:1], p[[x]])), TOLD
+    others = n.copy()
+    others[x] -= 1
+    pmf = np.append(_convolved(others, p), 0.0)
+    return CountDistributions(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), pmf[None, :]), 0.0
+
+
+def _convolved(n: Array, p: Real) -> Real:
+    """The distribution of a sum of binomials: products of polynomials with terms of 0 or more, nothing subtracted."""
+    pmf = np.ones(1)
+    for one in np.unique(p[(n > 0) & (p > 0)]).tolist():
+        pmf = np.convolve(pmf, _binomial(int(n[p == one].sum()), one))
+    return pmf
+
+
+def _binomial(n: int, p: float) -> Real:
+    """(1 - p + p s)^n by squaring."""
+    half = _binomial(n // 2, p) if n > 1 else np.ones(1)
+    square = np.convolve(half, half)
+    return np.convolve(square, [1 - p, p]) if n % 2 else square
+
+
+# ---- many targets at once
+
+
+@dataclass(frozen=True, eq=False)
+class TargetRisks:
+    """Risks of targets; every array has shape (targets,).
+
+    Attributes
+    ----------
+    unconditional
+        Chance of a correct match when one of the released records that fit is picked: ``p E[1 / (1 + T')]``.
+    in_range
+        The largest chance given T = t, over the t in the range that holds T with the stated probability.
+    t_low, t_high
+        That range, ends included.
+    """
+
+    unconditional: Real
+    in_range: Real
+    t_low: Array
+    t_high: Array
+
+    @classmethod
+    def empty(cls, count: int) -> TargetRisks:
+        """Room for the risks of so many targets."""
+        return cls(np.zeros(count), np.zeros(count), np.zeros(count, np.int64), np.zeros(count, np.int64))
+
+    def put(self, targets: Array, risks: TargetRisks) -> None:
+        """Fill in the risks of some targets."""
+        for name, values in vars(risks).items():
+            getattr(self, name)[targets] = values
+
+
+def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95) -> TargetRisks:
+    """Risks of targets that each arrive in a row with probability p."""
+    out = TargetRisks.empty(len(row))
+    for window in count_distributions(rows, row, p):
+        _fill(out, window, p[window.targets], level)
+    return out
+
+
+def _fill(out: TargetRisks, window: CountDistributions, p: Real, level: float) -> None:
+    own = window.targets
+    arrivals, correct = chance_given_arrivals(window, p)
+    t = window.first[:, None] + np.arange(window.pmf.shape[1])
+    low, high = quantile_places(arrivals, level)
+    out.unconditional[own] = p * (window.pmf / (t + 1)).sum(axis=1)
+    out.t_low[own], out.t_high[own] = window.first + low, window.first + high
+    place = np.arange(t.shape[1])
+    inside = (place >= low[:, None]) & (place <= high[:, None])
+    out.in_range[own] = np.where(inside, correct, 0.0).max(axis=1)
+
+
+def chance_given_arrivals(window: CountDistributions, p: Real) -> tuple[Real, Real]:
+    """Pr(T = t) and Pr(correct match | T = t), shape (targets, length), for t from ``window.first`` on.
+
+        Pr(correct | T = t) = (p / t) Pr(T' = t - 1) / Pr(T = t),   Pr(T = t) = (1 - p) Pr(T' = t) + p Pr(T' = t - 1)
+
+    Source: derived; [Adeshiyan2011, eq. (4.24)] corrected.
+    """
+    before = np.zeros_like(window.pmf)
+    before[:, 1:] = window.pmf[:, :-1]
+    stayed = p[:, None] * before
+    arrivals = (1 - p)[:, None] * window.pmf + stayed
+    t = window.first[:, None] + np.arange(window.pmf.shape[1])
+    possible = (arrivals > 0) & (t > 0)
+    correct = stayed / np.where(possible, arrivals * t, 1.0)
+    return arrivals, np.where(possible, correct, 0.0)
+
+
+def quantile_places(pmf: Real, level: float) -> tuple[Array, Array]:
+    """Columns of the smallest values at which the distribution function reaches (1 - level) / 2 and one minus it."""
+    reached = np.cumsum(pmf, axis=1) + SLACK
+    tail = (1 - level) / 2
+    last = pmf.shape[1] - 1
+    low, high = (np.minimum((reached < share).sum(axis=1), last) for share in (tail, 1 - tail))
+    return low, high
+
+
+# ---- the worst case
+
+
+def strict_when_highest(rows: BinomialSums, row: Array, p: Real) -> Real:
+    """The strict risk of targets, NaN for those whose p is not the largest of their row."""
+    odds = np.where(p < 1, p / np.where(p < 1, 1 - p, 1.0), 0.0)
+    total, certain = rows.odds[row], rows.certain[row]
+    free = np.where(total > 0, odds / np.where(total > 0, total, 1.0), 0.0)
+    risk = np.where(p == 1, 1 / np.maximum(certain, 1), free)
+    return np.where((p > 0) & (p < rows.highest[row]), np.nan, risk)
+
+
+def strict_bound(rows: BinomialSums, row: Array, p: Real, counts: Array) -> Real:
+    """What the strict risk of targets cannot exceed, at once for many: ``max(o) / sum N o``, and ``1 / N``.
+
+    N counts the records of the target's own cell, which all arrive with its probability; records with the same key and
+    another probability do not hide it as well.
+    A target that may stay away cannot be found before all arrive that are certain to, so neither is it above
+    ``1 / (certain + 1)``.
+    """
+    highest, certain = rows.highest[row], rows.certain[row]
+    free = (certain == 0) & (rows.odds[row] > 0)
+    odds = np.where(free, highest / np.where(highest < 1, 1 - highest, 1.0), 1.0)
+    share = np.where(free, odds / np.where(free, rows.odds[row], 1.0), 1.0)
+    return np.where(p > 0, np.minimum(np.minimum(share, 1 / counts), np.where(p < 1, 1 / (certain + 1), 1.0)), 0.0)
+
+
+def highest_share(n: Array, p: Real, target: float) -> float:
+    """A bound that no t exceeds: ``1 / sum_j N_j min(o_j / o, 1)`` for a target that arrives with this probability."""
+    at_least = np.where(p >= target, 1.0, p * (1 - target) / (np.where(p < 1, 1 - p, 1.0) * target))
+    return float(1 / (n * at_least).sum())
+
+
+def strict_risk(n: Array, p: Real, target: float) -> float:
+    """The strict risk of a record that arrives with probability ``target``, from all terms of its row.
+
+    >>> strict_risk(np.array([2, 3]), np.array([3 / 4, 1 / 6]), 3 / 4)   # 5/11
+    0.4545454545454546
+    """
+    return float(strict_risks([(n, p)], np.array([target]))[0])
+
+
+def strict_risks(terms: Sequence[tuple[Array, Real]], targets: Real) -> Real:
+    """The strict risks of several records, each from all terms of its row.
+
+    Where the target is not the most likely to arrive, every t is looked at, from the smallest on, until 1 / t is no
+    more than what was found: the first few for many targets at once, further ones for each of those that are left.
+    """
+    risks = np.zeros(len(terms))
+    left: list[tuple[int, _Search]] = []
+    for place, ((n, p), target) in enumerate(zip(terms, targets.tolist(), strict=True)):
+        known = _known_or_open(n, p, target)
+        if isinstance(known, _Search):
+            left.append((place, known))
+            risks[place] = np.nan
+        else:
+            risks[place] = known
+    short = sorted((one for one in left if len(one[1].row.n) <= _SHORT), key=lambda one: len(one[1].row.n))
+    for degree in _DEGREES:
+        for some in _in_parts([one for one in short if np.isnan(risks[one[0]])]):
+            risks[[place for place, _ in some]] = _by_first([search for _, search in some], degree)
+    for place, search in (one for one in left if np.isnan(risks[one[0]])):
+        find = _remembered if len(search.row.n) <= _SHORT else _searched
+        risks[place] = find(search.row, search.target, search.certain)
+    return risks
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A target that has to be looked for: the terms of its row, with its own, and the records that are certain."""
+
+    row: _Row
+    target: float
+    certain: int
+
+
+def _known_or_open(n: Array, p: Real, target: float) -> float | _Search:
+    """The strict risk where a formula tells it, else what has to be searched."""
+    kept = (n > 0) & (p > 0)
+    n, p = n[kept], p[kept]
+    certain = int(n[p == 1].sum())
+    if target == 0:
+        return 0.0
+    if target == 1:
+        return 1 / certain
+    free = p < 1
+    n, p = n[free], p[free]
+    if not certain and target >= p.max():
+        return target / (1 - target) / float((n * p / (1 - p)).sum())
+    return _Search(_Row(n, p), target, certain)
+
+
+def _in_parts(left: list[tuple[int, _Search]]) -> Iterator[list[tuple[int, _Search]]]:
+    """The searches in stretches whose tables of terms are of a moderate size."""
+    part: list[tuple[int, _Search]] = []
+    for place, search in left:
+        terms = len(search.row.n)
+        if part and (len(part) + 1) * terms > _TERMS:
+            yield part
+            part = []
+        part.append((place, search))
+    if part:
+        yield part
+
+
+def _by_first(searches: list[_Search], degree: int) -> Real:
+    """The strict risks of targets for which no t above ``degree`` has to be looked at; NaN for the others.
+
+    Given T = t, a target with odds o is there with the chance ``o e(t-1) / (e(t) + o e(t-1))``, where e are the
+    elementary symmetric polynomials of the other odds: coefficients of a product of powers (1 + o_j z)^N_j. All odds
+    are multiplied by one factor, which changes no share and keeps the coefficients within the range of numbers. All
+    terms are 0 or more, so that no digit is lost. Derived.
+    """
+    n, odds, of_target, near = _tables(searches, mean=degree / 2)
+    e = _polynomials(n, odds, degree)
+    stayed = of_target[:, None] * e[:, :-1]
+    arrived = e[:, 1:] + stayed
+    t = np.arange(1, degree + 1)
+    most, certain = n.sum(axis=1)[:, None] + 1, np.array([[search.certain] for search in searches])
+    share = np.where(arrived > 0, stayed / np.where(arrived > 0, arrived, 1.0), 0.0) / (t + certain)
+    reached = np.maximum.accumulate(share, axis=1)
+    bound = [[highest_share(np.append(s.row.n, s.certain), np.append(s.row.p, 1.0), s.target)] for s in searches]
+    enough = (t + 1 >= most) | (reached >= np.minimum(np.array(bound), 1 / (t + 1 + certain)) * (1 - 1e-13))
+    told = np.logical_and.accumulate((arrived > _LEAST) | (t > most), axis=1)
+    settled = enough & told
+    highest = reached[np.arange(len(searches)), settled.argmax(axis=1)]
+    highest = np.maximum(highest, 1 / (most + certain)[:, 0])  # when all arrive, the target is there
+    return np.where(near & settled.any(axis=1), highest, np.nan)
+
+
+def _tables(searches: list[_Search], *, mean: float) -> tuple[Real, Real, Real, Array]:
+    """Records and odds of the others, shape (targets, terms); the odds of the targets; and whether they are a term."""
+    n, odds = np.zeros((2, len(searches), max(len(search.row.n) for search in searches)))
+    targets = np.array([search.target for search in searches])
+    near = np.zeros(len(searches), dtype=bool)
+    for i, search in enumerate(searches):
+        row, size = search.row, len(search.row.n)
+        n[i, :size], odds[i, :size] = row.n, row.p / (1 - row.p)
+        same = int(np.abs(row.p - search.target).argmin())
+        n[i, same] -= 1
+        near[i] = abs(row.p[same] - search.target) <= 1e-12 * search.target
+    of_target = targets / (1 - targets)
+    scale = mean / ((n * odds).sum(axis=1) + of_target)
+    return n, odds * scale[:, None], of_target * scale, near
+
+
+def _polynomials(n: Real, odds: Real, degree: int) -> Real:
+    """Coefficients of ``prod_j (1 + o_j z)^N_j`` up to a degree, shape (targets, degree + 1)."""
+    e = np.zeros((len(n), degree + 1))
+    e[:, 0] = 1.0
+    for records, o in zip(n.T, odds.T, strict=True):
+        before, factor = e.copy(), np.ones(len(n))
+        for m in range(1, degree + 1):
+            factor = factor * (records - m + 1) * o / m
+            if not factor.any():
+                break
+            e[:, m:] += factor[:, None] * before[:, :-m]
+    return e
+
+
+class _Row:
+    """The terms of a row that may arrive; equal where they are the same, so that what is found for a row is kept."""
+
+    def __init__(self, n: Array, p: Real) -> None:
+        self.n, self.p = n, p
+
+    @cached_property
+    def _key(self) -> tuple[bytes, bytes]:
+        return self.n.tobytes(), self.p.tobytes()
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Row) and self._key == other._key
+
+
+def _searched(row: _Row, target: float, certain: int) -> float:
+    """The largest share over all t beyond those that are certain.
+
+    Distributions are tilted so that their mean lies near t: odds are multiplied by a common factor, which leaves
+    everything given T = t as it is, and keeps small probabilities accurate.
+    """
+    n, p = row.n, row.p
+    most, best = int(n.sum()), 0.0
+    bound = highest_share(np.append(n, certain), np.append(p, 1.0), target)
+    t = 1
+    while t < most and best < min(bound, 1 / (t + certain)) * (1 - 1e-13):
+        shares, last = _shares_near(row, target, t)
+        best = max(best, float((shares / (np.arange(t, last + 1) + certain)).max()))
+        t = last + 1
+    return max(best, 1 / (most + certain))  # at the most that can arrive the target is there
+
+
+_remembered = lru_cache(maxsize=_REMEMBERED)(_searched)
+"""A release asks before and after its draw, and for many records that are alike."""
+
+
+def _shares_near(row: _Row, target: float, t: int) -> tuple[Real, int]:
+    """Chance that the target is there given T = t, t + 1, ... up to the last value told accurately, and that value."""
+    factor, tilted, last = (_tilted_once if len(row.n) <= _SHORT else _tilted_row)(row, t)
+    own = _tilted(np.array([target]), factor)
+    window = next(count_distributions(tilted, np.zeros(1, dtype=np.int64), own))
+    _, correct = chance_given_arrivals(window, own)
+    values = window.first[0] + np.arange(correct.shape[1])
+    inside = (values >= t) & (values <= last)
+    return correct[0, inside] * values[inside], last
+
+
+def _tilted_row(row: _Row, t: int) -> tuple[float, BinomialSums, int]:
+    """The factor that brings the mean near t, the row tilted by it, and the last value that it tells accurately."""
+    n, p = row.n, row.p
+    factor = _tilt(n, p, t + 0.5 if t + 0.5 < n.sum() else float(t) - 0.25)
+    tilted = sums_of_terms(np.zeros(len(n), dtype=np.int64), n, _tilted(p, factor), 1)
+    return factor, tilted, min(int(n.sum()), t + max(1, int(_USED * np.sqrt(tilted.variance[0]))))
+
+
+_tilted_once = lru_cache(maxsize=_REMEMBERED)(_tilted_row)
+"""All targets of a row are looked for in the same tilted rows."""
+
+
+def _tilted(p: Real, factor: float) -> Real:
+    """Probabilities whose odds are multiplied by ``factor``."""
+    odds = factor * p / (1 - p)
+    return np.asarray(odds / (1 + odds))
+
+
+def _tilt(n: Array, p: Real, mean: float) -> float:
+    """The factor on all odds that brings the expected arrivals to ``mean``, to a part in a thousand."""
+    low, high = -800.0, 800.0
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        if (n * _tilted(p, np.exp(middle))).sum() < mean:
+            low = middle
+        else:
+            high = middle
+    return float(np.exp(low))

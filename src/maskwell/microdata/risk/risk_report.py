@@ -1,0 +1,349 @@
+"""The risk of a file, put together: what an intruder finds, and where the risk lies."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real, as_mapping, check_kind
+from maskwell.core.cells import CellTable
+from maskwell.core.display import Result
+from maskwell.core.groups import find_keys, number_cells
+from maskwell.core.verdicts import above
+from maskwell.errors import ParameterError, UnknownCategoryError
+from maskwell.microdata.risk.intruders import ANY_LOOK, MEASURES
+
+if TYPE_CHECKING:
+    from maskwell.microdata.risk.joined_columns import JoinedRisk
+    from maskwell.microdata.risk.unit_risk import UnitRisk
+
+SIZES = (2, 3, 5)
+"""Cells smaller than these are counted."""
+
+
+@dataclass(frozen=True)
+class SmallCells:
+    """The small cells of a file as it came out.
+
+    Attributes
+    ----------
+    smallest, violations
+        Records of the smallest cell, and the records in cells of fewer than 2, 3 and 5.
+    uniques
+        Records that are alone in their cell.
+    """
+
+    smallest: int
+    violations: Mapping[int, int]
+    uniques: int
+
+    @classmethod
+    def of(cls, own: CellTable) -> SmallCells:
+        """Those of a table over the keys."""
+        small = {size: int(own.counts[own.counts < size].sum()) for size in SIZES}
+        return cls(int(own.counts.min()), small, int((own.counts == 1).sum()))
+
+
+@dataclass(frozen=True)
+class SampleRisk:
+    """What somebody can do who does not know who is in the sample, told by its weights.
+
+    Attributes
+    ----------
+    expected_reidentifications, max_risk_population
+        Correct matches, and the largest chance of one, estimated from a model of the population.
+    max_risk_sampled
+        What the chance of any person to be sampled and found cannot exceed, if every weight is one over the chance to
+        be in the sample; ``None`` where weights allow no such statement.
+    """
+
+    expected_reidentifications: float
+    max_risk_population: float
+    max_risk_sampled: float | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FileRisk:
+    """What somebody who knows the key of a person can do with a file.
+
+    Attributes
+    ----------
+    records, cells
+        Records of the file, and cells of the key that occur.
+    small
+        Its small cells, and its uniques; ``None`` of a released file that is not yet drawn.
+    expected_matches
+        Correct matches that are expected if every record is looked for.
+    guess_probability
+        Chance that the best guess of a record's true key from its released key is right; ``None`` of a file of
+        randomized reports, whose true keys are not known.
+    expected_uniques, expected_true_uniques
+        Expected released uniques, and how many of them are true uniques in their own cell; the second ``None`` of a
+        file of randomized reports.
+    max_risk
+        The largest chance of a correct match of any record, against the intruder that the report speaks of.
+    max_risk_by
+        The same by what is measured (:data:`~maskwell.microdata.risk.intruders.MEASURES`), as far as it is known.
+    percentile_95
+        The chance that 95 % of the records do not exceed.
+    records_above
+        Records whose chance is above the threshold; ``None`` without one.
+    sample
+        With weights, the risk if it is not known who is in the sample; else ``None``.
+    """
+
+    records: int
+    cells: int
+    small: SmallCells | None
+    expected_matches: float
+    guess_probability: float | None
+    expected_uniques: float
+    expected_true_uniques: float | None
+    max_risk: float
+    max_risk_by: Mapping[str, float]
+    percentile_95: float
+    records_above: int | None = None
+    sample: SampleRisk | None = None
+
+    @cached_property
+    def smallest(self) -> int | None:
+        """Records of the smallest cell; ``None`` where the file is not yet drawn, as of the next two."""
+        return None if self.small is None else self.small.smallest
+
+    @cached_property
+    def violations(self) -> Mapping[int, int] | None:
+        """Records in cells of fewer than 2, 3 and 5."""
+        return None if self.small is None else self.small.violations
+
+    @cached_property
+    def uniques(self) -> int | None:
+        """Records that are alone in their cell."""
+        return None if self.small is None else self.small.uniques
+
+    @cached_property
+    def max_risk_in_range(self) -> float:
+        """For somebody who looks only at records with the person's own key, over their likely numbers."""
+        return self.max_risk_by["in_range"]
+
+    @cached_property
+    def max_risk_strict(self) -> float:
+        """The same, over all numbers that are possible."""
+        return self.max_risk_by["strict"]
+
+    @cached_property
+    def max_risk_any_release(self) -> float:
+        """For somebody who looks at the released value that is best for them, over all possible numbers."""
+        return self.max_risk_by["any_release"]
+
+    @cached_property
+    def max_risk_released_counts(self) -> float | None:
+        """For somebody who also compares all counts of the file as it came out; ``None`` where that is not known."""
+        return self.max_risk_by.get("released_counts")
+
+    @cached_property
+    def expected_reidentifications(self) -> float | None:
+        """With weights, correct matches if it is not known who is in the sample; else ``None``, as the next two."""
+        return None if self.sample is None else self.sample.expected_reidentifications
+
+    @cached_property
+    def max_risk_population(self) -> float | None:
+        """The largest chance of one, estimated from a model of the population."""
+        return None if self.sample is None else self.sample.max_risk_population
+
+    @cached_property
+    def max_risk_sampled(self) -> float | None:
+        """What the chance of any person to be sampled and found cannot exceed."""
+        return None if self.sample is None else self.sample.max_risk_sampled
+
+    @cached_property
+    def k_anonymity(self) -> dict[str, Any]:
+        """The smallest cell, and the records in cells smaller than 2, 3 and 5."""
+        small = None if self.violations is None else {str(k): n for k, n in self.violations.items()}
+        return {"smallest": self.smallest, "violations": small}
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "records": self.records,
+            "cells": self.cells,
+            "k_anonymity": self.k_anonymity,
+            "uniques": self.uniques,
+            "expected_matches": self.expected_matches,
+            "guess_probability": self.guess_probability,
+            "expected_uniques": self.expected_uniques,
+            "expected_true_uniques": self.expected_true_uniques,
+            "max_risk": self.max_risk,
+            **{f"max_risk_{name}": self.max_risk_by.get(name) for name in MEASURES},
+            "percentile_95": self.percentile_95,
+            "records_above": self.records_above,
+            "expected_reidentifications": self.expected_reidentifications,
+            "max_risk_population": self.max_risk_population,
+            "max_risk_sampled": self.max_risk_sampled,
+        }
+
+
+def largest_by_measure(per_cell: Mapping[str, Real]) -> dict[str, float]:
+    """The largest chance of a correct match by what is measured, as far as it is known of the cells."""
+    return {name: float(per_cell[name].max()) for name in MEASURES if name in per_cell}
+
+
+def count_above(risk: Real, counts: Array, threshold: float | None) -> int | None:
+    """Records whose risk is above a threshold, if there is one."""
+    return None if threshold is None else int(counts[above(risk, threshold, scale=1)].sum())
+
+
+def percentile(risk: Real, counts: Array, share: float) -> float:
+    """The smallest risk that at least this share of the records do not exceed.
+
+    >>> percentile(np.array([0.5, 0.1]), np.array([1, 99]), 0.95)
+    0.1
+    """
+    order = np.argsort(risk, kind="stable")
+    reached = np.cumsum(counts[order])
+    return float(risk[order][np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RiskReport(Result):
+    """Risk of a file before and after a release.
+
+    Attributes
+    ----------
+    keys
+        What the intruder knows.
+    before, after
+        The file as it is, and as it is released; ``after`` is ``None`` without a release.
+    intruder
+        Whom ``max_risk``, ``records_above`` and ``per_cell["after"]`` speak of:
+        one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`.
+    threshold, level
+        The chance of a correct match that was to be kept, if any, and the probability of the range of counts.
+    table
+        The cells that the arrays of ``per_cell`` belong to.
+    per_cell
+        ``before``, and where there are weights ``population``; after a release ``after`` (the largest chance of a
+        correct match against the intruder), ``unconditional``, ``in_range``, ``strict``, ``any_release`` and ``kept``,
+        and of a file that is drawn ``released_counts`` where it can be told; each of shape (cells,).
+    flags
+        What a reader should know, in words.
+    units
+        The risk of the units that records belong to, where they are known: a
+        :class:`~maskwell.microdata.risk.unit_risk.UnitRisk`.
+    joined
+        How often somebody is right who also weighs how well unchanged columns go with the keys, where that was
+        simulated: a :class:`~maskwell.microdata.risk.joined_columns.JoinedRisk`.
+    """
+
+    keys: tuple[str, ...]
+    before: FileRisk
+    after: FileRisk | None
+    threshold: float | None
+    level: float
+    table: CellTable
+    per_cell: Mapping[str, Real] = field(repr=False)
+    intruder: str = ANY_LOOK.name
+    flags: tuple[str, ...] = ()
+    units: UnitRisk | None = None
+    joined: JoinedRisk | None = None
+
+    @property
+    def worst_by_counts(self) -> float:
+        """The largest chance of a correct match of any record, whoever looks and compares counts."""
+        now = self.before if self.after is None else self.after
+        return max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0)
+
+    @property
+    def worst(self) -> float:
+        """The largest figure that the report has for a correct match, also of who weighs unchanged columns."""
+        return max(self.worst_by_counts, 0.0 if self.joined is None else self.joined.right_surest)
+
+    @property
+    def headline(self) -> dict[str, Any]:
+        """The figure that stands above the release, for whom, and whether the limit is kept.
+
+        ``worst`` and ``worst_unit`` are for whoever finds most; ``covers_released_counts`` says whether somebody who
+        compares all released counts with the true ones is among those.
+        """
+        now = self.before if self.after is None else self.after
+        return {
+            "risk": now.max_risk,
+            "intruder": self.intruder,
+            "keys": list(self.keys),
+            "limit": self.threshold,
+            "kept": None if self.threshold is None else not now.records_above,
+            "worst": self.worst,
+            **({} if self.after is None else {"covers_released_counts": now.max_risk_released_counts is not None}),
+            **({} if self.units is None else {"unit": self.units.unit, "worst_unit": self.units.worst}),
+        }
+
+    @property
+    def risk(self) -> Real:
+        """The chance of a correct match of the records of each cell: after the release where there is one."""
+        return self.per_cell["before" if self.after is None else "after"]
+
+    def count_above(self, bound: float) -> int:
+        """Records whose chance of a correct match is above a bound."""
+        return int(self.table.counts[above(self.risk, bound, scale=1)].sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: the file before, the same under ``before``, and ``after``."""
+        return {
+            **self.before.to_dict(),
+            "headline": self.headline,
+            "keys": list(self.keys),
+            "threshold": self.threshold,
+            "level": self.level,
+            "before": self.before.to_dict(),
+            "after": None if self.after is None else self.after.to_dict(),
+            "flags": list(self.flags),
+            **({} if self.units is None else {"units": self.units.to_dict()}),
+            **({} if self.joined is None else {"joined_columns": self.joined.to_dict()}),
+        }
+
+
+def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) -> dict[str, Array]:
+    """The risks of single records, from their original labels.
+
+    Parameters
+    ----------
+    report
+        Of :func:`~maskwell.microdata.risk.file_risk.assess_risk`.
+    columns
+        For each column of ``report.table`` the labels of the records.
+
+    >>> from maskwell.microdata.risk import assess_risk
+    >>> report = assess_risk(CellTable.of(["job"], {("baker",): 1, ("clerk",): 4}), ["job"])
+    >>> record_risks(report, {"job": ["clerk", "baker"]})["before"].tolist()
+    [0.25, 1.0]
+    """
+    check_kind(RiskReport, report=report)
+    as_mapping(columns, "columns")
+    absent = [name for name in report.table.columns if name not in columns]
+    if absent:
+        raise ParameterError("a column of the report is not there", hint=f"give {', '.join(report.table.columns)}")
+    codes = _codes(report.table, columns)
+    cells = find_keys(*number_cells(report.table.sizes, report.table.codes, codes))
+    return risks_of_cells(report, np.where((codes < 0).any(axis=1), -1, cells))
+
+
+def risks_of_cells(report: RiskReport, cells: Array) -> dict[str, Array]:
+    """The risks of records whose cells are known; -1 is a record that lies in none of them, which is an error."""
+    if (cells < 0).any():
+        row = int(np.flatnonzero(cells < 0)[0])
+        raise UnknownCategoryError(
+            f"record {row + 1} has a combination that the counted file does not hold",
+            hint="give the records of the file that was counted",
+            row=row,
+        )
+    return {name: values[cells] for name, values in report.per_cell.items()}
+
+
+def _codes(table: CellTable, columns: Mapping[str, Sequence[Hashable]]) -> Array:
+    known = [{label: code for code, label in enumerate(level)} for level in table.levels]
+    rows = zip(*(columns[name] for name in table.columns), strict=True)
+    codes = [[places.get(label, -1) for places, label in zip(known, row, strict=True)] for row in rows]
+    return np.array(codes, dtype=np.int64).reshape(-1, len(known))

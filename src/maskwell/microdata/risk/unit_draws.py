@@ -1,0 +1,575 @@
+"""The risk of a match where all records of a unit, such as a household, have one draw.
+
+A unit has a *make-up*: for each combination of the unchanged columns that somebody sees, how many of its records have
+it. Units of one make-up are records of a file of units, whose draws are independent, and whoever finds a unit with the
+chance r finds the c records of it that have the keys of a person with ``r / c`` each.
+
+*Who sees which records belong together* counts released units by their make-up, and looks at those of one make-up. Of
+the records with the keys x the share ``s`` is in units of this make-up, so the chance is ``s r / c``.
+
+*Who does not* sees ``m = A M``, where the columns of A are make-ups and M counts units. Where the columns of A are
+independent, M follows from m; one make-up for each combination, as in households of one size that have all keys in
+common, is the simplest case. Else all ways are listed in which units can have become m: with the types j of units,
+``N_j`` of each, and a step ``a_ij`` in the space of m for each value i that a unit may be released with,
+
+    Pr(the unit of the person is released as i | m) = p_ij [z^m] z^a_ij F(z) / f_j(z) / [z^m] F(z)
+
+where ``f_j(z) = sum_i p_ij z^a_ij`` and ``F = prod f_j^N_j``. One of the ``m_ik`` records that look like the person is
+then taken. Source: derived.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real
+from maskwell.core.cells import CellTable
+from maskwell.core.groups import distinct_rows
+from maskwell.core.verdicts import at_most
+from maskwell.microdata.records.unit_rows import UnitMembers
+from maskwell.microdata.risk.file_risk import assess_risk, beyond, cells_in, largest_in_population, risks_as_released
+from maskwell.microdata.risk.intruders import intruder_named
+from maskwell.microdata.risk.risk_report import RiskReport, count_above, largest_by_measure, percentile
+from maskwell.microdata.stages.stage import Stage, TableFlow, acting, needed_columns
+
+TOGETHER = (
+    "all records of a unit have one draw: chances of a match are bounds, which hold for somebody who sees which of the"
+    " records with some released keys are one unit's; expected numbers are worked out as if records were drawn apart"
+)
+
+STATES = 20_000
+"""Ways to share out the released counts of a block of units that are kept at once."""
+
+WORK = 4 * 10**6
+"""Steps from one of them to the next that are made for one file."""
+
+_BITS = 62  # powers are told apart by one number
+
+_ALIKE = "records of one unit alike"
+_MAKE_UP = "make-up of a unit"
+_ONE_LOOK = ("strict", "any_release")
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnUnits:
+    """The units of a file that have one draw, and what is seen of them.
+
+    Attributes
+    ----------
+    table, members
+        Counts over the keys, the columns that tell how they are randomized and those that are seen; and the records
+        by unit, in the cells of this table.
+    seen
+        Unchanged columns inside whose cells records are counted, besides the keys.
+    shown
+        Whether the released file shows, of some records at least, which belong together.
+    released
+        Counts of the released file over the keys and the columns that are seen, where it is drawn.
+    released_members
+        The released records by unit, in the cells of ``released``, where the file shows them.
+    """
+
+    table: CellTable
+    members: UnitMembers
+    seen: tuple[str, ...] = ()
+    shown: bool = False
+    released: CellTable | None = None
+    released_members: UnitMembers | None = None
+
+
+def have_one_draw(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
+    """Whether all records of a unit have one draw of a key."""
+    return any(stage.unit is not None for stage in acting(stages, keys))
+
+
+def drawn_together(report: RiskReport, stages: Sequence[Stage], units: DrawnUnits) -> tuple[RiskReport, float | None]:
+    """The risk of a match where all records of a unit have one draw, from that of a report for draws apart.
+
+    Let c records of a unit have the keys x. They come to a released cell together or not at all. Somebody who sees
+    which of the records there are one unit's counts units with c records, whose draws are independent, and finds that
+    of a record with the chance r of a release of units, with c among the keys; then the record with 1 / c. Who does
+    not see it knows less. So the chance of one look is at most ``max over c of r / c``. Source: derived.
+
+    Beside it comes the largest chance to find a whole unit for somebody who knows the keys of all its records and sees
+    which belong together; ``None`` where nothing smaller than one in the units alike can be claimed.
+
+    Keys that each record has its own draw of are taken as seen unchanged, which bounds one look. What all released
+    counts tell is not known then.
+    """
+    if any(stage.unit is None for stage in acting(stages, report.keys)):
+        units = replace(units, released=None, released_members=None)
+    drawn = [stage for stage in stages if stage.unit is not None]
+    place = cells_in(units.table, report.table)
+    measured = {name: _largest(values, place, len(report.table)) for name, values in _one_look(report, drawn, units)}
+    made_up = _MadeUp.of(report.keys, drawn, units)
+    chances = made_up.one_look(drawn)
+    if units.shown:
+        for name in _ONE_LOOK:
+            shown = _largest(made_up.of_records(chances[name], shown=True), place[made_up.cell], len(report.table))
+            measured[name] = np.maximum(measured[name], shown)
+    measured["in_range"] = measured["strict"]
+    released = None if units.released is None else made_up.released(units)
+    counted = made_up.counted(drawn, units, released)
+    if counted is not None:
+        measured["released_counts"] = _largest(counted, place[made_up.cell], len(report.table))
+    return _replaced(report, measured), made_up.whole(drawn, units, released, chances["any_release"])
+
+
+def _one_look(report: RiskReport, stages: Sequence[Stage], units: DrawnUnits) -> Iterator[tuple[str, Real]]:
+    """Bounds for somebody who looks at one released value, for each cell of the table of the units."""
+    table, members = units.table, units.members
+    pairs, sizes = np.unique(members.units.astype(np.int64) * len(table) + members.cells, return_counts=True)
+    levels, codes = np.unique(sizes, return_inverse=True)
+    groups, counts = np.unique((pairs % len(table)) * len(levels) + codes.reshape(-1), return_counts=True)
+    cell, code = np.divmod(groups, len(levels))
+    of_units = CellTable(
+        (*table.columns, _ALIKE),
+        (*table.levels, tuple(levels.tolist())),
+        np.column_stack([table.codes[cell], code]).astype(table.codes.dtype),
+        counts.astype(np.int64),
+    )
+    found = assess_risk(of_units, [*report.keys, _ALIKE], stages, seen=units.seen)
+    place = cells_in(of_units, found.table)
+    for name in _ONE_LOOK:
+        yield name, _largest(found.per_cell[name][place] / levels[code], cell, len(table))
+
+
+def _largest(chances: Real, cell: Array, cells: int) -> Real:
+    most = np.zeros(cells)
+    np.maximum.at(most, cell, chances)
+    return most
+
+
+# ---- units by their make-up
+
+Label = tuple[Hashable, ...]
+
+MakeUp = tuple[Label, ...]
+"""The labels of the records of a unit in the unchanged columns that are seen, sorted."""
+
+
+@dataclass(frozen=True, eq=False)
+class _MadeUp:
+    """The file of units: each unit is a record of it, with the columns that tell how it is drawn and its make-up.
+
+    Attributes
+    ----------
+    keys, moved, unchanged
+        The keys, those of them that are randomized, and the columns that are seen and stay.
+    of_units, make_ups
+        Counts of units, and the make-ups by their numbers.
+    record, cell, own
+        Shape (types,), for each cell of ``of_units`` with each cell of the table of records that its units have: the
+        former, the latter, and the cell of the keys.
+    alike, share, inside
+        How many records of such a unit have the same keys; of all records with these keys the share that is in units
+        of the same make-up; and the share that is the same in what is seen besides.
+    """
+
+    keys: tuple[str, ...]
+    moved: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    of_units: CellTable
+    make_ups: tuple[MakeUp, ...]
+    record: Array
+    cell: Array
+    own: Array
+    alike: Array
+    share: Real
+    inside: Real
+
+    @classmethod
+    def of(cls, keys: Sequence[str], stages: Sequence[Stage], units: DrawnUnits) -> _MadeUp:
+        """From the records by unit."""
+        table, unit, cell = units.table, units.members.units.astype(np.int64), units.members.cells
+        changed = {name for stage in stages for name in stage.moved}
+        moved = tuple(name for name in keys if name in changed)
+        unchanged = tuple(dict.fromkeys(name for name in (*keys, *units.seen) if name not in changed))
+        numbers: dict[MakeUp, int] = {}
+        make_up, first = _make_ups(table, units.members, unchanged, numbers)
+        of_units, record = _unit_table(table, needed_columns(stages, moved), first, make_up, len(numbers))
+        own = cells_in(table, table.project(keys))[cell]
+        alike, every = _times([unit, own]), _times([own])
+        rest = cells_in(table, table.project([*keys, *units.seen]))[cell]
+        types, of_type = distinct_rows([record[unit], cell], len(unit))
+        one = np.zeros(len(types), dtype=np.int64)
+        one[of_type] = np.arange(len(unit))
+        return cls(
+            keys=tuple(keys),
+            moved=moved,
+            unchanged=unchanged,
+            of_units=of_units,
+            make_ups=tuple(numbers),
+            record=types[:, 0],
+            cell=types[:, 1],
+            own=own[one],
+            alike=alike[one],
+            share=(_times([own, make_up[unit]]) / every)[one],
+            inside=(_times([rest]) / every)[one],
+        )
+
+    @property
+    def in_common(self) -> bool:
+        """Whether the records of every unit have all keys in common."""
+        sizes = np.array([len(make_up) for make_up in self.make_ups])
+        return bool((self.alike == sizes[self.of_units.codes[self.record, -1]]).all())
+
+    def one_look(self, stages: Sequence[Stage]) -> dict[str, Real]:
+        """For each cell of units the chance that one is found by somebody who sees units and looks at one make-up."""
+        report = assess_risk(self.of_units, [*self.moved, _MAKE_UP], stages, seen=())
+        place = cells_in(self.of_units, report.table)
+        return {name: report.per_cell[name][place] for name in _ONE_LOOK}
+
+    def of_records(self, chances: Real, *, shown: bool) -> Real:
+        """The chances of records, by type: of somebody who sees make-ups where ``shown``, else bounds."""
+        return chances[self.record] * self._parts(shown=shown)
+
+    def _parts(self, *, shown: bool) -> Real:
+        """Which part of the chance to find a unit is that to find a record of it."""
+        return (self.share if shown else 1.0) / self.alike
+
+    def _compared(self, stages: Sequence[Stage], released: CellTable, factors: Real) -> Real | None:
+        """For each cell of units the chance that one is found by somebody who compares all counts of make-ups."""
+        keys = [*self.moved, _MAKE_UP]
+        table = self.of_units.project(needed_columns(stages, keys))
+        place = cells_in(self.of_units, table)
+        of_table = np.zeros(len(table))
+        of_table[place] = factors
+        told = risks_as_released(table, keys, stages, released, of_table)
+        return None if told is None else told[place]
+
+    def whole(
+        self, stages: Sequence[Stage], units: DrawnUnits, released: CellTable | None, one_look: Real
+    ) -> float | None:
+        """The largest chance to find a whole unit, for somebody who sees which records belong together.
+
+        ``None`` where nothing smaller than one in the units alike can be claimed: keys differ within units, and the
+        units are not counted in the released file.
+        """
+        if not self.in_common and units.released_members is None:
+            return None
+        every = np.ones(len(self.of_units))
+        compared = None if released is None else self._compared(stages, released, every)
+        return float(max(one_look.max(), 0.0 if compared is None else compared.max()))
+
+    def released(self, units: DrawnUnits) -> CellTable | None:
+        """Released units by their make-up: as the file shows them, or as its counts tell; None where they do not."""
+        assert units.released is not None
+        if units.released_members is None:
+            return self._solved(units.released)
+        numbers = {make_up: number for number, make_up in enumerate(self.make_ups)}
+        make_up, first = _make_ups(units.released, units.released_members, self.unchanged, numbers)
+        return _unit_table(units.released, self.moved, first, make_up, len(numbers))[0]
+
+    def counted(self, stages: Sequence[Stage], units: DrawnUnits, released: CellTable | None) -> Real | None:
+        """The chances of records, by type, for somebody who compares all released counts; None where not known."""
+        if released is not None:
+            shown = units.released_members is not None
+            factors = np.zeros(len(self.of_units))
+            np.maximum.at(factors, self.record, self._parts(shown=shown))
+            chances = self._compared(stages, released, factors)
+            return None if chances is None else self.of_records(chances, shown=shown)
+        if units.released is None or units.shown:  # nothing tells how much of who belongs together is seen
+            return None
+        return _Listed.of(self, stages, units).risks()
+
+    def _solved(self, released: CellTable) -> CellTable | None:
+        """Units by their make-up, M of ``m = A M``; None where the columns of A are not independent."""
+        m = defaultdict[Label, dict[Label, int]](dict)
+        table = released.project([*self.moved, *self.unchanged])
+        for label, n in zip(table.labels(), table.counts.tolist(), strict=True):
+            m[label[len(self.moved) :]][label[: len(self.moved)]] = n
+        units = dict[Label, int]()
+        for block in _blocks(self.make_ups):
+            solved = _units_of(m, [self.make_ups[number] for number in block])
+            if solved is None:
+                return None
+            units |= {(*value, block[i]): n for (value, i), n in solved.items() if n}
+        return CellTable.of([*self.moved, _MAKE_UP], units)
+
+
+def _units_of(
+    m: Mapping[Label, Mapping[Label, int]], make_ups: Sequence[MakeUp]
+) -> dict[tuple[Label, int], int] | None:
+    """Units by value and make-up, from the records by label and value; None where these do not tell them.
+
+    >>> couple, alone = (("f",), ("m",)), (("f",),)
+    >>> _units_of({("f",): {("north",): 5}, ("m",): {("north",): 2}}, [couple, alone])
+    {(('north',), 0): 2, (('north',), 1): 3}
+    """
+    labels = [*dict.fromkeys(label for make_up in make_ups for label in make_up)]
+    if len(make_ups) > len(labels):
+        return None
+    A = np.array([[make_up.count(label) for make_up in make_ups] for label in labels])
+    if np.linalg.matrix_rank(A) < len(make_ups):
+        return None
+    values = [*dict.fromkeys(value for label in labels for value in m.get(label, {}))]
+    seen = np.array([[m.get(label, {}).get(value, 0) for value in values] for label in labels])
+    solved = np.rint(np.linalg.pinv(A) @ seen).astype(np.int64)
+    if (A @ solved != seen).any() or (solved < 0).any():
+        return None
+    return {(value, i): int(solved[i, j]) for j, value in enumerate(values) for i in range(len(make_ups))}
+
+
+def _make_ups(
+    table: CellTable, members: UnitMembers, columns: Sequence[str], numbers: dict[MakeUp, int]
+) -> tuple[Array, Array]:
+    """For each unit the number of its make-up, and a cell of a record of it; new make-ups get the next numbers."""
+    rest = cells_in(table, table.project(columns)) if columns else np.zeros(len(table), dtype=np.int64)
+    labels = table.project(columns).labels() if columns else [()]
+    order = np.lexsort((rest[members.cells], members.units))
+    sizes = members.sizes
+    starts = np.cumsum(sizes) - sizes
+    make_up = np.zeros(len(sizes), dtype=np.int64)
+    for size in np.unique(sizes).tolist():
+        units = np.flatnonzero(sizes == size)
+        records = rest[members.cells[order[starts[units, None] + np.arange(size)]]]
+        distinct, which = np.unique(records, axis=0, return_inverse=True)
+        named = [tuple(labels[one] for one in each) for each in distinct.tolist()]
+        number = np.array([numbers.setdefault(each, len(numbers)) for each in named])
+        make_up[units] = number[which.reshape(-1)]
+    return make_up, members.cells[order[starts]]
+
+
+def _unit_table(
+    table: CellTable, columns: Sequence[str], first: Array, make_up: Array, make_ups: int
+) -> tuple[CellTable, Array]:
+    """Counts of units over some columns and their make-up, and the cell of each unit."""
+    places = [table.place(name) for name in columns]
+    codes, cell = distinct_rows([*(table.codes[first, place] for place in places), make_up], len(make_up))
+    levels = (*(table.levels[place] for place in places), tuple(range(make_ups)))
+    counts = np.bincount(cell, minlength=len(codes))
+    return CellTable((*columns, _MAKE_UP), levels, codes.astype(table.codes.dtype), counts), cell
+
+
+def _times(columns: Sequence[Array]) -> Array:
+    """For each row how many rows are the same."""
+    rows = distinct_rows(columns, len(columns[0]))[1]
+    return np.bincount(rows)[rows]
+
+
+def _blocks(make_ups: Sequence[MakeUp]) -> list[list[int]]:
+    """Make-ups that share a label, directly or by others.
+
+    >>> _blocks([(("f",), ("f",)), (("m",),), (("f",), ("d",))])
+    [[0, 2], [1]]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    labels = {label: i for i, label in enumerate(dict.fromkeys(one for each in make_ups for one in each))}
+    pairs = np.array([(number, labels[one]) for number, each in enumerate(make_ups) for one in each])
+    size = len(make_ups) + len(labels)
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], len(make_ups) + pairs[:, 1])), shape=(size, size))
+    label = connected_components(graph, directed=False)[1][: len(make_ups)]
+    blocks = defaultdict[int, list[int]](list)
+    for number, one in enumerate(label.tolist()):
+        blocks[one].append(number)
+    return [*blocks.values()]
+
+
+# ---- units whose make-up the counts do not tell
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """All ways in which units can have become the released counts.
+
+    Attributes
+    ----------
+    made_up, released
+        The units, and the released records by the randomized keys and by what is seen besides.
+    by_keys
+        Released records by all keys: the randomized ones first.
+    outcomes
+        For each cell of units the chances to be released with each value of the randomized keys.
+    looks
+        For each type of records their labels in the unchanged keys, and in all that is seen and stays.
+    """
+
+    made_up: _MadeUp
+    released: Mapping[Label, int]
+    by_keys: Mapping[Label, int]
+    outcomes: Sequence[Mapping[Label, float]]
+    looks: Sequence[tuple[Label, Label]]
+
+    @classmethod
+    def of(cls, made_up: _MadeUp, stages: Sequence[Stage], units: DrawnUnits) -> _Listed:
+        """Of units that have one draw each."""
+        columns = [*needed_columns(stages, made_up.moved), _MAKE_UP]
+        flow = TableFlow.of(made_up.of_units, columns).one_by_one().after(stages, made_up.moved)
+        assert flow.origin is not None
+        outcomes: list[dict[Label, float]] = [{} for _ in range(len(made_up.of_units))]
+        for cell, label, p in zip(flow.origin.tolist(), flow.cells(made_up.moved), flow.mass.tolist(), strict=True):
+            outcomes[cell][label] = outcomes[cell].get(label, 0.0) + p
+        unmoved = [name for name in made_up.keys if name not in made_up.moved]
+        kept, seen = ([units.table.place(name) for name in names] for names in (unmoved, made_up.unchanged))
+        labels = [units.table.label(cell) for cell in made_up.cell.tolist()]
+        looks = [(tuple(label[one] for one in kept), tuple(label[one] for one in seen)) for label in labels]
+        assert units.released is not None
+        released, by_keys = (
+            dict(zip(table.labels(), table.counts.tolist(), strict=True))
+            for table in (units.released.project([*made_up.moved, *rest]) for rest in (made_up.unchanged, unmoved))
+        )
+        return cls(made_up, released, by_keys, outcomes, looks)
+
+    def risks(self) -> Real | None:
+        """By type of records; those that cannot be the worst have a bound. None where there are too many ways."""
+        made_up = self.made_up
+        risk = 1 / (made_up.of_units.counts[made_up.record] * made_up.alike)  # N units alike share the chance of one
+        make_up = made_up.of_units.codes[made_up.record, -1]
+        blocks = [np.flatnonzero(np.isin(make_up, block)) for block in _blocks(made_up.make_ups)]
+        worst, left = 0.0, WORK
+        for types in sorted(blocks, key=lambda one: -float(risk[one].max())):
+            if at_most(float(risk[types].max()), worst):
+                break
+            cells = np.unique(made_up.record[types]).tolist()
+            ways = self._ways(cells)
+            places = ways.placed(left)
+            if places is None:
+                return None
+            left -= ways.done
+            for one in types.tolist():
+                risk[one] = self._chance(one, places[cells.index(int(made_up.record[one]))])
+            worst = max(worst, float(risk[types].max()))
+        return risk
+
+    def _ways(self, cells: Sequence[int]) -> _Ways:
+        """The units of some cells, and what they add to the released counts where they come to a value."""
+        make_ups = [self.made_up.make_ups[self.made_up.of_units.codes[cell, -1]] for cell in cells]
+        added = [
+            {value: Counter((*value, *label) for label in make_up) for value in self.outcomes[cell]}
+            for cell, make_up in zip(cells, make_ups, strict=True)
+        ]
+        axes = {
+            label: i for i, label in enumerate(dict.fromkeys(x for each in added for one in each.values() for x in one))
+        }
+        steps = [np.zeros((len(each), len(axes)), dtype=np.int64) for each in added]
+        for step, each in zip(steps, added, strict=True):
+            for row, one in enumerate(each.values()):
+                for label, times in one.items():
+                    step[row, axes[label]] = times
+        return _Ways(
+            released=np.array([self.released.get(label, 0) for label in axes], dtype=np.int64),
+            counts=self.made_up.of_units.counts[cells].tolist(),
+            steps=steps,
+            chances=[np.array([*self.outcomes[cell].values()]) for cell in cells],
+            values=[[*self.outcomes[cell]] for cell in cells],
+        )
+
+    def _chance(self, type_: int, places: Mapping[Label, float]) -> float:
+        """Where a record is found most easily: among all that look like it, or inside what else is seen of it."""
+        kept, seen = self.looks[type_]
+        inside = float(self.made_up.inside[type_])
+        looks = (
+            max(chance / self.by_keys[(*value, *kept)], inside * chance / self.released[(*value, *seen)])
+            for value, chance in places.items()
+            if chance > 0
+        )
+        return max(looks)
+
+
+@dataclass(eq=False)
+class _Ways:
+    """Units of several cells, ``counts`` of each, that add up to the released counts.
+
+    A polynomial is kept as its powers, shape (states, axes), none above the released counts, and its coefficients.
+    """
+
+    released: Array
+    counts: Sequence[int]
+    steps: Sequence[Array]
+    chances: Sequence[Real]
+    values: Sequence[Sequence[Label]]
+    done: int = 0
+
+    def placed(self, work: int) -> list[dict[Label, float]] | None:
+        """For each cell the chances of a unit to be released with each value, given all released counts."""
+        if np.log2(self.released + 1.0).sum() > _BITS:
+            return None
+        one = np.zeros((1, len(self.released)), dtype=np.int64), np.ones(1)
+        before, after = [one], [one]
+        last = len(self.counts) - 1
+        for j in range(last):
+            before.append(self._times(before[-1], j, self.counts[j]))
+            after.append(self._times(after[-1], last - j, self.counts[last - j]))
+            if self.done > work or max(len(before[-1][1]), len(after[-1][1])) > STATES:
+                return None
+        places = []
+        for j, n in enumerate(self.counts):
+            without = self._times(before[j], j, n - 1)
+            if self.done > work or len(without[1]) > STATES:
+                return None
+            joint = self.chances[j] * self._coefficients(without, after[last - j], self.released - self.steps[j])
+            if not joint.sum() > 0:
+                return None
+            places.append(dict(zip(self.values[j], (joint / joint.sum()).tolist(), strict=True)))
+        return places
+
+    @property
+    def _radix(self) -> Array:
+        return np.cumprod(np.append(1, self.released[:-1] + 1))
+
+    def _times(self, polynomial: tuple[Array, Real], j: int, n: int) -> tuple[Array, Real]:
+        """A polynomial times that of n units of a cell, scaled so that its largest coefficient is one."""
+        powers, values = polynomial
+        for _ in range(n):
+            self.done += len(values) * len(self.steps[j])
+            if len(values) > STATES:
+                break
+            reached = (powers[:, None, :] + self.steps[j]).reshape(-1, powers.shape[1])
+            possible = (reached <= self.released).all(axis=1)
+            reached, added = reached[possible], (values[:, None] * self.chances[j]).reshape(-1)[possible]
+            _, first, place = np.unique(reached @ self._radix, return_index=True, return_inverse=True)
+            powers, sums = (
+                reached[first],
+                np.bincount(place.reshape(-1), added, minlength=len(first)).astype(np.float64),
+            )
+            values = sums / sums.max(initial=1e-300)
+        return powers, values
+
+    def _coefficients(self, left: tuple[Array, Real], right: tuple[Array, Real], powers: Array) -> Real:
+        """Coefficients of a product of two polynomials at some powers, up to a common factor; 0 at negative ones."""
+        places = left[0] @ self._radix
+        order = np.argsort(places)
+        out = np.zeros(len(powers))
+        for i, power in enumerate(powers):
+            rest = power - right[0]
+            possible = (rest >= 0).all(axis=1)
+            at = np.searchsorted(places[order], rest[possible] @ self._radix)
+            at = np.minimum(at, len(places) - 1)
+            same = places[order][at] == rest[possible] @ self._radix
+            out[i] = float((left[1][order][at] * right[1][possible])[same].sum())
+        return out
+
+
+# ---- the report
+
+
+def _replaced(report: RiskReport, measured: Mapping[str, Real]) -> RiskReport:
+    """A report with other chances of a match; what is known of draws apart only is left out."""
+    assert report.after is not None
+    chance, counts = intruder_named(report.intruder).chances(measured), report.table.counts
+    known = {name: values for name, values in report.per_cell.items() if name != "released_counts"}
+    per_cell = {**known, **measured, "after": chance}
+    sample = report.after.sample
+    after = replace(
+        report.after,
+        max_risk=float(chance.max()),
+        max_risk_by=largest_by_measure(measured),
+        percentile_95=percentile(chance, counts, 0.95),
+        records_above=count_above(chance, counts, report.threshold),
+        sample=None if sample is None else replace(sample, max_risk_population=largest_in_population(per_cell)),
+    )
+    apart = {*beyond(report.after, report.intruder, report.level)}
+    flags = [flag for flag in report.flags if flag not in apart]
+    return replace(
+        report,
+        after=after,
+        per_cell=per_cell,
+        flags=(*flags, *beyond(after, report.intruder, report.level), TOGETHER),
+    )

@@ -1,0 +1,207 @@
+"""A map of risk and change: the release that a plan asks for, beside the same plan under other bounds.
+
+Each is a :class:`RiskUtilityPoint`: what one bound would cost and what it would give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.arguments import check_kind
+from maskwell.core.exact import to_decimal
+from maskwell.core.verdicts import at_most, below
+from maskwell.errors import MaskwellError, PlanError
+from maskwell.microdata.assessment import assess_counts
+from maskwell.microdata.plans.protection import Protection
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.release_values import AnyRelease
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskUtilityPoint:
+    """A release as it would be under one bound.
+
+    Attributes
+    ----------
+    label
+        What was asked, as people would say it: ``"match 0.5"``.
+    risk
+        The greatest chance of a correct match that any record keeps; NaN where there is no such release.
+    changed
+        Share of the records that are expected to change in at least one column.
+    matches
+        Expected correct matches, if every record of the file is looked for.
+    above
+        Records whose risk is above the bound of the plan.
+    inflation
+        Factor by which the variances of shares grow, the largest of all categories; None where it is not known.
+    chosen
+        Whether it is what the plan asks for.
+    note
+        Why there is no such release, or what else must be said.
+
+    >>> strict = RiskUtilityPoint(label="match 0.4", risk=0.4, changed=0.05, matches=80.0, above=0)
+    >>> strict.beats(RiskUtilityPoint(label="method 1", risk=0.6, changed=0.09, matches=90.0, above=3))
+    True
+    """
+
+    label: str
+    risk: float
+    changed: float
+    matches: float
+    above: int
+    inflation: float | None = None
+    chosen: bool = False
+    note: str = ""
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is such a release; else the note says why not."""
+        return math.isfinite(self.risk) and math.isfinite(self.changed)
+
+    def beats(self, other: RiskUtilityPoint) -> bool:
+        """Whether it has no more risk and changes no more, and less of one of them.
+
+        Risk is the greatest of all records, how many are above the bound of the plan, and the matches to be expected.
+        """
+        check_kind(RiskUtilityPoint, other=other)
+        mine, theirs = self._costs, other._costs
+        no_worse = all(at_most(a, b) for a, b in zip(mine, theirs, strict=True))
+        return no_worse and (below(self.risk, other.risk) or below(self.changed, other.changed))
+
+    @property
+    def _costs(self) -> tuple[float, ...]:
+        return (self.risk, self.changed, self.matches, self.above)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def beaten_by(points: Sequence[RiskUtilityPoint]) -> list[int | None]:
+    """For each point the place of one that beats it, with the least risk of those; None where nothing does.
+
+    >>> a, b = ("a", 0.5, 0.02), ("b", 0.6, 0.05)
+    >>> make = lambda p: RiskUtilityPoint(label=p[0], risk=p[1], changed=p[2], matches=1.0, above=0)
+    >>> beaten_by([make(a), make(b)])   # b has more risk than a and changes more
+    [None, 0]
+    """
+    return [_best_against(point, points) for point in points]
+
+
+def _best_against(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint]) -> int | None:
+    better = [i for i, other in enumerate(points) if other.beats(point)]
+    return min(better, key=lambda i: (points[i].risk, points[i].changed)) if better else None
+
+
+MATCHES = (
+    Fraction(3, 4),
+    Fraction(3, 5),
+    Fraction(1, 2),
+    Fraction(2, 5),
+    Fraction(7, 20),
+    Fraction(1, 5),
+    Fraction(1, 10),
+)
+STRENGTHS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
+
+
+def risk_utility_map(
+    release: AnyRelease, progress: Callable[[int, float | None], None] | None = None
+) -> list[RiskUtilityPoint]:
+    """What other bounds would give and cost, with that of the plan marked; nothing is written.
+
+    Where the matrices follow from a bound on a correct match, that bound varies; else the strength of the
+    randomization does. A bound that cannot be kept is a point with a note.
+    """
+    check_kind(Callable | None, progress=progress)
+    check_kind(AnyRelease, release=release)
+    points = [point_of(release, label_of(release.plan), chosen=True)]
+    variants = [*_variants(release.plan)]
+    for done, (label, plan) in enumerate(variants, 1):
+        if label not in {point.label for point in points}:
+            points.append(_tried(release, label, plan))
+        if progress is not None:
+            progress(release.rows, done / len(variants))
+    return sorted(points, key=lambda point: (math.isnan(point.risk), -point.risk))
+
+
+def label_of(plan: ReleasePlan) -> str:
+    """What a plan asks for, in a few words."""
+    by_match = [p for p in plan.protections if _bound(plan, p) is not None]
+    if by_match:
+        bound = min(b for p in by_match if (b := _bound(plan, p)) is not None)
+        return f"match {to_decimal(bound)}"
+    strengths = {p.strength for p in plan.protections if _mixed(p, p.strength) is not None}
+    return f"strength {to_decimal(min(strengths))}" if len(strengths) == 1 else "the plan"
+
+
+def _bound(plan: ReleasePlan, protection: Protection) -> Fraction | None:
+    """The bound on a correct match from which the matrix follows, if it does."""
+    if protection.how.own_match is not None:
+        return protection.how.own_match
+    if not protection.base.follows_match or protection.caps:
+        return None
+    others = {name for name in protection.bounds.asked() if name != "match"}
+    return None if others and protection.bounds.match is None else plan.match_of(protection)
+
+
+def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ReleasePlan]]:
+    if any(_bound(plan, protection) is not None for protection in plan.protections):
+        for bound in MATCHES:
+            changed = tuple(_with_bound(plan, p, bound) for p in plan.protections)
+            yield f"match {to_decimal(bound)}", replace(plan, protections=changed, match=bound)
+        return
+    if label_of(plan) == "the plan":
+        return
+    for strength in STRENGTHS:
+        changed = tuple(_mixed(p, strength) or p for p in plan.protections)
+        yield f"strength {to_decimal(strength)}", replace(plan, protections=changed)
+
+
+def _mixed(protection: Protection, strength: Fraction) -> Protection | None:
+    """The protection with another strength, ``None`` where a bound or a fixed matrix does not allow any."""
+    try:
+        replace(protection, strength=Fraction(1, 2))
+        return replace(protection, strength=strength)
+    except PlanError:
+        return None
+
+
+def _with_bound(plan: ReleasePlan, protection: Protection, bound: Fraction) -> Protection:
+    if _bound(plan, protection) is None:
+        return protection
+    if protection.how.own_match is not None:
+        return replace(protection, how=protection.how.with_own_match(bound))
+    return replace(protection, bounds=replace(protection.bounds, match=bound))
+
+
+def _tried(release: AnyRelease, label: str, plan: ReleasePlan) -> RiskUtilityPoint:
+    try:
+        return point_of(assess_counts(release.file, plan, tighter=release.tighter), label, threshold=release.plan.match)
+    except MaskwellError as error:
+        nothing = math.nan
+        return RiskUtilityPoint(
+            label=label, risk=nothing, changed=nothing, matches=nothing, above=0, note=error.message
+        )
+
+
+def point_of(
+    release: AnyRelease, label: str, *, chosen: bool = False, threshold: Fraction | None = None
+) -> RiskUtilityPoint:
+    """A release as a point of the map."""
+    after = None if release.risk is None else release.risk.after
+    bound = threshold if threshold is not None else release.plan.match
+    return RiskUtilityPoint(
+        label=label,
+        risk=math.nan if after is None else after.max_risk,
+        changed=release.expected_change(),
+        matches=math.nan if after is None else after.expected_matches,
+        above=0 if release.risk is None or bound is None else release.risk.count_above(float(bound)),
+        inflation=release.utility.worst_inflation,
+        chosen=chosen,
+    )

@@ -1,0 +1,566 @@
+"""Side channels: columns that are published unchanged and give records or protected values away.
+
+All rows are looked at (:mod:`maskwell.microdata.records.dependence`). A column that identifies records, or that restores
+a protected column more often than the plan's bounds allow, is refused unless the plan accepts it; a warning names
+weaker ones. What is published all the same enters the risk: that of an intruder who knows these columns too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.cells import CellTable
+from maskwell.core.percentages import tenths
+from maskwell.core.phrases import HINT, MESSAGE, Printed, listed, shorten
+from maskwell.core.verdicts import above, at_least, at_most, below, ceil_of
+from maskwell.errors import PlanError, TooLargeError
+from maskwell.microdata.plans.protection import UNIT
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.records.dependence import ColumnFacts, DependenceCounter, Restored, UnitFacts
+from maskwell.microdata.records.unit_rows import UnitMembers
+from maskwell.microdata.risk.file_risk import assess_risk
+from maskwell.microdata.stages.stage import Stage, needed_columns
+
+FEWEST_RECORDS = 20
+"""In smaller files values differ by chance."""
+
+MOST = Fraction(1, 2)
+"""A column identifies records where more than this share of them is in small groups."""
+
+SMALL_GROUP = 5
+MANY_VALUES = 200
+"""With so many values, groups of fewer than five records are small: households, for example."""
+
+NOTED_GROUPS = 0.05
+NOTED_GAIN = 0.5
+NOTED_SURE = 0.1
+"""From here on a warning names a column: records in small groups, wrong guesses that the column corrects, and records
+that it is certain of."""
+
+MATCH_GAIN, MOST_GAIN = Fraction(3, 4), Fraction(9, 10)
+"""Wrong guesses that a column may correct where a match is bounded, and where nothing is."""
+
+CLEARLY = 0.1
+"""By so much two columns correct more guesses than one of them."""
+
+ALIKE = 0.99
+"""Share of the records that agree with the others of their unit, from which on a column shows who belongs together."""
+
+UNIT_SIZE, MOST_MEMBERS = 1.2, 15
+"""Records of a household: how many on average at least, and how many at most where nine in ten records live."""
+
+FOLLOWS = 0.9
+_ALONE = {"value": "", "size": " by counting", "place": " by place"}
+"""How one column alone restores another, in few words."""
+
+MOST_CELLS = 20_000
+"""Cells of keys and side channels up to which the risk is worked out; beyond, it is bounded by the smallest cell."""
+
+SHOWN = 60
+
+
+@dataclass(frozen=True)
+class SideChannel:
+    """One unchanged column, and what it gives away.
+
+    Attributes
+    ----------
+    column, kind
+        The kind is ``"identifies"``, ``"copies"``, ``"restores"``, ``"restores rare"`` (one rare value of a protected
+        column), ``"restores some"`` (for some records), ``"shows changes"`` or ``"shows units"`` (which records belong
+        together).
+    of
+        The column that is copied or restored, whose changes show, or that names the units; none where records are
+        identified.
+    share, without
+        Share of the records that are identified or restored, and restored by the best guess without the column.
+    gain
+        Of the values that would be guessed wrong without the column, the share that it corrects.
+    by
+        What restores: ``"value"``, ``"size"``, ``"place"``, or a second column, see
+        :class:`~maskwell.microdata.records.dependence.Restored`.
+    size
+        Records in groups smaller than this are identified.
+    alone
+        Whether some records are alone with their value.
+    told
+        Of units that show: what follows for protected columns, in words.
+    refused, accepted
+        Whether it is beyond the limit, and whether the plan accepts it.
+    """
+
+    column: str
+    kind: str
+    of: str | None
+    share: float
+    without: float = 0.0
+    gain: float = 0.0
+    by: str = "value"
+    size: int = 2
+    alone: bool = False
+    told: tuple[str, ...] = ()
+    refused: bool = False
+    accepted: bool = False
+
+    @property
+    def words(self) -> str:
+        """What it gives away, with its figure.
+
+        >>> SideChannel("hid", "restores", "hsize", 1.0, 0.28, 1.0, "size").words
+        'hsize can be recomputed from hid by counting its records (right for 100 % of records, 28 % without it)'
+        """
+        name = shorten(self.column, 30)
+        if self.kind == "identifies":
+            return f"{name} identifies records: {tenths(self.share, up=True)} {_groups(self.size)}"
+        if self.kind == "copies":
+            return f"{name} has one value for each value of {self.of}, which is not published"
+        if self.kind == "restores rare":
+            told = f"right for {tenths(self.share, up=True)} of its records"
+            return f"a rare value of {self.of} can be worked out from {name} ({told})"
+        if self.kind == "restores some":
+            return f"{self.of} is certain from {name} for {tenths(self.share, up=True)} of records"
+        if self.kind == "shows changes":
+            return f"{name} follows from {self.of} for {tenths(self.share, up=True)} of records"
+        if self.kind == "shows units":
+            return "; ".join([self._who_belongs_together(name), *self.told])
+        told = f"right for {tenths(self.share, up=True)} of records, {tenths(self.without, up=True)} without it"
+        return f"{self.of} can be {self._how(name)} ({told})"
+
+    def _who_belongs_together(self, name: str) -> str:
+        if self.column == self.of:
+            return f"{name} shows which records belong together"
+        others = f" with {self.by}" if self.by != "value" else ""
+        return f"{name}{others} shows for {tenths(self.share, up=True)} of records which others have the same {self.of}"
+
+    def _how(self, name: str) -> str:
+        if self.by == "size":
+            return f"recomputed from {name} by counting its records"
+        if self.by == "place":
+            return f"recomputed from the place of a record among those with the same {name}"
+        return f"worked out from {name}" + ("" if self.by == "value" else f" and {shorten(self.by, 30)}")
+
+    @property
+    def short(self) -> str:
+        """The same in a few words, for an error that names several columns.
+
+        >>> SideChannel("hid", "restores", "hsize", 1.0, 0.28, 1.0, "size").short
+        'hsize 100 % by counting'
+        """
+        other = _ALONE.get(self.by, f" with {shorten(self.by, 20)}")
+        told = {
+            "identifies": f"{tenths(self.share, up=True)} {'alone' if self.size <= 2 else 'in small groups'}",
+            "copies": f"copy of {self.of}",
+            "restores": f"{self.of} {tenths(self.share, up=True)}{other}",
+            "restores rare": f"rare {self.of} {tenths(self.share, up=True)}",
+            "shows units": f"{self.of} {tenths(self.share, up=True)}{other}",
+        }
+        return told[self.kind]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        restores = self.kind == "restores"
+        return {
+            "column": self.column,
+            "kind": self.kind,
+            "of": self.of,
+            "share": self.share,
+            **({"without": self.without, "gain": self.gain, "by": self.by} if restores else {}),
+            "accepted": self.accepted,
+            "words": self.words,
+        }
+
+
+@dataclass(frozen=True)
+class SideChannelRisk:
+    """The risk of an intruder who knows the keys and unchanged columns that give records or keys away.
+
+    Attributes
+    ----------
+    keys, columns
+        What he knows: the keys of the plan, and these columns too.
+    chance
+        The largest chance of a correct match.
+    exact
+        Whether it is worked out, or bounded by the size of the smallest cell.
+    """
+
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    chance: float
+    exact: bool
+
+    @property
+    def words(self) -> str:
+        """One sentence.
+
+        >>> SideChannelRisk(("sex",), ("zip",), 0.5, True).words
+        'someone who knows zip as well as the keys finds a record with a chance of up to 50 %'
+        """
+        known = listed([shorten(name, 30) for name in self.columns], len(self.columns), SHOWN)
+        keys = " as well as the keys" if self.keys else ""
+        return f"someone who knows {known}{keys} finds a record with a chance of up to {tenths(self.chance, up=True)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "keys": list(self.keys),
+            "columns": list(self.columns),
+            "max_risk": self.chance,
+            "exact": self.exact,
+            "words": self.words,
+        }
+
+
+def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCounter:
+    """What follows the unchanged columns of a file through its rows, for a plan.
+
+    Raises
+    ------
+    PlanError
+        Two columns that would be published have the same name, so that a plan cannot speak of them.
+    """
+    hidden = {*plan.randomized, *plan.unpublished}
+    columns = [name for name in names if name not in hidden]
+    twice = next((name for name, times in Counter(columns).items() if times > 1), None)
+    if twice is not None:
+        raise PlanError(f"the file has two columns named {shorten(twice)!r}", hint="rename one of them", column=twice)
+    return DependenceCounter(
+        columns,
+        [*dict.fromkeys(plan.randomized)],
+        together=[key for key in plan.keys if key in columns],
+        ids=sorted(plan.unpublished, key=lambda name: name != plan.id),
+        missing=plan.missing == "category",
+        ordered=plan.order == "kept",
+        unit=plan.unit,
+    )
+
+
+def side_channels(plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> tuple[SideChannel, ...]:
+    """What the unchanged columns of a file give away."""
+    judge = _Judge(plan, facts)
+    return tuple(channel for one in facts for channel in judge.column(one))
+
+
+def linking_columns(plan: ReleasePlan, facts: Sequence[ColumnFacts], units: UnitFacts) -> tuple[str, ...]:
+    """Published columns that all records of a unit have in common, those with the most values first."""
+    drawn = [name for one in plan.protections if one.each == UNIT for name in one.moved]
+    common = [one for one in facts if at_least(units.alike.get(one.column, 0.0), ALIKE) and one.values > 1]
+    names = [one.column for one in sorted(common, key=lambda one: -one.values) if one.column != plan.unit]
+    return (*names, *drawn) if names else ()
+
+
+def unit_channel(plan: ReleasePlan, units: UnitFacts, members: UnitMembers) -> SideChannel | None:
+    """What shows which records belong to one unit, and what follows from it; None where hardly anything does.
+
+    Units are published where the plan accepts their column; else unchanged columns that all records of a unit have in
+    common may show them. Whoever puts the records of a unit together can count them, see who differs from the others,
+    and see that there is no head of a household, or that there are two.
+    """
+    if plan.unit is not None and plan.unit not in plan.unpublished:  # what it restores is told as of any column
+        return SideChannel(plan.unit, "shows units", plan.unit, 1.0, told=tuple(_told_once(units)), accepted=True)
+    told = [*_told_by_units(plan, units)]
+    share = members.share_shown(_least_size(plan))
+    if below(share, NOTED_GROUPS) or not members.seen:
+        return None
+    first, *others = members.seen
+    return SideChannel(
+        first,
+        "shows units",
+        plan.unit,
+        share,
+        by=listed([shorten(name, 30) for name in others], len(others), SHOWN) if others else "value",
+        told=(*(words for words, _ in told), *_told_once(units)),
+        refused=above(share, MOST) and any(beyond for _, beyond in told),
+        accepted=first in plan.accept,
+    )
+
+
+def _told_by_units(plan: ReleasePlan, units: UnitFacts) -> Iterator[tuple[str, bool]]:
+    """What whoever sees units together learns of protected columns, in words, and whether that is too much."""
+    judge = _Judge(plan, [units.facts])
+    for one in judge.restored(units.facts):
+        told = f"right for {tenths(one.share, up=True)} of records, {tenths(one.without, up=True)} without"
+        how = {"size": "counted again", "place": "told by the place in the unit"}.get(one.by, "told by the others")
+        yield f"then {one.of} can be {how} ({told})", one.refused
+
+
+def _told_once(units: UnitFacts) -> Iterator[str]:
+    for name in units.once:
+        yield f"then a changed {name} may show, since nearly every unit has one of its values exactly once"
+
+
+def unit_guess(facts: Sequence[ColumnFacts]) -> tuple[str, str] | None:
+    """The column that probably names households or other units, and why in words; None where none looks like it.
+
+    Its values are shared by a few records each, which agree in a protected column, or can be counted to give one.
+    """
+    likely = [(len(same), one, same) for one in facts if _are_units(one) and (same := [*_same_in_units(one)])]
+    if not likely:
+        return None
+    _, best, same = max(likely, key=lambda one: one[0])
+    told = listed([shorten(name, 30) for name in same], len(same), SHOWN)
+    each = f"{Printed(best.rows / best.values):.1f}"
+    return best.column, f"{shorten(best.column, 30)} has {each} records for each value on average, alike in {told}"
+
+
+def _are_units(facts: ColumnFacts) -> bool:
+    """Whether every record has a value, and nearly all share it with a few others, if with any."""
+    is_complete = facts.records >= FEWEST_RECORDS and facts.rows == facts.records
+    is_small = at_least(facts.share_below(MOST_MEMBERS + 1), FOLLOWS)
+    return is_complete and at_least(facts.rows, UNIT_SIZE * facts.values) and is_small
+
+
+def _same_in_units(facts: ColumnFacts) -> Iterator[str]:
+    told = [one for one in facts.restored if one.by in ("value", "size") and at_least(one.gain, NOTED_GAIN)]
+    return iter(dict.fromkeys(one.column for one in told if at_least(one.share, ALIKE)))
+
+
+def identifies(plan: ReleasePlan, facts: ColumnFacts) -> int:
+    """The size below which groups are small, where most records are in such groups; else 0.
+
+    Small are groups in which a record is found with a chance above the bound on a match, and with many values those of
+    fewer than five records.
+    """
+    if facts.rows < FEWEST_RECORDS:
+        return 0
+    sizes = [_least_size(plan), *([SMALL_GROUP] if facts.values >= MANY_VALUES else [])]
+    return next((size for size in sizes if above(facts.share_below(size), MOST)), 0)
+
+
+def _least_size(plan: ReleasePlan) -> int:
+    return 2 if plan.match is None else max(2, ceil_of(float(1 / plan.match)))
+
+
+class _Judge:
+    """Compares what was counted with what a plan allows."""
+
+    def __init__(self, plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> None:
+        self._plan = plan
+        self._alone = {(one.column, r.column): r for one in facts for r in one.restored if r.by == "value"}
+
+    def column(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        """What one column gives away; too few records say nothing."""
+        if facts.records < FEWEST_RECORDS:
+            return
+        if facts.rows >= FEWEST_RECORDS:
+            identifying = [] if facts.column in self._plan.keys else [*self._identifies(facts)]
+            yield from identifying
+            if not any(one.refused for one in identifying):
+                yield from self._copies(facts)
+        yield from self._restores(facts)
+        yield from self._shows(facts)
+
+    def _made(self, facts: ColumnFacts, kind: str, of: str | None, share: float, **more: Any) -> SideChannel:
+        accepted = facts.column in self._plan.accept
+        return SideChannel(facts.column, kind, of, share, alone=facts.share_below(2) > 0, accepted=accepted, **more)
+
+    def _identifies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        """Most records are in groups that are too small for the bound, or as small as households."""
+        size = identifies(self._plan, facts)
+        threshold = size or _least_size(self._plan)
+        share = facts.share_below(threshold)
+        if size or at_least(share, NOTED_GROUPS):
+            yield self._made(facts, "identifies", None, share, size=threshold, refused=size > 0)
+
+    def _copies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        for name in facts.stands_for:
+            if name in (self._plan.id, self._plan.unit) or above(facts.share_below(SMALL_GROUP), MOST):
+                yield self._made(facts, "copies", name, 1.0, refused=True)
+                return
+
+    def restored(self, facts: ColumnFacts) -> list[SideChannel]:
+        """Protected columns that one column restores for most records."""
+        return [one for one in self._restores(facts) if one.kind == "restores"]
+
+    def _restores(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        for target in dict.fromkeys(one.column for one in facts.restored):
+            usual = "size" if facts.share_below(2) > 0 else "value"  # the size also tells who is alone
+            best = max(
+                self._ways(facts, target, "gain"),
+                key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"),
+                default=Restored(target, 0.0, 1.0),
+            )
+            rare, sure = (0.0, 0.0) if facts.column in self._plan.keys else self._some(facts, target)
+            told = at_least(best.gain, NOTED_GAIN)
+            refused = told and self._is_refused(facts.column, best)
+            if told and (refused or at_most(rare, MOST_GAIN)):
+                more = {"without": best.without, "gain": best.gain, "by": best.by}
+                yield self._made(facts, "restores", target, best.share, refused=refused, **more)
+            elif above(rare, MATCH_GAIN):
+                yield self._made(facts, "restores rare", target, rare, refused=above(rare, MOST_GAIN))
+            elif at_least(sure, NOTED_SURE):
+                yield self._made(facts, "restores some", target, sure)
+
+    def _some(self, facts: ColumnFacts, target: str) -> list[float]:
+        """How well a rare value is told, and for how many records the value is certain."""
+        return [
+            max((getattr(one, figure) for one in self._ways(facts, target, figure)), default=0.0)
+            for figure in ("rare", "sure")
+        ]
+
+    def _ways(self, facts: ColumnFacts, target: str, figure: str) -> list[Restored]:
+        """How a column restores another one; two columns only where they tell clearly more than each of them.
+
+        What the matrices are made within may tell it alone, but not together with a third column.
+        """
+        within, ways = {*self._within(target)}, [one for one in facts.restored if one.column == target]
+        alone = [] if facts.column in within else [one for one in ways if one.by in _ALONE]
+        if facts.column == self._plan.unit and self._is_drawn_by_unit(target):  # nobody differs from the others
+            alone = [one for one in alone if one.by != "value"]
+        pairs = [one for one in ways if one.by not in _ALONE and not {facts.column, one.by} <= within]
+        return alone + [one for one in pairs if self._tells_more(facts.column, one, figure)]
+
+    def _is_drawn_by_unit(self, target: str) -> bool:
+        return any(one.each == UNIT for one in self._plan.protections if target in one.moved)
+
+    def _tells_more(self, column: str, pair: Restored, figure: str) -> bool:
+        each = [self._alone.get((name, pair.column)) for name in (column, pair.by)]
+        known = max(0.0 if one is None else getattr(one, figure) for one in each)
+        told: float = getattr(pair, figure)
+        return at_least(told, known + CLEARLY)
+
+    def _shows(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        told = {one.column: one.gain for one in facts.restored if one.by == "value"}
+        for one in facts.shown:
+            within = facts.column in self._within(one.column)
+            if at_least(one.gain, FOLLOWS) and below(told.get(one.column, 0.0), FOLLOWS) and not within:
+                yield self._made(facts, "shows changes", one.column, one.share)
+
+    def _within(self, target: str) -> tuple[str, ...]:
+        return next((one.within for one in self._plan.protections if target in one.moved), ())
+
+    def _is_refused(self, column: str, best: Restored) -> bool:
+        """Whether a column tells more of another than the bounds on that one allow."""
+        protection = next(one for one in self._plan.protections if best.column in one.moved)
+        bounds = protection.bounds
+        beliefs = [one for one in (bounds.posterior, bounds.posterior_own, bounds.guess, _chance(bounds.odds)) if one]
+        if beliefs and above(best.share, min(beliefs)):
+            return True
+        if column in self._plan.keys and best.column in self._plan.keys:
+            return False  # the risk of a match counts with it
+        asked = self._plan.match_of(protection) or protection.how.own_match
+        return above(best.gain, MOST_GAIN if asked is None else max(MATCH_GAIN, min(asked, MOST_GAIN)))
+
+
+def following_columns(plan: ReleasePlan, found: Sequence[SideChannel]) -> tuple[str, ...]:
+    """Unchanged columns that follow from a randomized key, but for those that the plan accepts.
+
+    Whoever knows the key knows them; a record that came from elsewhere shows by them that it did. So the risk of a
+    match is that of somebody who counts with them.
+    """
+    keys = {*plan.keys} & {*plan.randomized}
+    showing = (one for one in found if one.kind == "shows changes" and one.of in keys and not one.accepted)
+    return tuple(dict.fromkeys(one.column for one in showing if one.column not in plan.keys))
+
+
+def _chance(odds: Fraction | None) -> Fraction | None:
+    return None if odds is None else odds / (1 + odds)
+
+
+def check_side_channels(found: Sequence[SideChannel]) -> None:
+    """Raise for columns beyond the limits that the plan does not accept.
+
+    Raises
+    ------
+    PlanError
+        Names the columns, what they give away, and what to write into the plan.
+    """
+    refused = [one for one in found if one.refused and not one.accepted]
+    if not refused:
+        return
+    names = [*dict.fromkeys(one.column for one in refused)]
+    start = "unchanged columns tell too much: "
+    reasons = {name: "; ".join(one.short for one in refused if one.column == name) for name in names}
+    items = [f"{shorten(name, 20)} ({why})" for name, why in reasons.items()]
+    message = start + listed(items, len(items), MESSAGE - len(start))
+    if len(refused) == 1 and len(refused[0].words) <= MESSAGE:
+        message = refused[0].words
+    raise PlanError(message, hint=_hint(names), columns=names, found=[one.to_dict() for one in refused])
+
+
+def _hint(names: Sequence[str]) -> str:
+    """What to write.
+
+    >>> _hint(["hid"])
+    'add drop = ["hid"] to [release], or accept = ["hid"] if it may be published'
+    """
+    written = json.dumps([*names], ensure_ascii=False)
+    which = "it" if len(names) == 1 else "they"
+    whole = f"add drop = {written} to [release], or accept = {written} if {which} may be published"
+    if len(whole) <= HINT:
+        return whole
+    start = "name them in drop in the table [release], or in accept: "
+    return start + listed([json.dumps(name, ensure_ascii=False) for name in names], len(names), HINT - len(start))
+
+
+def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | None) -> Iterator[str]:
+    """What is published all the same, in words, with the risk that it brings."""
+    accepted = [*dict.fromkeys(one.words for one in found if one.accepted)]
+    if accepted:
+        yield f"accepted by the plan: {'; '.join(accepted)}"
+    left = [one for one in found if not one.accepted]
+    if identifying := [one for one in left if one.kind == "identifies"]:
+        names = _names(identifying)
+        yield f"{'; '.join(one.words for one in identifying)}; coarsen {names}, or drop {_it(identifying)}"
+    if restoring := [one for one in left if one.kind.startswith("restores")]:
+        told, names = "; ".join(one.words for one in restoring), _names(restoring)
+        advice = f"protect them together, coarsen {names}, or drop {_it(restoring)}"
+        yield f"unchanged columns give protected ones away: {told}; {advice}"
+    if showing := [one for one in left if one.kind == "shows changes"]:
+        told, names = "; ".join(one.words for one in showing), _names(showing)
+        advice = f"name {names} in linked, or drop {_it(showing)}"
+        yield f"unchanged columns show which values were changed: {told}; {advice}"
+    if together := [one for one in left if one.kind == "shows units"]:
+        advice = f"coarsen {_names(together)}, or drop {_it(together)}"
+        yield f"{'; '.join(one.words for one in together)}; {advice}"
+    if risk is not None:
+        yield risk.words
+
+
+def _names(channels: Sequence[SideChannel]) -> str:
+    names = [*dict.fromkeys(shorten(one.column, 30) for one in channels)]
+    return listed(names, len(names), SHOWN)
+
+
+def _it(channels: Sequence[SideChannel]) -> str:
+    return "it" if len({one.column for one in channels}) == 1 else "them"
+
+
+def side_channel_risk(
+    plan: ReleasePlan,
+    found: Sequence[SideChannel],
+    stages: Sequence[Stage],
+    count: Callable[[Sequence[str]], CellTable],
+) -> SideChannelRisk | None:
+    """The risk of an intruder who knows the columns that were found too; ``count`` counts the file once more.
+
+    Somebody who is alone with an unchanged value is found for sure by whoever knows it. Otherwise the columns are
+    added to the keys. No randomization makes a match likelier than one in the records of the cell, which is the bound
+    where there are too many cells to work it out.
+    """
+    telling = [one for one in found if one.kind != "shows units" and (one.kind != "shows changes" or one.accepted)]
+    named = dict.fromkeys(name for one in telling for name in (one.column, *({one.by} - {*_ALONE})))
+    columns = tuple(name for name in named if name not in plan.keys)
+    if not columns:
+        return None
+    if any(one.alone for one in telling if one.column in columns):
+        return SideChannelRisk(plan.keys, columns, 1.0, exact=True)
+    known = (*plan.keys, *columns)
+    try:
+        table = count(needed_columns(stages, known))
+    except TooLargeError:
+        return SideChannelRisk(plan.keys, columns, 1.0, exact=False)
+    if len(table) > MOST_CELLS:
+        return SideChannelRisk(plan.keys, columns, 1 / float(table.counts.min()), exact=False)
+    after = assess_risk(table, known, stages).after
+    assert after is not None
+    return SideChannelRisk(plan.keys, columns, max(after.max_risk_strict, after.max_risk_any_release), exact=True)
+
+
+def _groups(size: int) -> str:
+    return "are alone with their value" if size <= 2 else f"share their value with fewer than {size - 1:,} others"

@@ -1,0 +1,270 @@
+"""Stages whose matrix is there before the file is counted: fixed in the plan, or that of an earlier release."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array
+from maskwell.core.categories import Categories
+from maskwell.core.cells import CellTable
+from maskwell.core.labels import texts
+from maskwell.core.phrases import listed, shorten, shown_values, shows_values
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import PlanError, UnknownCategoryError
+from maskwell.microdata.matrices.matrix_checks import is_invariant
+from maskwell.microdata.plans.given_methods import Fixed, short_label, text_of
+from maskwell.microdata.plans.method import GivenMethod
+from maskwell.microdata.plans.plan_entries import by_text, typed
+from maskwell.microdata.plans.protection import Protection
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.stages.stage import Stage, state_categories
+
+Labels = tuple[Hashable, ...]
+Tables = Mapping[tuple[str, ...], CellTable]
+EARLIER = "the matrix of {variables} is that of an earlier release"
+NOT_KEPT = f"{EARLIER}: it keeps the counts of that file on average, not those of this one"
+
+
+def given_stage(plan: ReleasePlan, protection: Protection, how: GivenMethod, table: CellTable, where: str) -> Stage:
+    """The stage of a protection whose matrix does not depend on the file.
+
+    ``table`` has the columns of ``within`` first, then the variables.
+    """
+    if isinstance(how, Fixed) and how.by_cell is not None:
+        return _given_by_cell(plan, protection, how, table, where)
+    levels = [plan.levels_of(table, name) for name in protection.variables]
+    design = how.given_design(levels, where)
+    labels, outputs = _labels_of(design.inputs, levels), _labels_of(design.outputs, levels)
+    table = table.project(protection.variables)
+    return Stage(
+        variables=protection.variables,
+        states=labels,
+        outputs=outputs,
+        design=design,
+        cells=np.zeros(len(labels), dtype=np.int64),
+        method=protection.method,
+        invariance="none",
+        derived=False,
+        notes=design.provenance.get("notes", ()),
+        **_counts_given(plan, table, labels, where),
+    )
+
+
+def _given_by_cell(plan: ReleasePlan, protection: Protection, how: Fixed, table: CellTable, where: str) -> Stage:
+    """One matrix for each cell of ``within``."""
+    n_within = len(protection.within)
+    table = table.project([*protection.within, *protection.variables])  # without columns that rules join to them
+    cells = _reached(plan, protection, [*dict.fromkeys(label[:n_within] for label in table.labels())], table)
+    levels = [plan.levels_of(table, name) for name in protection.variables]
+    designs = {cell: how.cell_design(cell, protection.within, levels, where) for cell in cells}
+    labels = [(*cell, *label) for cell, design in designs.items() for label in _labels_of(design.inputs, levels)]
+    outputs = [(*cell, *label) for cell, design in designs.items() for label in _labels_of(design.outputs, levels)]
+    sizes = [design.k for design in designs.values()]
+    places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    whole = Sparse.stacked([Sparse.of_matrix(design.exact_matrix()) for design in designs.values()], places)
+    return Stage(
+        variables=protection.variables,
+        within=protection.within,
+        states=labels,
+        outputs=outputs,
+        design=whole.with_labels(state_categories(labels), state_categories(outputs)),
+        cells=np.repeat(np.arange(len(sizes)), sizes),
+        method=protection.method,
+        invariance="none",
+        derived=False,
+        notes=how.unused_cells(cells),
+        **_counts_given(plan, table, labels, where),
+    )
+
+
+def _reached(plan: ReleasePlan, protection: Protection, cells: Sequence[Labels], table: CellTable) -> Sequence[Labels]:
+    """The cells that occur, and those that earlier randomizations of ``within`` may lead to.
+
+    Records that come into a cell without a matrix would stay as they are, and a published receipt would tell so.
+    """
+    before = plan.protections[: plan.protections.index(protection)]
+    moved = {name for one in before for name in one.moved}
+    levels = [plan.levels_of(table, name) if name in moved else None for name in protection.within]
+    if not any(levels):
+        return cells
+    choices = (product(*(labels or [part] for labels, part in zip(levels, cell, strict=True))) for cell in cells)
+    return [*dict.fromkeys([*cells, *(cell for some in choices for cell in some)])]
+
+
+def _labels_of(categories: Categories, levels: Sequence[Sequence[Hashable]]) -> list[Labels]:
+    """Labels of a design as labels of the file, matched by their text."""
+    known = [({"missing": None} if None in labels else {}) | by_text(labels) for labels in levels]
+
+    def one(label: Hashable) -> Labels:
+        parts = text_of(label)
+        return tuple(k[t] if t in k else typed(t, labels) for t, k, labels in zip(parts, known, levels, strict=True))
+
+    try:
+        labels = [one(label) for label in categories.labels]
+    except ValueError as error:
+        raise PlanError(
+            f"the categories of the design have not {len(levels)} parts, one for each variable",
+            hint="name as many variables as the design has, or give categories = [...]",
+        ) from error
+    if twice := [label for label, times in Counter(labels).items() if times > 1]:
+        raise PlanError(
+            "two categories of the design stand for one value of the file",
+            hint="give every category of the matrix a label of its own",
+            values=short_label(twice[0]),
+        )
+    return labels
+
+
+def _counts_given(plan: ReleasePlan, table: CellTable, labels: Sequence[Labels], where: str) -> dict[str, Any]:
+    """Records and weights of each state; an error for records that the design has no category for."""
+    places = _places(table, labels)
+    missing = plan.missing != "category"
+    lost = [i for i in np.flatnonzero(places < 0) if not (missing and None in table.label(int(i)))]
+    if lost:
+        what = "1 value of the file is" if len(lost) == 1 else f"{len(lost):,} values of the file are"
+        raise UnknownCategoryError(
+            f"{where}: {what} not in the matrix",
+            hint=f"add what is missing to the matrix, or group it in the file; {shows_values()} it",
+            values=shown_values({short_label(table.label(int(i))): int(table.counts[i]) for i in lost}),
+            offenders={table.label(int(i)): int(table.counts[i]) for i in lost},
+        )
+    return _counts_at(table, places, len(labels))
+
+
+def _places(table: CellTable, labels: Sequence[Labels]) -> Array:
+    """The state of each cell of a table by its labels, -1 where there is none."""
+    places = {label: i for i, label in enumerate(labels)}
+    return np.array([places.get(label, -1) for label in table.labels()], dtype=np.int64)
+
+
+def _counts_at(table: CellTable, places: Array, states: int) -> dict[str, Any]:
+    """Records of each state, and the sums of their weights and squared weights."""
+    known = places >= 0
+
+    def summed(values: Array | None, kind: Any) -> Any:
+        return None if values is None else np.bincount(places[known], values[known], minlength=states).astype(kind)
+
+    return {
+        "counts": summed(table.counts, np.int64),
+        "weights": summed(table.weights, np.float64),
+        "squares": summed(table.squares, np.float64),
+    }
+
+
+# ---- matrices of an earlier release, with the counts of this file
+#
+# Records whose truth did not change then keep the draws that a key gave them. What the matrices keep, and the bounds
+# they were made for, hold for the counts of the earlier file, and are looked at again with those of this one.
+
+
+def recounted_stage(plan: ReleasePlan, stage: Stage, table: CellTable, tables: Tables, where: str) -> Stage:
+    """A stage of an earlier release with the counts of this file, which ``table`` has of its protection.
+
+    Raises
+    ------
+    UnknownCategoryError
+        The file has states that the matrix does not know; says how many, not which.
+    """
+    if not {*stage.columns} <= {*table.columns}:
+        raise PlanError(
+            f"{where}: no rule joins {listed(stage.within, len(stage.within), 30)} any more, as in the earlier release",
+            hint="keep the rules of the earlier release, or make new matrices: then all draws are new",
+        )
+    made = _relabelled(stage, table, where)
+    counted = replace(made, **_counts_again(plan, table, made))
+    linked = {name: _follows(made, name, tables, where) for name in stage.linked}
+    lost = made.invariance in ("counts", "weights") and not _is_kept(counted)
+    invariance = "external" if lost else made.invariance
+    said, more = (text.format(variables=" and ".join(stage.variables)) for text in (EARLIER, NOT_KEPT))
+    notes = [more]  # what was said of the counts of the earlier file does not hold for these
+    if invariance != "external":
+        notes = [*(note for note in stage.notes if note != said), said]
+    return replace(counted, invariance=invariance, linked=linked, notes=tuple(notes))
+
+
+def _is_kept(stage: Stage) -> bool:
+    return bool(stage.mass.sum() > 0) and is_invariant(stage.design, stage.mass)
+
+
+def _relabelled(stage: Stage, table: CellTable, where: str) -> Stage:
+    """The labels of the earlier file in the type of this one, so that its rows are found by them."""
+    places = [_EarlierLabels(table.levels[table.place(name)]) for name in stage.columns]
+
+    def here(labels: Sequence[Labels]) -> list[Labels]:
+        return [tuple(column.label(part) for column, part in zip(places, label, strict=True)) for label in labels]
+
+    states, outputs = here(stage.states), here(stage.outputs)
+    made = replace(stage, states=states, outputs=outputs)
+    if len({*states}) < len(states) or len({*outputs}) < len(outputs) or made.fingerprint != stage.fingerprint:
+        raise PlanError(
+            f"{where}: labels are not written as in the earlier file: {listed(stage.columns, len(stage.columns), 30)}",
+            hint="write them as in that file, as numbers or as texts; else all draws would be new",
+        )
+    if not isinstance(stage.design, Sparse):
+        return made
+    return replace(made, design=stage.design.with_labels(state_categories(states), state_categories(outputs)))
+
+
+class _EarlierLabels:
+    """Labels of an earlier file as labels of this one."""
+
+    def __init__(self, levels: Sequence[Hashable]) -> None:
+        self._levels, self._level_set, self._known = levels, {*levels}, by_text(levels)
+
+    def label(self, earlier: Hashable) -> Hashable:
+        """The label of this file with the same text; one that does not occur, in the type of those that do."""
+        if earlier is None or earlier in self._level_set:
+            return earlier
+        level = next((self._known[text] for text in texts(earlier) if text in self._known), None)
+        return typed(texts(earlier)[-1], self._levels) if level is None else level
+
+
+def _counts_again(plan: ReleasePlan, table: CellTable, stage: Stage) -> dict[str, Any]:
+    """Records and weights of each state; an error for records that the matrix has no state for."""
+    table = table.project(stage.columns)
+    places = _places(table, stage.states)
+    lost = places < 0
+    if plan.missing != "category":
+        lost &= np.array([None not in label[len(stage.within) :] for label in table.labels()], dtype=bool)
+    if lost.any():
+        raise _unknown(table, stage, np.flatnonzero(lost))
+    return _counts_at(table, places, len(stage.states))
+
+
+def _unknown(table: CellTable, stage: Stage, lost: Array) -> UnknownCategoryError:
+    """Names the column with labels that the earlier file did not have, or else the columns; no label is shown."""
+    new = {table.label(int(i)) for i in lost}
+    what = f"combinations of {listed(stage.columns, len(stage.columns), 24)}"
+    for place, name in enumerate(stage.columns):
+        labels = {label[place] for label in new} - {label[place] for label in stage.states}
+        if labels:
+            what, new = f"categories of {shorten(name, 24)!r}", {(label,) for label in labels}
+            break
+    return UnknownCategoryError(
+        f"the earlier matrix does not know all {what}: {len(new):,} new, records {int(table.counts[lost].sum()):,}",
+        hint="group them as in the earlier file, or make new matrices: then all draws are new",
+    )
+
+
+def _follows(stage: Stage, name: str, tables: Tables, where: str) -> dict[Labels, Hashable]:
+    """The label of a linked column for each combination, as in the earlier file; in this one it must be the same."""
+    table = tables[(*stage.variables, name)]
+    columns = [_EarlierLabels(table.levels[table.place(column)]) for column in (*stage.variables, name)]
+    linked_labels = {
+        tuple(column.label(part) for column, part in zip(columns, key, strict=False)): columns[-1].label(label)
+        for key, label in stage.linked[name].items()
+    }
+    for *variables, label in table.labels():
+        if linked_labels.setdefault(tuple(variables), label) != label:
+            raise PlanError(
+                f"{where}: {shorten(name, 20)!r} does not follow as in the earlier file",
+                hint="correct the column, or make new matrices: then all draws are new",
+                column=name,
+            )
+    return linked_labels

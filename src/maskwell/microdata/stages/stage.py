@@ -1,0 +1,588 @@
+"""Stage: one randomization of a release as it is carried out, and what becomes of tables in all of them.
+
+A *state* is a combination of labels, first those of the columns within which is randomized (they stay), then those of
+the variables that are randomized. The design works on the states; it never leads out of a cell.
+
+*Kept tables*: their counts are unbiased as they stand. A group that keeps counts keeps the table of all its columns on
+average, and with it all margins of that table. A table is kept where every group that moves one of its columns has all
+of them; where such a group worked within columns that an earlier one had moved, the earlier one must keep the table of
+all columns of the later. So groups are followed from the last to the first, with the columns that must be right before
+each of them. Reports, receipts, documents for users and analyses all ask here.
+Source: [Adeshiyan2011, Theorems 4.1, 4.2]; for groups of any number derived.
+
+*Tables pushed through stages*, without writing matrices out: a stage with the matrix P turns the table M (rows: what it
+leaves alone, columns: its states) into ``M P'``. To know the released columns C one needs, before a stage that changes
+some of them, all the columns that tell its states. A label that is no state of a stage, such as a missing value, stays
+as it is. Where every cell keeps its number as one more column that nothing changes, the table becomes the matrix of all
+stages together: what each cell is released as. Source: [Adeshiyan2011, section 4.2, Theorem 4.2]; derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import chain, combinations
+from operator import itemgetter
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from maskwell.core.arguments import Array, Real
+from maskwell.core.categories import Categories
+from maskwell.core.cells import CellTable
+from maskwell.core.documents import canonical_text, fingerprint_of, fingerprint_of_text
+from maskwell.core.groups import KeyFinder, distinct_rows, joint_keys
+from maskwell.core.labels import texts
+from maskwell.core.verdicts import at_least
+from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
+from maskwell.designs.design import Transitions
+from maskwell.designs.sparse import Sparse
+
+State = tuple[Hashable, ...]
+
+_STRETCH = 1 << 14
+
+
+def state_categories(labels: Sequence[State]) -> Categories:
+    """States as the categories of a design: the label itself where there is one column, a word for a missing value.
+
+    >>> state_categories([("a",), (None,)]).labels
+    ('a', 'missing')
+    """
+    taken = {part for label in labels for part in label}
+    word = next(word for word in ("missing", "(missing)", "((missing))") if word not in taken)
+    lost = None in taken
+    named = [tuple(word if part is None else part for part in label) for label in labels] if lost else labels
+    return Categories.of([label[0] if len(label) == 1 else label for label in named])
+
+
+class Randomization(Protocol):
+    """Columns that are randomized together: a protection of a plan, a stage, or a group of a receipt."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Columns that are randomized."""
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """Columns within whose cells they are."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those that tell the state: within, then variables."""
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Columns whose values it can change: the variables, and those that follow from them."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RandomizedColumns:
+    """Columns that were randomized together, over states: a :class:`Stage`, or what a receipt tells of one.
+
+    Beside the labels of its states it has numbers for them, column by column, by which tables and rows are pushed
+    through it: codes in the order in which labels are met, first in the true states.
+
+    Attributes
+    ----------
+    variables, within, linked
+        Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own, and
+        columns that follow from the variables.
+    states, outputs
+        Labels of each true and of each released state, those of ``within`` first, then those of ``variables``.
+    design
+        The matrix over the states: state j of the truth becomes report i, whose labels are ``outputs[i]``.
+    method
+        How the matrix was made.
+    invariance
+        What the matrix keeps on average: ``"counts"``, ``"weights"``, ``"external"`` counts, or ``"none"``.
+    """
+
+    variables: tuple[str, ...]
+    within: tuple[str, ...]
+    linked: Collection[str]
+    states: Sequence[State]
+    outputs: Sequence[State]
+    design: CodedDesign | None
+    method: str
+    invariance: str
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Those that tell the state: within, then variables."""
+        return (*self.within, *self.variables)
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Columns whose values it can change: the variables, and those that follow from them."""
+        return (*self.variables, *self.linked)
+
+    @property
+    def invariant(self) -> bool:
+        """Whether the matrix by itself keeps counts, or weighted counts, on average."""
+        return self.invariance in ("counts", "weights")
+
+    def _linked_labels(self) -> dict[str, list[Hashable]]:
+        """The labels of columns that follow, of each released state, where they are known."""
+        return {}
+
+    @cached_property
+    def _numbered(self) -> tuple[dict[str, list[Hashable]], dict[str, Array], dict[str, Array]]:
+        linked = self._linked_labels()
+        codes: dict[str, dict[Hashable, int]] = {name: {} for name in (*self.columns, *linked)}
+
+        def numbers(name: str, labels: Iterable[Hashable]) -> Array:
+            places = codes[name]
+            return np.fromiter((places.setdefault(label, len(places)) for label in labels), dtype=np.int64)
+
+        def all_numbers(states: Sequence[State]) -> dict[str, Array]:
+            parts = (map(itemgetter(place), states) for place in range(len(self.columns)))
+            return {name: numbers(name, labels) for name, labels in zip(self.columns, parts, strict=True)}
+
+        before = all_numbers(self.states)
+        after = dict(before) if self.outputs is self.states else all_numbers(self.outputs)
+        after |= {name: numbers(name, labels) for name, labels in linked.items()}
+        return {name: [*places] for name, places in codes.items()}, before, after
+
+    @property
+    def levels(self) -> dict[str, list[Hashable]]:
+        """Labels of each column that it reads or changes: what the codes stand for."""
+        return self._numbered[0]
+
+    @property
+    def state_codes(self) -> dict[str, Array]:
+        """Codes of the true states, by column."""
+        return self._numbered[1]
+
+    @property
+    def output_codes(self) -> dict[str, Array]:
+        """Codes of the released states, by column, also of those that follow where their labels are known."""
+        return self._numbered[2]
+
+    @property
+    def changed(self) -> set[str]:
+        """Columns whose released values it tells, and not only keeps."""
+        return {name for name in self.output_codes if name not in self.within}
+
+    @cached_property
+    def entries(self) -> Transitions:
+        """What can happen to its states, for tables that are pushed through it."""
+        assert self.design is not None
+        return self.design.transitions(limit=ENTRY_LIMIT)
+
+    @cached_property
+    def _finder(self) -> KeyFinder:
+        return KeyFinder(self._keys([self.state_codes[name] for name in self.columns]))
+
+    def _keys(self, codes: Sequence[Array]) -> Array:
+        return joint_keys(codes, [len(self.levels[name]) for name in self.columns], len(codes[0]))
+
+    def find(self, labels: Mapping[str, Sequence[Hashable]], codes: Mapping[str, Array]) -> Array:
+        """The state of each cell of a table whose columns have other codes for their labels; -1 where there is none."""
+        mine = [self._translation(name, labels[name])[codes[name]] for name in self.columns]
+        known = np.logical_and.reduce([column >= 0 for column in mine])
+        return np.where(known, self._finder.find(self._keys([np.maximum(column, 0) for column in mine])), -1)
+
+    def _translation(self, name: str, labels: Sequence[Hashable]) -> Array:
+        """The codes of other labels of a column, -1 for those that it does not know."""
+        places = {label: code for code, label in enumerate(self.levels[name])}
+        return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+
+    def transition_count(self, states: Array) -> int:
+        """How many transitions cells in these states have together; none where a cell has no state."""
+        reached = np.bincount(self.entries.truths, minlength=len(self.states))
+        return int(reached[states[states >= 0]].sum())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stage(RandomizedColumns):
+    """One randomization of a release, the same value from the plan's reader through the risk to the rows.
+
+    Attributes
+    ----------
+    variables, within
+        Columns that are randomized together, and columns whose combinations (cells) each have a matrix of their own.
+        A column of ``within`` that an earlier stage randomized counts with its released value.
+    linked
+        Columns that follow from the variables, with their labels: ``{column: {labels of the variables: label}}``.
+    states
+        Labels of each state, those of ``within`` first, in the order of ``within`` and ``variables``.
+    design
+        The matrix over the states: state j of the truth becomes report i, whose labels are ``outputs[i]``.
+    counts, weights, squares
+        Shape (k,): records of the original file in each state, and the sums of their weights and squared weights.
+    cells
+        Shape (k,): the number of the cell of ``within`` that each state lies in.
+    method
+        How the matrix was made: ``"method1"``, ``"optimal"``, ...
+    invariance
+        What the matrix keeps on average: ``"counts"``, ``"weights"``, ``"external"`` counts, or ``"none"``.
+    derived
+        Whether the matrix was worked out from the file, so that publishing it would publish counts.
+    notes
+        What a reader of the report should know, in words.
+    steps
+        Where the report is randomized once more, the two designs one after the other: a draw of the first may be kept
+        across releases, that of the second is new in each. ``design`` is their product, and all that users need.
+    unit, sizes
+        Where all records of a unit, such as a household, have one draw, the column that names the units, and for each
+        state how many records a unit has there, shape (k,); else ``None``.
+    """
+
+    variables: tuple[str, ...]
+    within: tuple[str, ...] = ()
+    linked: Mapping[str, Mapping[State, Hashable]] = field(default_factory=dict)
+    states: Sequence[State]
+    outputs: Sequence[State]
+    design: CodedDesign
+    counts: Array
+    weights: Real | None = None
+    squares: Real | None = None
+    cells: Array
+    method: str
+    invariance: str
+    derived: bool
+    notes: tuple[str, ...] = ()
+    steps: tuple[CodedDesign, CodedDesign] | None = None
+    unit: str | None = None
+    sizes: Array | None = None
+
+    @property
+    def draw_counts(self) -> Array:
+        """Shape (k,): independent draws for each state, one for each record or for each unit."""
+        return self.counts if self.sizes is None else self.counts // self.sizes
+
+    def _linked_labels(self) -> dict[str, list[Hashable]]:
+        first = len(self.within)
+        return {name: [follows.get(output[first:]) for output in self.outputs] for name, follows in self.linked.items()}
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether records are exchanged, so that every count stays exactly the same: a swap."""
+        return self.method == "swap"
+
+    @property
+    def permanent(self) -> Stage:
+        """The stage without a second step: what many releases of one kept draw tell in the long run."""
+        return self if self.steps is None else replace(self, design=self.steps[0], steps=None)
+
+    @property
+    def mass(self) -> Real:
+        """What the matrix should keep on average: weights where the invariance is for them, else counts."""
+        amounts = self.weights if self.invariance == "weights" and self.weights is not None else self.counts
+        return np.asarray(amounts, dtype=np.float64)
+
+    @cached_property
+    def transitions(self) -> Transitions:
+        """All transitions that can happen: released state, true state, probability; refused where they are too many."""
+        return self.design.transitions()
+
+    @property
+    def entries(self) -> Transitions:
+        """The same, which is not kept twice where it is listed anyway."""
+        return self.transitions if isinstance(self.design, Sparse) else super().entries
+
+    @cached_property
+    def own(self) -> Array:
+        """The released state that is the same as each true one, -1 where there is none."""
+        if self.outputs is self.states:
+            return np.arange(len(self.states))
+        places = {label: i for i, label in enumerate(self.outputs)}
+        return np.array([places.get(label, -1) for label in self.states], dtype=np.int64)
+
+    @cached_property
+    def keeps(self) -> Real:
+        """Shape (k,): chance that a record of each state keeps all its labels."""
+        released, true, p = self.transitions
+        kept = np.zeros(len(self.states))
+        same = released == self.own[true]
+        kept[true[same]] = p[same]
+        return kept
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names what a kept draw depends on: the columns, the labels of all states in order, and the exact matrix.
+
+        Labels count by their text, so that 7 in one file and "7" in another are one label; a missing value is none.
+        States are told apart by their place, so two labels with one text do not become one.
+        """
+        head: dict[str, Any] = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
+        head |= {} if self.unit is None else {"unit": self.unit}
+        outputs = "states" if [*self.outputs] == [*self.states] else "others"
+        labels = [self.states] if outputs == "states" else [self.states, self.outputs]
+        first: list[Any] = [{**head, "outputs": outputs}, _exact(self.permanent.design)]
+        parts = chain(first, *map(_label_texts, labels))
+        return fingerprint_of_text(canonical_text(part) + "\n" for part in parts)
+
+    def expected_changed(self, variable: str | None = None) -> float:
+        """Share of the records that are expected to change, in one of the variables or in any of them."""
+        n = int(self.counts.sum())
+        if not n:
+            return 0.0
+        released, true, p = self.transitions
+        differs = released != self.own[true]
+        if variable is not None:
+            differs = self.output_codes[variable][released] != self.state_codes[variable][true]
+        return float((p * self.counts[true])[differs].sum() / n)
+
+    def max_posterior(self) -> float:
+        """The largest chance of any true state, given a released one: ``max p_ij N_j / sum_l p_il N_l``."""
+        released, _, flow, sums = self.occurring_flows()
+        return float((flow / sums[released]).max(initial=0.0))
+
+    def occurring_flows(self) -> tuple[Array, Array, Real, Real]:
+        """Released state, true state and flow of each transition of records that are there, and the sums by release."""
+        released, true, p = self.transitions
+        flow = p * self.counts[true]
+        some = flow > 0
+        if not some.all():
+            released, true, flow = released[some], true[some], flow[some]
+        sums = np.bincount(released, flow, minlength=len(self.outputs))
+        return released, true, flow, np.asarray(sums, dtype=np.float64)
+
+
+SHARE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
+"""Steps to which the expected share of changed records is rounded, the finest that tells less than the file does."""
+
+
+def share_step(rows: int) -> float | None:
+    """The step to which a share of so many records is rounded; None for very few of them.
+
+    A step is taken of which the rounding error, ``step / sqrt(12)``, is at least the standard error ``1 / (2 sqrt(n))``
+    of a share that is counted in the released file. (Derived.)
+
+    >>> share_step(50_000), share_step(2_000), share_step(23)
+    (0.01, 0.05, None)
+    """
+    return next((step for step in SHARE_STEPS if at_least(step * math.sqrt(rows), math.sqrt(3))), None)
+
+
+R = TypeVar("R", bound=Randomization)
+
+
+def acting(steps: Sequence[R], columns: Iterable[str]) -> tuple[R, ...]:
+    """The randomizations that matter for some released columns, in order: those that move one, and those they build on.
+
+    >>> from maskwell.microdata.folder.receipt import Group
+    >>> town = Group(variables=("town",), within=(), linked=(), method="pram", invariance="counts")
+    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
+    >>> len(acting([town, roof], ["roof"])), len(acting([town, roof], ["town"]))   # roofs move within released towns
+    (2, 1)
+    """
+    needed, chosen = {*columns}, list[R]()
+    for step in reversed(steps):
+        if needed & {*step.moved}:
+            chosen.append(step)
+            needed |= {*step.columns}
+    return tuple(chosen[::-1])
+
+
+def needed_columns(steps: Sequence[Randomization], columns: Iterable[str]) -> tuple[str, ...]:
+    """Columns of the file that must be counted together to know what is released of some: first these themselves.
+
+    >>> from maskwell.microdata.folder.receipt import Group
+    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
+    >>> needed_columns([roof], ["roof", "sex"])   # how a roof is randomized depends on the town
+    ('roof', 'sex', 'town')
+    """
+    asked = (*columns,)
+    names = [name for step in acting(steps, asked) for name in step.columns]
+    return tuple(dict.fromkeys([*asked, *names]))
+
+
+def _exact(design: CodedDesign) -> str:
+    """Names the matrix as it is drawn from, whatever its labels: they stand beside it as states."""
+    if isinstance(design, Sparse):  # in stretches: there may be a million states
+        return design.with_labels(Categories.numbered(design.k), Categories.numbered(design.m)).fingerprint
+    return fingerprint_of({"kind": design.kind, "k": design.k, "m": design.m, "exact": design.exact_form()})
+
+
+def _label_texts(labels: Sequence[State]) -> Iterator[list[list[str | None]]]:
+    """How many labels there are, and their texts in stretches."""
+    yield [[str(len(labels))]]
+    text = lru_cache(None, typed=True)(lambda one: None if one is None else texts(one)[-1])
+    for start in range(0, len(labels), _STRETCH):
+        yield [[one if type(one) is str else text(one) for one in label] for label in labels[start : start + _STRETCH]]
+
+
+# ---- tables of all stages
+
+
+def is_kept(groups: Sequence[RandomizedColumns], columns: Collection[str]) -> bool:
+    """Whether the counts of a table are unbiased as they stand, after all groups; only those that matter are asked.
+
+    >>> from maskwell.microdata.folder.receipt import Group
+    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
+    >>> sex = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="counts")
+    >>> is_kept([roof, sex], ["town", "roof"]), is_kept([roof, sex], ["roof", "sex"])
+    (True, False)
+    """
+    needed = {*columns}
+    kinds = set()
+    for group in reversed(groups):
+        if needed & {*group.moved}:
+            if not group.invariant or not needed <= {*group.columns, *group.linked}:
+                return False
+            needed = {*group.columns}
+            kinds.add(group.invariance)
+    return len(kinds) < 2
+
+
+def unchanged_columns(groups: Sequence[RandomizedColumns], columns: Collection[str]) -> tuple[str, ...]:
+    """Further columns that stay as they are, and within which some of these are randomized."""
+    moved = {name for group in groups for name in group.moved}
+    return tuple(name for name in needed_columns(groups, columns) if name not in moved and name not in columns)
+
+
+def kept_columns(groups: Sequence[RandomizedColumns], group: RandomizedColumns) -> list[str]:
+    """The columns of a table of one group that all groups together keep; none where they keep none.
+
+    The table of all its columns, or of those that no other group moves, or of its variables alone, or else the largest.
+    A later group may move columns within which this one works, and an earlier one may have moved them without its
+    variables.
+
+    >>> from maskwell.microdata.folder.receipt import Group
+    >>> roof = Group(variables=("roof",), within=("sex",), linked=(), method="pram", invariance="counts")
+    >>> sex = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="counts")
+    >>> kept_columns([roof], roof), kept_columns([roof, sex], roof), kept_columns([sex, roof], roof)
+    (['sex', 'roof'], ['roof'], [])
+    """
+    moved = {name for other in groups if other is not group for name in other.moved}
+    own, variables = [*group.columns, *group.linked], {*group.moved}
+    likely: list[list[str]] = [own, [name for name in own if name not in moved], [*group.moved]]
+    others: Iterator[list[str]] = ([*names] for size in range(len(own) - 1, 0, -1) for names in combinations(own, size))
+    tables = chain(likely, others if len(own) <= MOST_COLUMNS else ())
+    return next((names for names in tables if variables & {*names} and is_kept(groups, names)), [])
+
+
+MOST_COLUMNS = 12
+"""Among the columns of a larger group only the likely tables are looked for."""
+
+
+def expected_table(stages: Sequence[Stage], table: CellTable, columns: Sequence[str]) -> CellTable:
+    """The expected counts of these columns in the released file, from a table that has all that are needed.
+
+    >>> from maskwell.designs import Dense
+    >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
+    >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([20, 10]),
+    ...     cells=np.zeros(2, dtype=int), method="method1", invariance="counts", derived=True)
+    >>> file = CellTable.of(["x", "y"], {("a", "u"): 20, ("b", "v"): 10})
+    >>> expected_table([stage], file, ["x", "y"]).grid().tolist()   # each margin is kept, the association is not
+    [[15.0, 5.0], [5.0, 5.0]]
+    """
+    flow = TableFlow.of(table, needed_columns(stages, columns))
+    return flow.after(stages, columns).table(tuple(columns))
+
+
+Check = Callable[[RandomizedColumns, Array], None]
+"""Asked before a stage with the state of each cell: raises where the stage is not to be carried out."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableFlow:
+    """Cells on their way through stages.
+
+    Attributes
+    ----------
+    codes, labels
+        Codes of the cells by column, each of shape (cells,), and the labels behind the codes.
+    mass
+        Shape (cells,): expected records.
+    origin
+        Shape (cells,): a number that stays with the mass wherever it goes, such as that of a true cell; None where
+        nobody asks.
+    """
+
+    codes: dict[str, Array]
+    labels: dict[str, list[Hashable]]
+    mass: Real
+    origin: Array | None = None
+
+    @classmethod
+    def of(cls, table: CellTable, columns: Sequence[str]) -> TableFlow:
+        """The records of a table, in some of its columns."""
+        part = table.project(columns)
+        codes = {name: part.codes[:, i].astype(np.int64) for i, name in enumerate(columns)}
+        return cls(codes, {name: [*part.levels[i]] for i, name in enumerate(columns)}, part.counts.astype(np.float64))
+
+    @classmethod
+    def from_labels(cls, columns: Sequence[str], cells: Sequence[State]) -> TableFlow:
+        """Cells by their labels, one record in each."""
+        labels: dict[str, list[Hashable]] = {name: [] for name in columns}
+        parts = [*zip(*cells, strict=True)] or [()] * len(columns)
+        codes = {name: _extended(labels[name], part) for name, part in zip(columns, parts, strict=True)}
+        return cls(codes, labels, np.ones(len(cells)))
+
+    def one_by_one(self) -> TableFlow:
+        """The same cells with a mass of one each that keeps the number of its cell."""
+        return replace(self, mass=np.ones(len(self.mass)), origin=np.arange(len(self.mass)))
+
+    def after(
+        self, stages: Sequence[RandomizedColumns], columns: Sequence[str], check: Check | None = None
+    ) -> TableFlow:
+        """After all stages that change what is released of some columns; further columns are dropped on the way."""
+        flow = self
+        for place, stage in enumerate(stages):
+            needed = needed_columns(stages[place + 1 :], columns)
+            if stage.changed & {*needed}:
+                flow = flow.through(stage, needed, check)
+        return flow
+
+    def through(self, stage: RandomizedColumns, needed: Sequence[str], check: Check | None = None) -> TableFlow:
+        """After one stage, in the columns that are still needed; cells that it does not know stay as they are."""
+        state = stage.find(self.labels, self.codes)
+        if check is not None:
+            check(stage, state)
+        inside = state >= 0
+        still = [name for name in needed if name not in stage.changed]
+        moved = [name for name in needed if name in stage.changed]
+        own = [] if self.origin is None else [self.origin]
+        groups, of_cell = distinct_rows(
+            [column[inside] for column in (*own, *(self.codes[name] for name in still))], int(inside.sum())
+        )
+        targets, of_output = distinct_rows([stage.output_codes[name] for name in moved], len(stage.outputs))
+        arrived = self._product(stage, state, (of_cell, len(groups)), (of_output, len(targets)))
+        labels = {name: [*self.labels[name]] for name in needed}
+        codes = {name: groups[arrived.row, len(own) + i] for i, name in enumerate(still)}
+        for i, name in enumerate(moved):
+            met = [stage.levels[name][code] for code in targets[:, i]]
+            codes[name] = _extended(labels[name], met)[arrived.col]
+        return TableFlow(
+            {name: np.concatenate([codes[name], self.codes[name][~inside]]) for name in needed},
+            labels,
+            np.concatenate([arrived.data, self.mass[~inside]]),
+            None if self.origin is None else np.concatenate([groups[arrived.row, 0], self.origin[~inside]]),
+        )
+
+    def _product(
+        self, stage: RandomizedColumns, state: Array, rows: tuple[Array, int], columns: tuple[Array, int]
+    ) -> Any:
+        """``M P'`` with the rows of P added up to what is needed of the released states."""
+        from scipy.sparse import coo_array, csr_array
+
+        (of_cell, groups), (of_output, targets) = rows, columns
+        inside, k = state >= 0, len(stage.states)
+        M = csr_array(coo_array((self.mass[inside], (of_cell, state[inside])), shape=(groups, k)))
+        reports, truths, p = stage.entries
+        P = csr_array(coo_array((p, (of_output[reports], truths)), shape=(targets, k)))
+        return coo_array(M @ P.T)
+
+    def cells(self, columns: Sequence[str]) -> list[State]:
+        """The labels of each cell."""
+        return [*zip(*(map(self.labels[name].__getitem__, self.codes[name].tolist()) for name in columns), strict=True)]
+
+    def table(self, columns: tuple[str, ...]) -> CellTable:
+        """As a table of cells."""
+        cells, of_cell = distinct_rows([self.codes[name] for name in columns], len(self.mass))
+        counts = np.bincount(of_cell, self.mass, minlength=len(cells))
+        return CellTable(columns, tuple(tuple(self.labels[name]) for name in columns), cells, counts)
+
+
+def _extended(labels: list[Hashable], met: Sequence[Hashable]) -> Array:
+    """Codes of labels that were met; those that are new are added to the labels."""
+    places = {label: code for code, label in enumerate(labels)}
+    codes = np.array([places.setdefault(label, len(places)) for label in met], dtype=np.int64)
+    labels[:] = [*places]
+    return codes

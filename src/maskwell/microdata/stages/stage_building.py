@@ -1,0 +1,547 @@
+"""Stages of a release: from its plan and the counts of a file to the matrix of every cell.
+
+A matrix is worked out from the counts, was fixed before, or is that of an earlier release, carried out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array
+from maskwell.core.categories import Categories
+from maskwell.core.cells import CellTable
+from maskwell.core.phrases import listed, shorten
+from maskwell.core.verdicts import above
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import InfeasibleError, ParameterError, PlanError
+from maskwell.microdata.matrices.bounds import Bounds
+from maskwell.microdata.matrices.matrix_algebra import mixed, repeated
+from maskwell.microdata.matrices.matrix_checks import is_invariant
+from maskwell.microdata.plans.count_methods import matrix_from_counts
+from maskwell.microdata.plans.edit_rules import (
+    check_combinations,
+    check_moves,
+    check_rules,
+    forbidden_moves,
+)
+from maskwell.microdata.plans.method import CountMethod, GivenMethod, OpenStates
+from maskwell.microdata.plans.plan_entries import find_levels
+from maskwell.microdata.plans.protection import UNIT, Protection
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.records.column_fit import ColumnFit
+from maskwell.microdata.records.unit_rows import UnitMembers
+from maskwell.microdata.stages.given_stages import given_stage, recounted_stage
+from maskwell.microdata.stages.stage import Stage, state_categories
+
+Labels = tuple[Hashable, ...]
+Tables = Mapping[tuple[str, ...], CellTable]
+UnitSizes = Mapping[tuple[str, ...], Mapping[Labels, int]]
+"""By the columns of a protection, the records of a unit for the labels of its ``within``."""
+
+ColumnFits = Mapping[tuple[str, ...], ColumnFit]
+"""By the columns of a protection, what the other published columns tell of them."""
+
+
+def build_stages(
+    plan: ReleasePlan,
+    tables: Tables,
+    external: Mapping[str, CellTable] | None = None,
+    earlier: Sequence[Stage] | None = None,
+    sizes: UnitSizes | None = None,
+    fits: ColumnFits | None = None,
+    tighter: Fraction = Fraction(1),
+) -> tuple[Stage, ...]:
+    """The stages of a plan, in its order.
+
+    ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
+    ``earlier`` are the stages of an earlier release, whose matrices are carried out again. ``sizes`` has for
+    protections with one draw for a unit, by their columns, the records of a unit in each cell of ``within``. ``fits``
+    has by the columns of protections what the other published columns tell of them. Methods that look at these make
+    their matrices for a limit that is ``tighter`` by a factor.
+    """
+    _check_codebook(plan, tables)
+    if plan.rules:
+        check_rules(plan, tables)
+    _check_swaps(plan)
+    if earlier is not None and len(earlier) != len(plan.protections):
+        raise ParameterError(
+            f"{len(earlier):,} earlier stages for {len(plan.protections):,} protections of the plan",
+            hint="give the stages of an earlier release with the same plan",
+        )
+    stages = []
+    for number, protection in enumerate(plan.protections, 1):
+        where = f"[[protect]] number {number}"
+        if earlier is not None:
+            stages.append(_with_sizes(plan, where, _again(plan, where, protection, tables, earlier[number - 1]), sizes))
+            continue
+        other = (external or {}).get(",".join(protection.variables))
+        made = _stage(plan, where, protection, _by_unit(plan, protection, tables, sizes), other, fits or {}, tighter)
+        stages.append(_with_sizes(plan, where, made, sizes))
+    if plan.rules:
+        check_combinations(plan, stages, tables)
+    return tuple(stages)
+
+
+def unit_sizes(table: CellTable, within: Sequence[str], members: UnitMembers, where: str) -> dict[Labels, int]:
+    """How many records a unit has, for the labels of ``within``; an error where units cannot have one draw.
+
+    All records of a unit must agree in the columns of the table, and all units in a cell of ``within`` must have the
+    same size: else the number of records with a released value would tell which units they are.
+    """
+    first = np.zeros(len(members.sizes), dtype=np.int64)
+    first[members.units] = members.cells
+    differ = first[members.units] != members.cells
+    if differ.any():
+        codes = table.codes[first[members.units]] != table.codes[members.cells]
+        name = table.columns[int(np.flatnonzero(codes.any(axis=0))[0])]
+        units = len(np.unique(members.units[differ]))
+        raise PlanError(
+            f"{where}: {shorten(name, 24)!r} differs within {units:,} {'unit' if units == 1 else 'units'}",
+            hint='one draw for a unit needs columns that its records share: leave out each = "unit"',
+            column=name,
+        )
+    cells = table.codes[first][:, : len(within)]
+    kinds = np.unique(np.column_stack([cells, members.sizes]), axis=0)
+    if len(np.unique(kinds[:, :-1], axis=0)) < len(kinds):
+        raise PlanError(
+            f"{where}: units of different sizes would be exchanged, and their sizes would tell them",
+            hint="name a column with the size of the unit in within; if there is none, add one to the file",
+        )
+    levels = table.levels[: len(within)]
+    return {tuple(level[code] for level, code in zip(levels, row, strict=True)): size for *row, size in kinds.tolist()}
+
+
+def _by_unit(plan: ReleasePlan, protection: Protection, tables: Tables, sizes: UnitSizes | None) -> Tables:
+    """The tables of a protection, with counts of units where these have one draw: matrices are made for them."""
+    if protection.each != UNIT:
+        return tables
+    within, variables = plan.columns_of(protection)
+    columns = (*within, *variables)
+    known = (sizes or {})[columns]
+    of_cells = np.array([known[label[: len(within)]] for label in tables[columns].labels()], dtype=np.int64)
+    return {**tables, columns: replace(tables[columns], counts=tables[columns].counts // of_cells)}
+
+
+def _with_sizes(plan: ReleasePlan, where: str, stage: Stage, sizes: UnitSizes | None) -> Stage:
+    """A stage with one draw for a unit says how many records a unit has, and counts records."""
+    if plan.protection_of(stage).each != UNIT:
+        return stage
+    if stage.columns not in (sizes or {}):  # one matrix for all labels of within
+        raise PlanError(
+            f'{where}: each = "unit" needs a matrix for each size of unit, not one for all',
+            hint='take a method that is made from counts, such as method = "mixing"',
+        )
+    known = (sizes or {})[stage.columns]
+    of_states = np.array([known.get(state[: len(stage.within)], 1) for state in stage.states], dtype=np.int64)
+    made = stage.unit is None  # an earlier stage was counted in records
+    return replace(stage, unit=plan.unit, sizes=of_states, counts=stage.counts * of_states if made else stage.counts)
+
+
+def _check_codebook(plan: ReleasePlan, tables: Tables) -> None:
+    """Raise where the file holds a label that its codebook does not list."""
+    for column in plan.codebook:
+        table = next((table for columns, table in tables.items() if column in columns), None)
+        if table is not None:
+            plan.levels_of(table, column)
+
+
+def _check_swaps(plan: ReleasePlan) -> None:
+    """A swap moves counted records; within a column that was randomized before it, their number is not known."""
+    moved: set[str] = set()
+    for number, protection in enumerate(plan.protections, 1):
+        within, _ = plan.columns_of(protection)
+        if protection.how.exchanges and moved & {*within}:
+            name = min(moved & {*within})
+            raise PlanError(
+                f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
+                hint="put the swap before it, or use another method",
+                column=name,
+            )
+        moved |= {*protection.moved}
+
+
+def _stage(
+    plan: ReleasePlan,
+    where: str,
+    protection: Protection,
+    tables: Tables,
+    external: CellTable | None,
+    fits: ColumnFits,
+    tighter: Fraction,
+) -> Stage:
+    within, variables = plan.columns_of(protection)
+    table = tables[(*within, *variables)]
+    linked = {name: _linked(tables[(*variables, name)], name, where) for name in protection.linked}
+    if isinstance(protection.base, GivenMethod):
+        stage = given_stage(plan, protection, protection.base, table, where)
+    else:
+        fit = fits.get(table.columns) if external is None else None
+        counted = _with_external(table, external)
+        others = None if fit is None else _OtherColumns(fit, len(within), tighter)
+        stage = _derived_stage(plan, protection, protection.base, *counted, within, where, others)
+    if protection.again is not None:
+        stage = _randomized_again(stage, protection, where)
+    if plan.rules:
+        check_moves(plan, stage, table, where)
+    _check_linked(stage, linked, where)
+    added = [name for name in stage.within if name not in protection.within]
+    notes = (f"randomized within {', '.join(added)} too, because a rule joins them",) if added else ()
+    return replace(stage, linked=linked, notes=(*stage.notes, *notes))
+
+
+def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, earlier: Stage) -> Stage:
+    """A stage of an earlier release on this file: rules and bounds are looked at again, with its counts."""
+    within, variables = plan.columns_of(protection)
+    table = tables[(*within, *variables)]
+    stage = recounted_stage(plan, earlier, table, tables, where)
+    if plan.rules:
+        check_moves(plan, stage, table, where)
+    _check_linked(stage, stage.linked, where)
+    return stage
+
+
+def _randomized_again(stage: Stage, protection: Protection, where: str) -> Stage:
+    """The stage with a second step that is drawn anew in each release; all that is said of it is about both steps."""
+    if [*stage.states] != [*stage.outputs]:
+        raise PlanError(
+            f"{where}: again needs a matrix whose reports are its categories, in the same order",
+            hint='leave out again, or hide changes with draws = "fresh"',
+        )
+    assert protection.again is not None
+    then, whole = repeated(stage.design, protection.again)
+    return replace(stage, design=whole, steps=(stage.design, then))
+
+
+def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...], Hashable]:
+    """The label of a linked column for each combination of the variables; an error where it does not follow."""
+    linked_labels: dict[tuple[Hashable, ...], Hashable] = {}
+    for *variables, label in table.labels():
+        key = tuple(variables)
+        if linked_labels.setdefault(key, label) != label:
+            both = f"{shorten(str(linked_labels[key]), 40)} or {shorten(str(label), 40)}"
+            raise PlanError(
+                f"{where}: {shorten(name, 20)!r} does not follow: records that agree in the variables differ in it",
+                hint=f"randomize them jointly: variables = {[*table.columns]}",
+                values=f"{both} for {shorten(', '.join(map(str, key)), 80)}",
+                column=name,
+            )
+    return linked_labels
+
+
+def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...], Hashable]], where: str) -> None:
+    """Raise where a combination can be released for which no record tells the label of a linked column."""
+    for name, follows in linked.items():
+        for label in stage.outputs:
+            if (combination := label[len(stage.within) :]) not in follows:
+                raise PlanError(
+                    f"{where}: a combination may be released for which no record has a value of {name!r}",
+                    hint="keep to labels that occur, or randomize the linked column with the others",
+                    values=shorten(", ".join(map(str, combination)), 80),
+                    column=name,
+                )
+
+
+# ---- matrices that are worked out from counts
+
+
+def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTable, Array | None]:
+    """The cells of the file and of another one, with the records of the file; and the records of the other one."""
+    if external is None:
+        return table, None
+    labels = [*dict.fromkeys([*table.labels(), *external.labels()])]
+    both = CellTable.of(table.columns, dict.fromkeys(labels, 1))
+    places = {label: i for i, label in enumerate(both.labels())}
+
+    def spread(source: CellTable, values: Array | None) -> Any:
+        if values is None:
+            return None
+        out = np.zeros(len(both), dtype=values.dtype)
+        out[[places[label] for label in source.labels()]] = values
+        return out
+
+    sums = {"weights": spread(table, table.weights), "squares": spread(table, table.squares)}
+    return replace(both, counts=spread(table, table.counts), **sums), spread(external, external.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class _States:
+    """The states of a protection: cells of its table with a value in every variable, and what is to be kept."""
+
+    table: CellTable
+    rows: Array
+    within: tuple[str, ...]
+    mass: Array
+
+    @cached_property
+    def labels(self) -> list[tuple[Hashable, ...]]:
+        """Of the columns of each state."""
+        every = self.table.labels()
+        return every if len(self.rows) == len(every) else [every[row] for row in self.rows.tolist()]
+
+    @cached_property
+    def cells(self) -> Array:
+        """A number for each combination of the columns within which is randomized."""
+        return _numbered(self.table.codes[self.rows, : len(self.within)])
+
+    def of(self, values: Array | None) -> Any:
+        """Values of the table, for the states."""
+        return None if values is None else values[self.rows]
+
+
+def _states(plan: ReleasePlan, table: CellTable, external: Array | None, within: tuple[str, ...], kept: str) -> _States:
+    rows = _with_values(plan, table, len(within))
+    mass = table.weights if kept == "weights" and table.weights is not None else table.counts
+    return _States(table, rows, within, (mass if external is None else external)[rows])
+
+
+def _derived_stage(
+    plan: ReleasePlan,
+    protection: Protection,
+    method: CountMethod,
+    table: CellTable,
+    external: Array | None,
+    within: tuple[str, ...],
+    where: str,
+    others: _OtherColumns | None,
+) -> Stage:
+    invariance = invariance_of(plan, protection)
+    states = _states(plan, table, external, within, invariance)
+    open_ = _open_states(protection, states, where)
+    counts = states.of(table.counts)
+    asked = _asked_of(plan, protection, states, open_, counts if external is None else states.mass, where)
+    if others is not None and method.weighs_others:
+        asked = others.beside(asked, states.rows[open_])
+    try:
+        design = matrix_from_counts(method, asked)
+    except InfeasibleError as error:
+        raise _with_remedy(error, table, within) from error
+    _check_kept(design, protection, states, open_, where)
+    notes = [*design.provenance.get("notes", ())]
+    if protection.strength != 1:
+        design = mixed(design, protection.strength)
+    if invariance == "counts" and _weights_differ(states):
+        notes.append("counts are kept on average, sums of weights are not: weighted tables of these columns are biased")
+    return Stage(
+        variables=protection.variables,
+        within=within,
+        states=states.labels,
+        outputs=states.labels,
+        design=_among_all(design, open_, states.labels),
+        counts=counts,
+        weights=states.of(table.weights),
+        squares=states.of(table.squares),
+        cells=states.cells,
+        method=protection.method,
+        invariance=invariance,
+        derived=protection.derived,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ...]) -> InfeasibleError:
+    """The error of cells with too few records, with what would help; other errors as they are.
+
+    That column of within is named without which the smallest cell has most records, with its labels in small cells.
+    """
+    needed = error.objects.get("needed")
+    if not isinstance(needed, int):
+        return error
+    if not within:
+        hint = "allow a larger match: no more records are there to hide one among"
+        return InfeasibleError(error.message, hint=hint, **error.objects)
+    cells = table.project(within)
+    left = {name: _smallest(cells, [other for other in within if other != name]) for name in within}
+    name = max(left, key=lambda column: left[column])
+    rare, records = {*cells.codes[cells.counts < needed, cells.place(name)].tolist()}, cells.project([name])
+    told = [
+        f"{records.label(place)[0]} ({int(records.counts[place]):,} records)"
+        for place, code in enumerate(records.codes[:, 0].tolist())
+        if code in rare
+    ]
+    return InfeasibleError(
+        error.message,
+        hint=f"without {shorten(name, 16)!r} in within each has {left[name]:,} or more; or group {len(rare):,} of its"
+        " labels",
+        values=f"{name}: {', '.join(told)}",
+        **error.objects,
+    )
+
+
+def _smallest(cells: CellTable, columns: Sequence[str]) -> int:
+    """Records of the smallest cell of some columns; of the whole file where there are none."""
+    return int(cells.project(columns).counts.min()) if columns else cells.n
+
+
+def _check_kept(design: Sparse, protection: Protection, states: _States, open_: Array, where: str) -> None:
+    """Raise where a plan says what is to be kept on average, and the matrix of its method keeps something else."""
+    to_keep, table = protection.base.invariance_asked, states.table
+    if to_keep is None:
+        return
+    asked = {to_keep: {"weights": table.weights, "counts": table.counts}[to_keep]}
+    if protection.how.exchanges:
+        asked["counts"] = table.counts
+    if all(amounts is None or is_invariant(design, states.of(amounts)[open_]) for amounts in asked.values()):
+        return
+    external = protection.counts_from is not None
+    method = "a matrix from the counts of another file" if external else protection.method
+    raise PlanError(
+        f"{where}: {method} does not keep the {'sums of weights' if to_keep == 'weights' else 'counts'} of this file",
+        hint="leave out invariance" if external else "leave out invariance: then counts of records are kept",
+    )
+
+
+def _weights_differ(states: _States) -> bool:
+    """Whether records of some states weigh more on average than others: then counts and weights are not kept alike."""
+    if states.table.weights is None:
+        return False
+    mean = states.of(states.table.weights) / np.maximum(states.of(states.table.counts), 1)
+    return bool(len(mean)) and above(float(mean.max()), float(mean.min()))
+
+
+def _open_states(protection: Protection, states: _States, where: str) -> Array:
+    """The states that are randomized: those with records that no entry excludes."""
+    excluded = _excluded(protection, states.table, states.rows, where)
+    open_ = np.flatnonzero((states.mass > 0) & ~excluded)
+    if not len(open_):
+        raise PlanError(
+            f"{where}: no record of {' and '.join(protection.variables)} is left to randomize",
+            hint="look for empty columns, an exclude of every category, or weights that are all zero",
+        )
+    _check_none_left_open(protection, states, excluded, where)
+    return open_
+
+
+def _check_none_left_open(protection: Protection, states: _States, excluded: Array, where: str) -> None:
+    """Raise for records that would stay as they are, unasked, because what the matrix is made for has none of them."""
+    forgotten = np.flatnonzero((states.mass == 0) & (states.of(states.table.counts) > 0) & ~excluded)
+    if len(forgotten):
+        names = (" / ".join(map(str, states.labels[i])) for i in forgotten.tolist())
+        cells = listed(names, len(forgotten), 30)
+        if protection.counts_from is not None:
+            reason, hint = (
+                "not in counts_from",
+                "add it to that file with at least one record, or exclude it in the plan",
+            )
+        else:
+            reason, hint = (
+                "with a weight of 0 only",
+                'give these records weights, keep counts (invariance = "counts"), or exclude it',
+            )
+        raise PlanError(f"{where}: {cells} occurs, but {reason}: it would stay as it is", hint=hint)
+
+
+def _asked_of(
+    plan: ReleasePlan, protection: Protection, states: _States, open_: Array, counts: Array, where: str
+) -> OpenStates:
+    """What the method of a protection needs to know of its open states."""
+    n_within, labels = len(states.within), [states.labels[i] for i in open_]
+    rows, cells = states.rows[open_], states.cells[open_]
+    return OpenStates(
+        counts=counts[open_],
+        mass=states.mass[open_],
+        labels=[label[n_within:] for label in labels],
+        codes=states.table.codes[rows, n_within:],
+        cells=cells,
+        bounds=_bounds(plan, protection, labels, n_within, where),
+        forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables) if plan.rules else [],
+        where=where,
+        intruder=plan.intruder,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _OtherColumns:
+    """What other columns tell of the keys of open states; ``cells`` are those of the states in the table."""
+
+    fit: ColumnFit
+    n_within: int
+    tighter: Fraction
+    cells: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def beside(self, asked: OpenStates, cells: Array) -> OpenStates:
+        """What is asked of the matrix of states in these cells, whose other columns are known."""
+        bounds = replace(asked.bounds, match=asked.match * self.tighter)
+        return replace(asked, bounds=bounds, others=replace(self, cells=cells))
+
+    def order(self) -> list[int]:
+        """Variables, those first of which the other columns tell most."""
+        return [int(place) for place in np.argsort(-self.fit.told[self.n_within :], kind="stable")]
+
+    def costs(self, cells: Array) -> Array:
+        """How much it shows if the records of two states exchange their keys."""
+        return self.fit.exchange_costs(self.cells[cells])
+
+
+def _among_all(design: Sparse, open_: Array, labels: Sequence[tuple[Hashable, ...]]) -> Sparse:
+    """The matrix over all states: those that are not open stay as they are."""
+    rest = np.setdiff1d(np.arange(len(labels)), open_)
+    parts, places = [design], [open_]
+    if len(rest):
+        parts, places = [design, Sparse.unchanged(Categories.numbered(len(rest)))], [open_, rest]
+    return Sparse.stacked(parts, places, state_categories(labels))
+
+
+def _bounds(
+    plan: ReleasePlan, protection: Protection, labels: Sequence[tuple[Hashable, ...]], n_within: int, where: str
+) -> Bounds:
+    """The bounds of a protection, with the match of the whole release and with caps by place."""
+    alone = protection.base.follows_match and not protection.bounds.asked() and not protection.caps
+    whole = alone or protection.base.needs_match
+    match = plan.match_of(protection) if whole else protection.bounds.match
+    caps: dict[int, Fraction] = {}
+    if protection.caps:  # of a single variable
+        levels = [label[n_within] for label in labels]
+        capped_levels = find_levels(protection.caps, [*dict.fromkeys(levels)], f"{where}: caps")
+        cap_by_level = dict(zip(capped_levels, protection.caps.values(), strict=True))
+        caps = {i: cap_by_level[level] for i, level in enumerate(levels) if level in cap_by_level}
+    return replace(protection.bounds, match=match, caps=caps)
+
+
+def invariance_of(plan: ReleasePlan, protection: Protection) -> str:
+    """What a matrix worked out from the file keeps on average."""
+    if (invariance := protection.base.invariance_asked) is not None:
+        return invariance
+    if protection.counts_from is not None:
+        return "external"
+    bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
+    by_counts = bounded or protection.how.by_counts or protection.base.by_counts
+    return "counts" if plan.weights is None or by_counts else "weights"
+
+
+def _with_values(plan: ReleasePlan, table: CellTable, n_within: int) -> Array:
+    """Cells whose variables all have a value, unless a missing one is a category."""
+    lost = np.zeros(len(table), dtype=bool)
+    if plan.missing != "category":
+        for place, levels in enumerate(table.levels[n_within:], n_within):
+            if levels and levels[-1] is None:
+                lost |= table.codes[:, place] == len(levels) - 1
+    return np.flatnonzero(~lost)
+
+
+def _numbered(codes: Array) -> Array:
+    """A number for each distinct row."""
+    if not codes.shape[1]:
+        return np.zeros(len(codes), dtype=np.int64)
+    _, numbers = np.unique(codes, axis=0, return_inverse=True)
+    return np.asarray(numbers).reshape(-1)
+
+
+def _excluded(protection: Protection, table: CellTable, kept: Array, where: str) -> Array:
+    """Which states hold a category that stays as it is and is never drawn."""
+    out = np.zeros(len(kept), dtype=bool)
+    for column, labels in protection.exclude.items():
+        place = table.place(column)
+        levels = table.levels[place]
+        excluded = find_levels(labels, levels, f"{where}: exclude of {column!r}")
+        hit = np.array([level in excluded for level in levels], dtype=bool)
+        out |= hit[table.codes[kept, place]]
+    return out
+
+
+# ---- what stages change

@@ -1,0 +1,222 @@
+"""What a release reads of the true records before it draws: their counts, and what their unchanged columns give away.
+
+The tables that a plan needs are counted in one pass, together with what follows the unchanged columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from maskwell.core.cells import CellTable
+from maskwell.core.phrases import listed
+from maskwell.core.verdicts import below as is_below
+from maskwell.engines.row_sources import Progress, ending_of
+from maskwell.engines.rows import WRITTEN_AS, Rows
+from maskwell.errors import ParameterError
+from maskwell.microdata.needed_tables import Columns, Tables, count_records, risk_columns, tables_of
+from maskwell.microdata.plans.edit_rules import Rule
+from maskwell.microdata.plans.protection import UNIT
+from maskwell.microdata.plans.recodes import narrowed
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
+from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
+from maskwell.microdata.records.release_pass import file_columns
+from maskwell.microdata.records.unit_rows import UnitMembers, read_units
+from maskwell.microdata.risk.joined_columns import SMALL
+from maskwell.microdata.side_channels import (
+    SideChannel,
+    dependence_counter,
+    following_columns,
+    linking_columns,
+    side_channels,
+    unit_channel,
+)
+from maskwell.microdata.stages.stage_building import ColumnFits, UnitSizes, unit_sizes
+
+TOLD_BY_ORDER = (
+    "the order of the records is kept, and it tells what {column} was before it was made coarser: shuffle the records"
+)
+NOT_MET = "[recode.{column}]: no record has {labels}; a label that is spelled otherwise stays as it is"
+
+TIGHTER = tuple(Fraction(n, 10) for n in range(10, 1, -1))
+"""Parts of the limit that are tried in turn, where somebody who weighs all columns is to be kept below it."""
+
+Count = Callable[[Sequence[str]], CellTable]
+"""Counts the records in one more table."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrueFile:
+    """What was counted in the true records.
+
+    Attributes
+    ----------
+    tables
+        Their counts by columns.
+    path
+        Of the file; empty of a table in memory.
+    sizes
+        By the columns of protections with one draw for a unit, the records of a unit for the labels of ``within``.
+    fits
+        By the columns of protections, what the other published columns tell of them.
+    others
+        Columns that are published as they are.
+    seen
+        Those that follow from a key: whoever knows the key knows them, and sees which records moved.
+    members
+        The records by the units that they belong to, such as households, where the plan names these.
+    channels
+        What unchanged columns give away.
+    recoded
+        How many categories each recoded column had, and how many it has.
+    further
+        Columns that rules ask, made from others, and that are not published.
+    notes
+        What a reader should know of recodes.
+    """
+
+    tables: Mapping[Columns, CellTable]
+    path: str = ""
+    sizes: UnitSizes = field(default_factory=dict)
+    fits: ColumnFits = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    members: UnitMembers | None = None
+    channels: tuple[SideChannel, ...] = ()
+    recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    further: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Records of the file."""
+        return next(iter(self.tables.values())).n
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Records without a value, by column."""
+        missing = {}
+        for (name, *more), table in self.tables.items():
+            if not more and table.levels[0] and table.levels[0][-1] is None:
+                missing[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
+        return missing
+
+    @property
+    def source_name(self) -> str:
+        """Name of the file without its folder."""
+        return Path(self.path).name
+
+    @property
+    def ending(self) -> str:
+        """The kind of the released file: that of the true one, where such files can be written."""
+        ending = ending_of(self.path) if self.path else ""
+        return WRITTEN_AS.get(ending, ending)
+
+    def risk_table(self, plan: ReleasePlan) -> CellTable:
+        """Counts over the keys, the columns that tell how they are randomized, and those that follow from a key."""
+        return self.tables[(*risk_columns(plan), *self.seen)]
+
+
+def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
+    """The records with the columns recoded that a plan recodes, and the plan in the codes that the file holds.
+
+    Rules about columns that stay as they are ask further columns of the records, which are not published.
+    """
+    names = [column.name for column in file_columns(_on_disk(records))]
+    plan.check(names)
+    kept = plan.order == "kept"
+    rows = recoded(records, Recoding(plan.recodes, follow_order=kept)) if plan.recodes else records
+    with rows.open_stored([]) as source:
+        plan = plan.in_codes(source.style)
+    if not any(isinstance(rule, Rule) for rule in plan.rules):
+        return rows, plan
+    plan, further = narrowed(plan, names)
+    return recoded(records, Recoding(plan.recodes, further, follow_order=kept)), plan
+
+
+def _on_disk(records: Rows) -> Rows:
+    if records.read_once:
+        raise ParameterError(
+            "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
+        )
+    return records
+
+
+def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:
+    """Count records that :func:`prepared` gave; ``count`` counts them once more, in a table that is found to matter."""
+    recoding = recoding_of(records) if plan.recodes or plan.rules else None
+    names = [column.name for column in file_columns(records)]
+    beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
+    tables = count_records(records, plan, tables_of(plan), progress, beside)
+    sizes = _sizes(records, plan, tables)
+    fits = column_fits(records, plan, tables, beside.columns)
+    facts = beside.facts()
+    channels = side_channels(plan, facts)
+    seen = following_columns(plan, channels)
+    if seen:
+        columns = (*risk_columns(plan), *seen)
+        tables = {**tables, columns: count(columns)}
+    units, members = beside.unit_facts(), None
+    if units is not None and plan.unit is not None and plan.keys:
+        linking, declared = linking_columns(plan, facts, units), plan.missing != "category"
+        members = read_units(records, plan.unit, tables[(*risk_columns(plan), *seen)], seen=linking, declared=declared)
+        together = unit_channel(plan, units, members)
+        channels = (*channels, *([] if together is None else [together]))
+    return TrueFile(
+        tables=tables,
+        path=records.path or "",
+        sizes=sizes,
+        fits=fits,
+        others=(*beside.columns,),
+        seen=seen,
+        members=members,
+        channels=channels,
+        recoded={} if recoding is None else recoding.categories(),
+        further=() if recoding is None else tuple(recoding.further),
+        notes=() if recoding is None else _about_recodes(recoding),
+    )
+
+
+def _about_recodes(recoding: Recoding) -> tuple[str, ...]:
+    """Which labels of groups did not occur, and what the order of the records tells."""
+    labels = [
+        NOT_MET.format(column=column, labels=listed(map(repr, labels), len(labels), 60))
+        for column, labels in recoding.not_met().items()
+    ]
+    return (*labels, *(TOLD_BY_ORDER.format(column=column) for column in recoding.told_by_order()))
+
+
+def _sizes(records: Rows, plan: ReleasePlan, tables: Tables) -> UnitSizes:
+    """The sizes of units, for protections that have one draw for all records of a unit."""
+    sizes = {}
+    for i, protection in enumerate(plan.protections, 1):
+        if protection.each == UNIT and plan.unit is not None:
+            within, variables = plan.columns_of(protection)
+            table = tables[(*within, *variables)]
+            members = read_units(records, plan.unit, table, declared=plan.missing != "category")
+            sizes[(*within, *variables)] = unit_sizes(table, within, members, f"[[protect]] number {i}")
+    return sizes
+
+
+def column_fits(
+    records: Rows, plan: ReleasePlan, tables: Mapping[Columns, CellTable], unchanged: Sequence[str]
+) -> ColumnFits:
+    """What the unchanged columns tell of keys, for protections that look at it or whose intruder is simulated."""
+    moving = [one for one in plan.protections if {*one.moved} & {*plan.keys}]
+    fits: dict[Columns, ColumnFit] = {}
+    for protection in moving:
+        within, variables = plan.columns_of(protection)
+        table, match = tables[(*within, *variables)], plan.match_of(protection)
+        least = TIGHTER[-1] if plan.against.weighs_columns else 1
+        below = SMALL if match is None else float(1 / (match * least))
+        whole, by_unit = table.n <= MOST_KEPT, protection.each == UNIT
+        grouped = protection.base.weighs_others and (whole or not by_unit)
+        useful = grouped or (whole and not by_unit and len(moving) == 1)
+        if useful and is_below(table.counts, below).any():
+            others = [name for name in unchanged if name not in table.columns]
+            fit = read_column_fit(records, table, others, below, declared=plan.missing != "category")
+            fits |= {} if fit is None else {table.columns: fit}
+    return fits

@@ -1,0 +1,410 @@
+"""What a released file is still good for, before and after it is made: from tables of both files to a UtilityReport."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arguments import Real, check_kind, list_of
+from maskwell.core.cells import CellTable
+from maskwell.core.display import Result
+from maskwell.core.documents import json_form
+from maskwell.core.phrases import listed
+from maskwell.core.verdicts import above
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.microdata.risk.arrivals import arrivals_of
+from maskwell.microdata.stages.stage import Stage, acting, expected_table, is_kept, needed_columns
+from maskwell.microdata.utility.utility_measures import (
+    WEAKENED,
+    Association,
+    Inflation,
+    TableDistance,
+    cramers_v,
+    expected_variation,
+    inflation_of,
+    table_distance,
+)
+
+if TYPE_CHECKING:
+    from maskwell.microdata.utility.utility_measures import RegressionComparison
+
+DOUBLED = 2
+
+NAMED, APART = 40, 160
+"""Letters for the columns of one stage, and for those of all stages in one sentence."""
+
+INDEPENDENT = (
+    "columns that are randomized apart from each other do not keep their joint counts, which need the matrices: "
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VariableUtility:
+    """What a release does to one variable.
+
+    Attributes
+    ----------
+    name, invariance
+        The column, and what its matrix keeps on average.
+    expected_changed, realised_changed
+        Share of the records with another value: expected, and in the released file where that is known.
+    categories, before, after
+        Labels, and their shares in the file and in the released file (``None`` before there is one), shape (k,).
+    distance
+        Of these shares.
+    expected_variation, most_variation
+        Total variation that is to be expected, and a bound on its expectation; ``None`` where it cannot be told.
+    inflation
+        Of the variances of its shares; ``None`` where it cannot be told.
+    """
+
+    name: str
+    invariance: str
+    expected_changed: float
+    realised_changed: float | None
+    categories: tuple[Hashable, ...]
+    before: Real
+    after: Real | None
+    distance: TableDistance | None
+    expected_variation: float | None
+    most_variation: float | None
+    inflation: Inflation | None
+
+    @property
+    def changed_most(self) -> Hashable | None:
+        """The category whose share changed most."""
+        return None if self.distance is None else self.categories[self.distance.changed_most]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "invariance": self.invariance,
+            "expected_changed": self.expected_changed,
+            "realised_changed": self.realised_changed,
+            "expected_total_variation": self.expected_variation,
+            "most_total_variation": self.most_variation,
+            **({} if self.distance is None else self.distance.to_dict()),
+            "changed_most": self.changed_most,
+            **_inflated(self.inflation),
+        }
+
+
+def _inflated(inflation: Inflation | None) -> dict[str, Any]:
+    if inflation is None:
+        return {"vif": None, "n_eff": None, "vif_by_category": None}
+    rows = [
+        {"category": category, "vif": factor, "n_eff": size}
+        for category, factor, size in zip(inflation.categories, inflation.factors, inflation.effective, strict=True)
+    ]
+    return {"vif": inflation.worst, "n_eff": float(inflation.effective.min()), "vif_by_category": rows}
+
+
+@dataclass(frozen=True, eq=False)
+class UtilityReport(Result):
+    """What a release does to variables, to pairs of them, and to regressions.
+
+    Attributes
+    ----------
+    variables
+        By name: the randomized and the linked ones.
+    pairs
+        Associations of all pairs of columns that were counted together and of which one is randomized.
+    regressions
+        Fitted to both files.
+    flags
+        What a reader should know, in words.
+    """
+
+    LINES = "variables"
+
+    variables: Mapping[str, VariableUtility]
+    pairs: tuple[Association, ...] = ()
+    regressions: tuple[RegressionComparison, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def worst_inflation(self) -> float | None:
+        """The largest factor by which the variance of a share grows; None where it is not known for some variable."""
+        inflations = [one.inflation for one in self.variables.values()]
+        return None if not inflations or None in inflations else max(one.worst for one in inflations if one is not None)
+
+    def with_regressions(self, regressions: Iterable[RegressionComparison]) -> UtilityReport:
+        """The same with regressions that were fitted to both files."""
+        added = tuple(regressions)
+        flags = tuple(dict.fromkeys([*self.flags, *(flag for one in added for flag in one.flags)]))
+        return replace(self, regressions=(*self.regressions, *added), flags=flags)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        content: dict[str, Any] = json_form(
+            {
+                "variables": {name: one.to_dict() for name, one in self.variables.items()},
+                "pairs": [pair.to_dict() for pair in self.pairs],
+                "regressions": [one.to_dict() for one in self.regressions],
+                "flags": list(self.flags),
+            }
+        )
+        return content
+
+
+# ---- from tables to the report
+
+
+def utility_tables(stages: Sequence[Stage], columns: Iterable[str]) -> list[tuple[str, ...]]:
+    """The tables of the file that :func:`assess_utility` needs to compare all pairs of these columns.
+
+    >>> utility_tables([], ["sex", "age"])   # nothing is randomized
+    []
+    """
+    stages, columns = list_of(Stage, stages, "stages"), list_of(str, columns, "columns")
+    names, changed = [*dict.fromkeys(columns)], _changed(stages)
+    pairs = [pair for pair in combinations(names, 2) if {*pair} & changed.keys()]
+    alone = [(name,) for name in changed]
+    wanted = [*alone, *(needed_columns(stages, columns) for columns in (*alone, *pairs)), *pairs]
+    return [*dict.fromkeys(wanted)]
+
+
+def assess_utility(
+    before: Iterable[CellTable],
+    after: Iterable[CellTable] | None = None,
+    stages: Sequence[Stage] = (),
+    *,
+    changed: Mapping[str, float] | None = None,
+) -> UtilityReport:
+    """What stages do to the variables of a file and to their associations, before and after the release is made.
+
+    Parameters
+    ----------
+    before, after
+        Tables of the file, and of the released file where there is one; see :func:`utility_tables`. Pairs are compared
+        that lie together in a table.
+    stages
+        The randomizations.
+    changed
+        Share of the records whose value was changed, by column, where it was counted.
+
+    >>> from maskwell.designs import Dense
+    >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
+    >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([20, 10]),
+    ...     cells=np.zeros(2, dtype=int), method="method1", invariance="counts", derived=True)
+    >>> report = assess_utility([CellTable.of(["x", "y"], {("a", "u"): 20, ("b", "v"): 10})], stages=[stage])
+    >>> round(report.variables["x"].expected_changed, 3), round(report.pairs[0].expected, 3)   # V was 1
+    (0.333, 0.25)
+    """
+    tables = list_of(CellTable, before, "before")
+    released = None if after is None else list_of(CellTable, after, "after")
+    stages = list_of(Stage, stages, "stages")
+    check_kind(Mapping | None, changed=changed)
+    names = _changed(stages)
+    shares = {name: expected_share(stages, tables, [name]) for name in names}
+    variables = {
+        name: _variable(name, stage, stages, tables, released, shares[name], (changed or {}).get(name))
+        for name, stage in names.items()
+    }
+    together = dict.fromkeys(pair for table in tables for pair in combinations(table.columns, 2))
+    pairs = [pair for pair in together if {*pair} & names.keys()]
+    associations = tuple(_pair(pair, tables, released, stages) for pair in _unordered(pairs))
+    return UtilityReport(variables, associations, flags=_flags(variables, associations, stages))
+
+
+def _changed(stages: Sequence[Stage]) -> dict[str, Stage]:
+    return {name: stage for stage in stages for name in stage.moved}
+
+
+def _unordered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    seen: dict[frozenset[str], tuple[str, str]] = {}
+    for pair in pairs:
+        seen.setdefault(frozenset(pair), pair)
+    return [*seen.values()]
+
+
+# ---- one variable
+
+
+def _variable(
+    name: str,
+    stage: Stage,
+    stages: Sequence[Stage],
+    tables: Sequence[CellTable],
+    released: Sequence[CellTable] | None,
+    expected: float | None,
+    realised: float | None,
+) -> VariableUtility:
+    table = _covering(tables, [name])
+    if table is None:
+        raise ParameterError(
+            f"no table of the file has the column {name!r}", hint="count the file in the tables of utility_tables"
+        )
+    after = None if released is None else _covering(released, [name])
+    labels, a, b = _aligned(table.project([name]), None if after is None else after.project([name]))
+    inflation = inflation_of(stage, name) if name in stage.variables else None
+    inflation = None if inflation is None else _shifted(inflation, name, stage, stages, tables)
+    usual, most = (None, None) if inflation is None else expected_variation(*_moves(inflation))
+    return VariableUtility(
+        name=name,
+        invariance=stage.invariance,
+        expected_changed=stage.expected_changed(name if name in stage.variables else None)
+        if expected is None
+        else expected,
+        realised_changed=realised,
+        categories=labels,
+        before=a / max(a.sum(), 1),
+        after=None if b is None else b / max(b.sum(), 1),
+        distance=None if b is None or not a.any() or not b.any() else table_distance(a, b),
+        expected_variation=usual,
+        most_variation=most,
+        inflation=inflation,
+    )
+
+
+def _shifted(
+    inflation: Inflation, name: str, stage: Stage, stages: Sequence[Stage], tables: Sequence[CellTable]
+) -> Inflation:
+    """The inflation with the shift of all stages together: an earlier one may move what this one works within."""
+    whole = _covering(tables, needed_columns(stages, [name]))
+    if whole is None or stage.invariance == "weights" or len(acting(stages, [name])) < 2 or not whole.n:
+        return inflation
+    before, after = _counted(whole.project([name])), _counted(expected_table(stages, whole, [name]))
+    shift = np.array([after.get(label, 0.0) - before.get(label, 0.0) for label in inflation.categories]) / whole.n
+    return replace(inflation, shift=shift)
+
+
+def _moves(inflation: Inflation) -> tuple[Real, Real]:
+    return inflation.shift, inflation.added
+
+
+def _aligned(before: CellTable, after: CellTable | None) -> tuple[tuple[Hashable, ...], Real, Real | None]:
+    """Counts of one column in both files, by the labels that either of them has."""
+    first = _counted(before)
+    second = {} if after is None else _counted(after)
+    labels = [*dict.fromkeys([*first, *second])]
+    a = np.array([first.get(label, 0) for label in labels], dtype=np.float64)
+    b = None if after is None else np.array([second.get(label, 0) for label in labels], dtype=np.float64)
+    return tuple(labels), a, b
+
+
+def _counted(table: CellTable) -> dict[Hashable, float]:
+    return {label[0]: float(n) for label, n in zip(table.labels(), table.counts, strict=True)}
+
+
+# ---- pairs
+
+
+def _pair(
+    pair: tuple[str, str],
+    tables: Sequence[CellTable],
+    released: Sequence[CellTable] | None,
+    stages: Sequence[Stage],
+) -> Association:
+    own, after = _covering(tables, pair), None if released is None else _covering(released, pair)
+    before = None if own is None else _association(own.project(pair))
+    if is_kept(stages, pair) and not any(stage.invariance == "weights" for stage in stages):
+        expected = before  # what is expected of the counts is the counts themselves
+    else:
+        whole = _covering(tables, needed_columns(stages, pair))
+        expected = None if whole is None else _association(expected_table(stages, whole, pair))
+    return Association(
+        pair,
+        before,
+        expected,
+        None if after is None else _association(after.project(pair)),
+    )
+
+
+def _association(table: CellTable) -> float | None:
+    try:
+        return cramers_v(table.grid()) if len(table) else None
+    except TooLargeError:
+        return None
+
+
+def _covering(tables: Iterable[CellTable], columns: Sequence[str]) -> CellTable | None:
+    """The smallest table that has all these columns."""
+    fits = [table for table in tables if {*columns} <= {*table.columns}]
+    return min(fits, key=len, default=None)
+
+
+# ---- what a reader should know
+
+
+def _flags(
+    variables: Mapping[str, VariableUtility], pairs: Sequence[Association], stages: Sequence[Stage]
+) -> tuple[str, ...]:
+    weak = [f"{a} and {b}" for a, b in (pair.columns for pair in pairs if pair.weakened)]
+    large = [name for name, one in variables.items() if one.inflation and above(one.inflation.worst, DOUBLED)]
+    lines = []
+    if weak:
+        lines.append(
+            f"associations fall below {WEAKENED:g} of what they were: {listed(weak, len(weak), 80)}; randomize such "
+            "columns jointly, or one within the other"
+        )
+    if large:
+        lines.append(
+            f"variances of shares more than double: {listed(large, len(large), 80)}; a matrix that keeps the counts "
+            "would at most double them"
+        )
+    return (*lines, *_independent(stages))
+
+
+def _independent(stages: Sequence[Stage]) -> list[str]:
+    """Stages that do not know of each other: each margin is kept, their joint table is not. One sentence for all.
+
+    Where every stage is apart from every other one they are listed once, else those that each one is apart from.
+    """
+    names = [_together(stage) for stage in stages]
+    joined = [{*stage.columns} for stage in stages]
+    apart = [(a, b) for a, b in combinations(range(len(stages)), 2) if not _related(stages, joined, a, b)]
+    if not apart:
+        return []
+    concerned = sorted({place for pair in apart for place in pair})
+    all_apart = len(apart) == len(concerned) * (len(concerned) - 1) // 2
+    pairs = [names[one] for one in concerned] if all_apart else [f"{names[a]} from {names[b]}" for a, b in apart]
+    return [INDEPENDENT + listed(pairs, len(pairs), APART)]
+
+
+def _together(stage: Stage) -> str:
+    """The columns of one stage, as one thing."""
+    names = listed(stage.variables, len(stage.variables), NAMED)
+    return names if len(stage.variables) == 1 else f"[{names}]"
+
+
+def _related(stages: Sequence[Stage], joined: Sequence[set[str]], a: int, b: int) -> bool:
+    return bool({*stages[a].variables} & joined[b] or {*stages[b].variables} & joined[a])
+
+
+# ---- what stages change
+
+
+def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
+    """The expected share of all records that are changed in at least one of some columns.
+
+        1 - sum_c N_c Pr(all labels kept | c) / n
+
+    over the cells c of the smallest table that has these columns and all that tell how they are randomized. Stages
+    meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
+    where no table has the columns, or where it is too large. Source: derived.
+
+    >>> from maskwell.core import CellTable
+    >>> expected_share([], [CellTable.of(["x"], {("a",): 3})], ["x"])
+    0.0
+    """
+    needed = {*needed_columns(stages, columns)}
+    fits = [table for table in tables if needed <= {*table.columns} and table.n]
+    table = min(fits, key=len, default=None)
+    if table is None:
+        return None
+    moving = acting(stages, columns)
+    if not moving:
+        return 0.0
+    if len(moving) == 1 and {*columns} <= {*moving[0].variables} and len(columns) in (1, len(moving[0].variables)):
+        share = moving[0].expected_changed(columns[0] if len(columns) == 1 else None)
+        return share * float(moving[0].counts.sum()) / table.n
+    try:
+        arrivals = arrivals_of(stages, table, columns)
+    except TooLargeError:
+        return None
+    return max(0.0, 1 - float((arrivals.counts * arrivals.kept).sum()) / table.n)

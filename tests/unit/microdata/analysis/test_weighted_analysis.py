@@ -1,0 +1,224 @@
+"""Weighted tables of a released file, published matrices, and missing values that are a category."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.inside.microdata import (
+    Group,
+    Route,
+    Stage,
+    composed,
+    internal_receipt,
+    public_receipt,
+    receipt_from_dict,
+    solved,
+)
+from tests.support.releases import (
+    COLUMNS,
+    ROWS,
+    Written,
+    fixed_stage,
+    plan_of,
+    release_of,
+    share,
+    stage_within,
+    write_csv,
+    written,
+)
+
+from maskwell.core import Categories, CellTable
+from maskwell.designs import Uniform
+from maskwell.errors import MissingValueError
+from maskwell.estimation import estimate_invariant, estimate_unknown
+from maskwell.microdata import Receipt, ReleasePlan, load_receipt, release_table
+from maskwell.microdata.analysis import Analysis, estimate_released
+
+UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
+RECORDS = "shares of the records, not of the population"
+BY_WEIGHT = "every record counts with its weight (w)"
+
+
+def weight(row: Sequence[Any]) -> float:
+    return 4.0 if row[0] == "south" else 1.0
+
+
+def released(folder: Path, stages: list[Stage], *, publish: Sequence[str | None] = (), name: str = "w") -> Written:
+    """A release of a survey with weights, whose groups keep what the stages say."""
+    made = written(folder / "r", stages, plan=plan_of(stages, publish=publish, weights="w"))
+    write_csv(made.public / "data.csv", [*COLUMNS, name], [(*row, weight(row)) for row in made.rows])
+    return made
+
+
+def public(made: Written) -> Receipt:
+    return load_receipt(made.public / "receipt.json")
+
+
+def internal(made: Written) -> Receipt:
+    return load_receipt(made.folder / "internal" / "receipt.json")
+
+
+def remark(found: Analysis) -> str:
+    assert found.remarks == found.estimate.flags[: len(found.remarks)]
+    return "".join(found.remarks)
+
+
+@pytest.mark.parametrize("method", ["method1", "swap"])
+def test_shares_of_records_are_never_called_shares_of_the_population(tmp_path: Path, method: str) -> None:
+    made = released(tmp_path, [stage_within(ROWS, COLUMNS, ["roof"], ["region"], method=method)])
+    found = estimate_released(made.data, public(made), ["region", "roof"])
+    assert remark(found).startswith(RECORDS) and "counts, not weighted counts, of roof" in remark(found)
+    expected = {cell: float(p) for cell, p in share(made.rows, ["region", "roof"]).items()}
+    assert dict(zip(found.estimate.categories, found.estimate.pi_hat, strict=True)) == pytest.approx(expected)
+
+
+def test_columns_that_never_moved_are_weighted(tmp_path: Path) -> None:
+    made = released(tmp_path, [stage_within(ROWS, COLUMNS, ["roof"], ["region"])])
+    found = estimate_released(made.data, public(made), ["region"])
+    assert found.estimate.pi_hat.tolist() == pytest.approx([75 / 255, 180 / 255])
+    assert remark(found).startswith(BY_WEIGHT)
+    assert not estimate_released(made.data, public(made), ["region"], weights="w").remarks
+
+
+def test_weights_that_are_not_in_the_file(tmp_path: Path) -> None:
+    made = released(tmp_path, [stage_within(ROWS, COLUMNS, ["roof"], ["region"])], name="other")
+    found = estimate_released(made.data, public(made), ["region"])
+    assert remark(found) == f"{RECORDS}: the file has no column of weights (w)"
+    assert found.estimate.pi_hat.tolist() == pytest.approx([75 / 120, 45 / 120])
+
+
+def test_a_fixed_matrix_is_solved_with_weights(tmp_path: Path) -> None:
+    made = released(tmp_path, [fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)])
+    found = estimate_released(made.data, public(made), ["sex"])
+    assert remark(found).startswith(BY_WEIGHT)
+    sums = np.array([sum(weight(row) for row in made.rows if row[2] == label) for label in ("f", "m")])
+    assert found.estimate.pi_hat == pytest.approx(np.linalg.solve(UNIFORM.matrix(), sums / sums.sum()))
+
+
+def test_solved_shares_and_errors_with_weights_are_right_on_average() -> None:
+    """All outcomes of four records with different weights: means of the shares, and of the estimated variances."""
+    weights, true = np.array([1.0, 2.0, 2.0, 5.0]), [0, 0, 1, 1]
+    group = Group(
+        variables=("sex",),
+        within=(),
+        linked=(),
+        method="pram",
+        invariance="none",
+        design=UNIFORM,
+        states=[("f",), ("m",)],
+        outputs=[("f",), ("m",)],
+    )
+    route = Route("solved", ("sex",), (group,), ("sex",))
+    P, mean, second, claimed = UNIFORM.matrix(), np.zeros(2), np.zeros((2, 2)), np.zeros(2)
+    for outcome in product(range(2), repeat=4):
+        chance = float(np.prod([P[i, j] for i, j in zip(outcome, true, strict=True)]))
+        own = np.array(outcome)
+        table = CellTable(
+            columns=("sex",),
+            levels=(("f", "m"),),
+            codes=np.array([[0], [1]]),
+            counts=np.bincount(own, minlength=2),
+            weights=np.bincount(own, weights, minlength=2),
+            squares=np.bincount(own, weights**2, minlength=2),
+        )
+        found = solved(route, table, table, "file")
+        mean += chance * found.pi_hat
+        second += chance * np.outer(found.pi_hat, found.pi_hat)
+        claimed += chance * found.randomization_variance
+    assert mean == pytest.approx([0.3, 0.7])
+    assert claimed == pytest.approx(np.diag(second - np.outer(mean, mean)))
+
+
+def test_the_data_holder_solves_for_weighted_tables_of_kept_counts(tmp_path: Path) -> None:
+    stage = stage_within(ROWS, COLUMNS, ["roof"], theta="0.3")
+    made = released(tmp_path, [stage])
+    assert estimate_released(made.data, public(made), ["roof"], weights="w").route.kind == "bounded"
+    assert "weighted shares solved for" in remark(estimate_released(made.data, internal(made), ["roof"]))
+    assert "weighted shares with a bound" in remark(estimate_released(made.data, public(made), ["roof"]))
+    found = estimate_released(made.data, internal(made), ["roof"], weights="w")
+    labels = [state[0] for state in stage.states]
+    sums = np.array([sum(weight(row) for row in made.rows if row[1] == label) for label in labels])
+    expected = np.linalg.solve(stage.design.matrix(), sums / sums.sum())
+    assert found.route.kind == "solved"
+    order = [labels.index(label) for label in found.estimate.categories]  # type: ignore[arg-type]
+    assert found.estimate.pi_hat == pytest.approx(expected[order])
+
+
+def test_a_published_matrix_gives_users_unbiased_errors(tmp_path: Path) -> None:
+    """As [Adeshiyan2011, section 4.6] with released counts: ``estimate_invariant``, and its sums for a margin."""
+    stage = stage_within(ROWS, COLUMNS, ["roof", "sex"])
+    made = written(tmp_path / "r", [stage], plan=plan_of([stage], publish=["included"]))
+    assert public(made).groups[0].stage is None
+    counts = {cell: int(p * len(ROWS)) for cell, p in share(made.rows, ["roof", "sex"]).items()}
+    by_hand = estimate_invariant([counts.get(state, 0) for state in stage.states], stage.design)
+    found = estimate_released(made.data, public(made), ["roof", "sex"]).estimate
+    order = [list(stage.states).index(cell) for cell in found.categories]  # type: ignore[arg-type]
+    assert by_hand.covariance is not None
+    assert found.covariance == pytest.approx(by_hand.covariance[np.ix_(order, order)])
+    assert not any("upper bound" in flag or "published factor" in flag for flag in found.flags)
+    margin = estimate_released(made.data, public(made), ["sex"]).estimate
+    a = np.array([float(state[1] == "f") for state in stage.states])
+    assert margin.variance[0] == pytest.approx(a @ by_hand.covariance @ a)
+
+
+def test_a_published_matrix_that_keeps_weights(tmp_path: Path) -> None:
+    stage = stage_within(ROWS, COLUMNS, ["roof"], theta="0.3")
+    sums = stage.counts * 2.0
+    stage = replace(stage, invariance="weights", weights=sums, squares=stage.counts * 4.0)
+    made = written(tmp_path / "r", [stage], plan=plan_of([stage], publish=["included"], weights="w"))
+    write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])
+    counts = np.array([sum(row[1] == label for row in made.rows) for (label,) in stage.states])
+    by_hand = estimate_invariant(counts, stage.design, weights=2.0 * counts, squares=4.0 * counts)
+    found = estimate_released(made.data, public(made), ["roof"], target="file").estimate
+    order = [[state[0] for state in stage.states].index(label) for label in found.categories]
+    assert found.variance == pytest.approx(by_hand.randomization_variance[order])
+
+
+def test_expected_counts_give_the_covariance_of_the_data_holder() -> None:
+    """Where the released counts are the original ones, users of a published matrix find what the data holder finds."""
+    stage = stage_within(ROWS, COLUMNS, ["roof"], ["region"])
+    release = release_of([stage], plan_of([stage], publish=["included"]))
+    data = {name: [row[i] for row in ROWS] for i, name in enumerate(COLUMNS)}
+    receipts = (receipt_from_dict(made) for made in (public_receipt(release), internal_receipt(release)))
+    for_users, for_holder = (estimate_released(data, one, ["roof"]).estimate for one in receipts)
+    assert for_users.covariance == pytest.approx(for_holder.covariance)
+
+
+def test_missing_values_that_were_randomized_are_a_category_unasked() -> None:
+    rows = {"edu": ["low"] * 60 + ["high"] * 30 + [None] * 10, "sex": ["f", "m"] * 50}
+    protect = [{"variables": ["edu"], "method": "method1", "theta": "1/4"}]
+    made = release_table(rows, ReleasePlan.of(protect, missing="category"))
+    receipt = made.receipt()
+    assert receipt.missing == "category" and receipt.groups[0].missing == "category"
+    found = estimate_released(made.data, receipt, ["edu"])
+    assert "missing" in found.estimate.categories and found.estimate.n == 100 and not found.dropped
+    dropped = estimate_released(made.data, receipt, ["edu"], missing="drop")
+    assert any("ratios, approximate" in flag for flag in dropped.estimate.flags)
+    counts = [made.data["edu"].count(label) for label in dropped.estimate.categories]
+    assert dropped.estimate.standard_error == pytest.approx(estimate_unknown(counts).standard_error)
+    with pytest.raises(MissingValueError):
+        estimate_released(made.data, receipt, ["edu"], missing="error")
+    unchanged = release_table(rows, ReleasePlan.of(protect)).receipt()
+    with pytest.raises(MissingValueError, match="the table: 10 of 100"):
+        estimate_released(rows, unchanged, ["edu"])
+
+
+def test_a_table_in_memory_is_estimated_as_a_file(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    people = pandas.DataFrame(ROWS, columns=list(COLUMNS))
+    plan = ReleasePlan.of([{"variables": ["roof"], "within": ["region"], "method": "method1", "theta": "1/2"}])
+    made = release_table(people, plan)
+    path = tmp_path / "released.csv"
+    made.data.to_csv(path, index=False)
+    for receipt in (made.receipt(), made.receipt(internal=True)):
+        of_file, of_table = (estimate_released(d, receipt, ["region", "roof"]) for d in (path, made.data))
+        assert of_file.estimate.covariance == pytest.approx(of_table.estimate.covariance)
+    assert made.receipt().audience == "public" and made.receipt().groups[0].stage is None
+    assert composed(made.receipt(internal=True).groups, ["region", "roof"], [("north", "tile")])[0].sum() == 1
+    assert max(len(repr(one)) for one in (made, made.release, made.receipt(internal=True))) < 160

@@ -1,0 +1,81 @@
+"""A release folder appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.support.inside.microdata import release_folder
+
+from maskwell.errors import DataFileError
+
+
+def test_it_gets_its_name_at_the_end(tmp_path: Path) -> None:
+    target = tmp_path / "labour-2025"
+    with release_folder(target) as partial:
+        (partial / "public" / "data.csv").write_text("a\n1\n")
+        assert not target.exists()
+        assert partial.parent == tmp_path and partial.name.startswith(".labour-2025.")
+    assert [p.name for p in tmp_path.iterdir()] == ["labour-2025"]
+    assert (target / "public" / "data.csv").read_text() == "a\n1\n"
+    assert (target / "internal").is_dir()
+
+
+def _stopped(target: Path, error: type[BaseException]) -> None:
+    with release_folder(target) as partial:
+        (partial / "public" / "data.csv").write_text("a")
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_after_an_error_nothing_is_left(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error):
+        _stopped(tmp_path / "r", error)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_said_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match=r"cannot write .*No space left"), release_folder(tmp_path / "r"):
+        raise OSError(28, "No space left on device")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "link to nothing"])
+def test_an_existing_name_is_refused(tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "r"
+    if kind == "folder":
+        target.mkdir()
+    elif kind == "file":
+        target.write_text("mine")
+    else:
+        target.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DataFileError, match="exists"), release_folder(target):
+        raise AssertionError("the block must not run")
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def _overtaken(target: Path) -> None:
+    with release_folder(target):
+        target.mkdir()
+        (target / "other").write_text("somebody else's")
+
+
+def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "r"
+    with pytest.raises(DataFileError, match="exists"):
+        _overtaken(target)
+    assert (target / "other").read_text() == "somebody else's"
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_without_the_folder_above_it_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="there is no folder"), release_folder(tmp_path / "a" / "b"):
+        raise AssertionError("the block must not run")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_the_internal_part_is_for_the_owner(tmp_path: Path) -> None:
+    with release_folder(tmp_path / "r"):
+        pass
+    assert (tmp_path / "r" / "internal").stat().st_mode & 0o077 == 0

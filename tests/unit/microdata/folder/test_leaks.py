@@ -1,0 +1,312 @@
+"""The last look at a public folder: a clean one passes, and every kind of leak is found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.support.inside.microdata import ReleasedColumn, check_public, dumps, internal_receipt, numbered, write_public
+from tests.support.releases import (
+    COLUMNS,
+    ROWS,
+    changed,
+    drawn,
+    fixed_stage,
+    plan_of,
+    release_of,
+    stage_within,
+    write_csv,
+)
+
+import maskwell as mw
+from maskwell.core import Categories
+from maskwell.designs import Design, Uniform
+from maskwell.errors import PublishError
+from maskwell.microdata import Release
+
+UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
+STAGES = [stage_within(ROWS, COLUMNS, ["roof"], ["region"]), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)]
+
+
+def clean(folder: Path, **changes: Any) -> Release:
+    plan = plan_of(STAGES, drop=["name"], id="pid")
+    release = release_of(STAGES, plan, **changes)
+    folder.mkdir()
+    write_csv(folder / "data.csv", COLUMNS, drawn(ROWS, COLUMNS, STAGES))
+    write_public(release, folder)
+    return release
+
+
+def edit(path: Path, change: Callable[[Any], None]) -> None:
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def test_a_clean_folder_passes(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p")
+    check_public(tmp_path / "p", release, secrets=["0123456789abcdef" * 4])
+
+
+@pytest.mark.parametrize("name", ["internal.json", ".hidden", "sub/receipt.json", "risk.csv"])
+def test_a_file_too_many(tmp_path: Path, name: str) -> None:
+    release = clean(tmp_path / "p")
+    (tmp_path / "p" / name).parent.mkdir(exist_ok=True)
+    (tmp_path / "p" / name).write_text("x")
+    with pytest.raises(PublishError, match="none of the files"):
+        check_public(tmp_path / "p", release)
+
+
+def test_a_file_too_few(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p")
+    (tmp_path / "p" / "ddi.xml").unlink()
+    with pytest.raises(PublishError, match=r"ddi.xml .* not there"):
+        check_public(tmp_path / "p", release)
+
+
+def test_a_link_is_no_file(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p")
+    shutil.move(tmp_path / "p" / "README.md", tmp_path / "README.md")
+    (tmp_path / "p" / "README.md").symlink_to(tmp_path / "README.md")
+    with pytest.raises(PublishError, match="no file of its own"):
+        check_public(tmp_path / "p", release)
+
+
+@pytest.mark.parametrize("field", ["counts", "seed", "source", "risk", "plan", "changed", "fingerprint"])
+def test_an_internal_field_in_the_receipt(tmp_path: Path, field: str) -> None:
+    release = clean(tmp_path / "p")
+    edit(tmp_path / "p" / "receipt.json", lambda content: content.update({field: 1}))
+    with pytest.raises(PublishError, match=f"'{field}', which is internal"):
+        check_public(tmp_path / "p", release)
+
+
+@pytest.mark.parametrize("field", ["theta", "changed_exactly", "clearance", "stage", "counts"])
+def test_an_internal_field_of_a_group(tmp_path: Path, field: str) -> None:
+    release = clean(tmp_path / "p")
+    edit(tmp_path / "p" / "receipt.json", lambda content: content["groups"][0].update({field: 1}))
+    with pytest.raises(PublishError, match=f"'{field}', which is internal"):
+        check_public(tmp_path / "p", release)
+
+
+def test_the_internal_receipt_in_place_of_the_public_one(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p")
+    (tmp_path / "p" / "receipt.json").write_text(dumps(internal_receipt(release)))
+    with pytest.raises(PublishError, match="internal"):
+        check_public(tmp_path / "p", release)
+    edit(tmp_path / "p" / "receipt.json", lambda content: content.clear())
+    clean(tmp_path / "q")
+    edit(tmp_path / "q" / "receipt.json", lambda content: content.update(audience="internal"))
+    with pytest.raises(PublishError, match="internal receipt"):
+        check_public(tmp_path / "q", release)
+
+
+def test_a_withheld_matrix_in_the_receipt(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p")
+    design = {**STAGES[0].design.to_dict(), "provenance": {}}
+    edit(tmp_path / "p" / "receipt.json", lambda content: content["groups"][0].update(design=design))
+    with pytest.raises(PublishError, match="it holds the matrix of roof"):
+        check_public(tmp_path / "p", release)
+
+
+def test_how_a_matrix_came_about(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p")
+    edit(tmp_path / "p" / "receipt.json", lambda c: c["groups"][1]["design"].update(provenance={"counts": [1]}))
+    with pytest.raises(PublishError, match="how it came about"):
+        check_public(tmp_path / "p", release)
+
+
+@pytest.mark.parametrize("more", [{"vif": {"roof": 1.234}}, {"n_eff": {"roof": 12345}}, {"changed_expected": 0.12345}])
+def test_too_many_digits(tmp_path: Path, more: dict[str, Any]) -> None:
+    release = clean(tmp_path / "p")
+    edit(tmp_path / "p" / "receipt.json", lambda content: content["groups"][0].update(more))
+    with pytest.raises(PublishError, match="too many digits"):
+        check_public(tmp_path / "p", release)
+
+
+@pytest.mark.parametrize("name", ["README.md", "ddi.xml", "codebook.csv", "codebook.json", "datapackage.json"])
+def test_a_secret_in_any_document(tmp_path: Path, name: str) -> None:
+    key = "0123456789ABCDEF" * 4
+    release = clean(tmp_path / "p")
+    path = tmp_path / "p" / name
+    path.write_text(path.read_text() + key.lower())
+    with pytest.raises(PublishError, match="holds a secret") as caught:
+        check_public(tmp_path / "p", release, secrets=[key])
+    assert key.lower() not in str(caught.value).lower()
+
+
+@pytest.mark.parametrize("design", [STAGES[0].design, numbered(STAGES[0].design)])
+def test_the_fingerprint_of_a_withheld_matrix(tmp_path: Path, design: Design) -> None:
+    """Matrices for all likely counts could be tried until one has this fingerprint, with labels or without."""
+    release = clean(tmp_path / "p")
+    path = tmp_path / "p" / "README.md"
+    path.write_text(path.read_text() + design.fingerprint)
+    with pytest.raises(PublishError, match="holds a secret"):
+        check_public(tmp_path / "p", release)
+
+
+@pytest.mark.parametrize("column", ["pid", "name", "roof_changed"])
+def test_a_column_too_many(tmp_path: Path, column: str) -> None:
+    release = clean(tmp_path / "p")
+    rows = [(*row, "x") for row in drawn(ROWS, COLUMNS, STAGES)]
+    write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, column], rows)
+    with pytest.raises(PublishError, match=f"column '{column}'"):
+        check_public(tmp_path / "p", release)
+
+
+def test_a_hidden_column_that_the_release_lists(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p")
+    release = changed(release, columns=(*release.columns, ReleasedColumn("pid", "text")))
+    write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "pid"], [(*row, "x") for row in ROWS])
+    with pytest.raises(PublishError, match="'pid' is one that the plan keeps back"):
+        check_public(tmp_path / "p", release)
+
+
+def parquet(folder: Path, metadata: dict[bytes, bytes] | None, of_column: dict[bytes, bytes] | None = None) -> Release:
+    release = changed(clean(folder), path="true.parquet")
+    (folder / "data.csv").unlink()
+    columns = zip(*drawn(ROWS, COLUMNS, STAGES), strict=True)
+    fields = [pa.field(name, pa.string(), metadata=of_column) for name in COLUMNS]
+    table = pa.Table.from_arrays([pa.array(c) for c in columns], schema=pa.schema(fields, metadata=metadata))
+    pq.write_table(table, folder / "data.parquet")
+    return release
+
+
+@pytest.mark.parametrize(
+    ("metadata", "of_column", "saying"),
+    [
+        (None, None, None),
+        ({b"pandas": b'{"columns": [{"name": "roof"}]}'}, None, None),
+        ({b"pandas": b'{"columns": [{"name": "pid"}]}'}, None, "name a column"),
+        ({b"note": STAGES[0].design.fingerprint.encode()}, None, "hold a secret"),
+        (None, {b"maskwell": b'{"design": "sha256:00"}'}, "tell the design"),
+    ],
+)
+def test_what_a_file_says_about_itself(
+    tmp_path: Path, metadata: dict[bytes, bytes] | None, of_column: dict[bytes, bytes] | None, saying: str | None
+) -> None:
+    release = parquet(tmp_path / "p", metadata, of_column)
+    if saying is None:
+        check_public(tmp_path / "p", release)
+    else:
+        with pytest.raises(PublishError, match=saying):
+            check_public(tmp_path / "p", release)
+
+
+@pytest.mark.parametrize(
+    ("values", "numbered"),
+    [
+        (list(range(len(ROWS))), True),
+        ([1000 + i for i in range(len(ROWS))][::-1], True),
+        ([i // 2 for i in range(len(ROWS))], False),
+        ([17 * i for i in range(len(ROWS))], True),
+        ([f"{i}.5" for i in range(len(ROWS))], True),
+        ([f"P-{i:05}/25" for i in range(len(ROWS))], True),
+        ([i if i % 20 else "" for i in range(len(ROWS))], True),  # a few have no number
+        ([i * i for i in range(len(ROWS))], True),
+        ([f"{i}e{i}" for i in range(len(ROWS))], True),
+        ([f"{i * i / 7}" for i in range(len(ROWS))], True),
+        ([i if i % 2 else "" for i in range(len(ROWS))], True),
+        ([i if i % 3 == 0 else i % 2 for i in range(len(ROWS))], False),
+    ],
+)
+def test_a_column_that_tells_the_records_apart(tmp_path: Path, values: list[Any], numbered: bool) -> None:
+    release = clean(tmp_path / "p")
+    release = changed(release, columns=(*release.columns, ReleasedColumn("line", "integer")))
+    rows = [(*row, x) for row, x in zip(drawn(ROWS, COLUMNS, STAGES), values, strict=True)]
+    write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "line"], rows)
+    if numbered:
+        with pytest.raises(PublishError, match="'line' tells the records apart"):
+            check_public(tmp_path / "p", release)
+    else:
+        check_public(tmp_path / "p", release)
+
+
+def test_draws_that_can_be_repeated(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p", private=False)
+    with pytest.raises(PublishError, match="seed"):
+        check_public(tmp_path / "p", release)
+    check_public(tmp_path / "p", changed(release, plan=replace(release.plan, demonstration=True)))
+
+
+def test_a_demonstration_is_marked_everywhere(tmp_path: Path) -> None:
+    clean(tmp_path / "p", private=False)
+    content = {path.name: path.read_text() for path in (tmp_path / "p").iterdir()}
+    assert json.loads(content["receipt.json"])["demonstration"] is True
+    assert json.loads(content["datapackage.json"])["maskwell:demonstration"] is True
+    assert "demonstration" in content["README.md"].lower() and "demonstration" in content["ddi.xml"]
+
+
+def test_the_original_order(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p", shuffled=False)
+    with pytest.raises(PublishError, match="original order"):
+        check_public(tmp_path / "p", release)
+    check_public(tmp_path / "p", changed(release, plan=replace(release.plan, order="kept")))
+
+
+def test_no_count_of_the_file_is_in_any_document(tmp_path: Path) -> None:
+    """Rows with telling counts: none of these numbers may occur in any document."""
+    counts = {("north", "tile"): 7019, ("north", "straw"): 3407, ("south", "tin"): 2239}
+    rows = [(*cell, "f") for cell, n in counts.items() for _ in range(n)]
+    stage = stage_within(rows, COLUMNS, ["region", "roof"])
+    release = release_of([stage], plan_of([stage]), rows=len(rows))
+    (tmp_path / "p").mkdir()
+    write_csv(tmp_path / "p" / "data.csv", COLUMNS, drawn(rows, COLUMNS, [stage]))
+    write_public(release, tmp_path / "p")
+    for path in (tmp_path / "p").iterdir():
+        text = path.read_text()
+        assert path.name in ("data.csv", "SHA256SUMS") or not any(str(n) in text for n in counts.values())
+
+
+PLANTED = "no record has this"
+
+
+def with_planted(ordered: bool) -> pa.Table:
+    """A table whose dictionaries all list a label that no record has."""
+
+    def column(labels: list[str]) -> pa.Array:
+        places = pa.array([i * len(labels) // 240 if i % 7 else i % len(labels) for i in range(240)], pa.int8())
+        return pa.DictionaryArray.from_arrays(places, pa.array([*labels[1:], labels[0], PLANTED]), ordered=ordered)
+
+    rows = {"roof": ["tin", "tile", "straw"], "metal": ["yes", "no", "none"], "region": ["n", "s"], "sex": ["f", "m"]}
+    return pa.table({name: column(labels) for name, labels in (rows | {"job": ["a", "b"], "pay": ["x", "y"]}).items()})
+
+
+def write_arrow(table: pa.Table, path: str) -> None:
+    if path.endswith(".parquet"):
+        pq.write_table(table, path)
+        return
+    new = pa.ipc.new_stream if path.endswith(".arrows") else pa.ipc.new_file
+    with pa.OSFile(path, "wb") as file, new(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=50)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "arrows"])
+def test_no_public_file_has_a_label_that_no_record_has(tmp_path: Path, ending: str, ordered: bool) -> None:
+    """Randomized, linked, a cell of within, a key, recoded or not named at all: dictionaries tell what was there."""
+    write_arrow(with_planted(ordered), path := str(tmp_path / f"a.{ending}"))
+    roofs = {"variables": ["roof"], "linked": ["metal"], "within": ["region"], "method": "method1", "theta": "0.5"}
+    plan = mw.ReleasePlan.of(
+        [roofs], keys=["roof", "sex"], accept=["job", "pay"], recode={"pay": {"group": {"z": ["x", "y"]}}}
+    )
+    mw.release(path, plan, tmp_path / "r")
+    files = [*(tmp_path / "r/public").iterdir()]
+    assert f"data.{ending}" in {file.name for file in files}
+    assert [file.name for file in files if PLANTED.encode() in file.read_bytes()] == []
+    released = rows_in(tmp_path / f"r/public/data.{ending}")
+    assert released.column("job").to_pylist().count("a") == with_planted(ordered).column("job").to_pylist().count("a")
+    assert {*released.column("roof").to_pylist()} <= {"tin", "tile", "straw"}
+
+
+def rows_in(path: Path) -> pa.Table:
+    if path.suffix == ".parquet":
+        return pq.read_table(path)
+    with pa.OSFile(str(path)) as file:
+        return (pa.ipc.open_stream if path.suffix == ".arrows" else pa.ipc.open_file)(file).read_all()

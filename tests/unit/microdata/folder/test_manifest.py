@@ -1,0 +1,206 @@
+"""The hashes of a release: whatever is changed afterwards is told, and nothing public tells a hash of anything else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copytree, which
+
+import pytest
+from tests.support.inside.microdata import sha256_of
+from tests.support.together import together
+
+import maskwell as mw
+from maskwell.errors import DataFileError, ParameterError
+
+PLAN = {"protect": [{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}]}
+PEOPLE = "sex,region\n" + "f,north\nm,north\nf,south\nm,south\n" * 10
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("release")
+    (folder / "people.csv").write_text(PEOPLE)
+    mw.release(folder / "people.csv", PLAN, folder / "out")
+    return folder
+
+
+@pytest.fixture
+def out(released: Path, tmp_path: Path) -> Path:
+    return Path(copytree(released / "out", tmp_path / "out"))
+
+
+def failed(*args: object, **options: object) -> list[str]:
+    return [check.name for check in mw.verify(*args, **options).failed]  # type: ignore[arg-type]
+
+
+def test_a_release_holds_as_it_was_written(released: Path) -> None:
+    signed = sha256_of(released / "out/internal/manifest.json")
+    options = {"source": released / "people.csv", "plan": mw.ReleasePlan.from_dict(PLAN), "sha256": signed.upper()}
+    verified = mw.verify(released / "out", **options)
+    assert verified.ok and verified.to_dict()["holds"]
+    assert [check.name for check in verified.checks][-3:] == ["source", "plan", "signed hash"]
+    assert mw.verify(str(released / "out/public")).ok
+
+
+@pytest.mark.skipif(which("sha256sum") is None, reason="no sha256sum here")
+def test_users_need_no_maskwell_for_it(out: Path) -> None:
+    command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
+    assert subprocess.run(command, cwd=out / "public", capture_output=True, check=False).returncode == 0
+    (out / "public/data.csv").write_text("other")
+    assert subprocess.run(command, cwd=out / "public", capture_output=True, check=False).returncode == 1
+
+
+def append(name: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes() + b" ")
+
+
+CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
+    "a record": (append("public/data.csv"), ["public files"]),
+    "a receipt": (append("internal/receipt.json"), ["internal files"]),
+    "the report": (append("internal/report.html"), ["internal files"]),
+    "a file less": (lambda folder: (folder / "public/ddi.xml").unlink(), ["public files"]),
+    "a file more": (lambda folder: (folder / "public/more.csv").write_text(""), ["nothing else"]),
+    "a link": (lambda folder: (folder / "internal/more").symlink_to("/etc"), ["nothing else"]),
+    "a list for users": (
+        lambda folder: (folder / "public/SHA256SUMS").write_text(f"{'0' * 64}  data.csv\n"),
+        ["public files", "public/SHA256SUMS"],
+    ),
+}
+
+
+@together("what", list(CHANGES))
+def test_what_is_changed_is_told(what: str, released: Path, tmp_path: Path) -> None:
+    out = Path(copytree(released / "out", tmp_path / "out"))
+    change, names = CHANGES[what]
+    change(out)
+    assert failed(out) == names
+
+
+def test_a_file_behind_a_link_is_not_the_file(out: Path, tmp_path: Path) -> None:
+    moved = (out / "public/data.csv").rename(tmp_path / "data.csv")
+    (out / "public/data.csv").symlink_to(moved)
+    assert failed(out) == ["public files"]
+
+
+def test_whoever_changes_the_list_too_is_caught_by_the_signed_hash_alone(out: Path) -> None:
+    manifest = out / "internal/manifest.json"
+    signed, content = sha256_of(manifest), json.loads(manifest.read_text())
+    (out / "public/data.csv").write_text("sex,region\n")
+    changed = {name: sha256_of(out / name) for name in ("public/data.csv",)}
+    sums = (out / "public/SHA256SUMS").read_text().splitlines()
+    sums = [f"{changed['public/data.csv']}  data.csv" if line.endswith("data.csv") else line for line in sums]
+    (out / "public/SHA256SUMS").write_text("\n".join(sums) + "\n")
+    changed["public/SHA256SUMS"] = sha256_of(out / "public/SHA256SUMS")
+    for file in content["files"]:
+        file["sha256"] = changed.get(file["file"], file["sha256"])
+    manifest.write_text(json.dumps(content))
+    assert failed(out) == []
+    assert failed(out, sha256=signed) == ["signed hash"]
+
+
+def test_another_source_or_plan_is_told(out: Path, released: Path, tmp_path: Path) -> None:
+    other = tmp_path / "people.csv"
+    other.write_text(PEOPLE + "f,south\n")
+    protect = [{**PLAN["protect"][0], "theta": "1/3"}]
+    assert failed(out, source=other) == ["source"]
+    assert failed(out, plan=mw.ReleasePlan.from_dict({"protect": protect})) == ["plan"]
+    assert failed(out, source=released / "people.csv") == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes and devices that have names")
+def test_a_source_without_an_end_is_refused(out: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    for source in ("/dev/zero", tmp_path / "pipe.csv"):
+        with pytest.raises(DataFileError, match="is a device, a pipe or a folder, not a file"):
+            mw.verify(out, source=source)
+
+
+def test_nothing_public_holds_a_hash_of_anything_internal(released: Path) -> None:
+    content = json.loads((released / "out/internal/manifest.json").read_text())
+    internal = [one["sha256"] for one in content["files"] if one["file"].startswith("internal/")]
+    secret = [*internal, *(one["sha256"] for one in content["source"]), content["plan"]]
+    texts = [path.read_text() for path in (released / "out/public").iterdir()]
+    assert len(secret) >= 4
+    assert not [one for one in secret for text in texts if one in text]
+
+
+def test_the_page_to_sign_tells_source_plan_data_and_receipt(released: Path) -> None:
+    page = (released / "out/internal/report.html").read_text()
+    content = json.loads((released / "out/internal/manifest.json").read_text())
+    hashes = {one["file"]: one["sha256"] for one in [*content["files"], *content["source"]]}
+    for digest in (hashes["people.csv"], content["plan"], hashes["public/data.csv"], hashes["public/receipt.json"]):
+        assert digest in page
+
+
+def test_the_day_can_be_set_so_that_a_release_is_made_again_bit_for_bit(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    mw.release(released / "people.csv", PLAN, tmp_path / "out")
+    assert json.loads((tmp_path / "out/internal/manifest.json").read_text())["date"] == "2023-11-14"
+
+
+HOSTILE = {
+    "no JSON": "{",
+    "no manifest": "{}",
+    "another version": '{"maskwell": "manifest", "version": 2, "files": [], "source": []}',
+    "files that are none": '{"maskwell": "manifest", "version": 1, "files": [3], "source": []}',
+    "deep": "[" * 100_000,
+}
+
+
+@together("what", list(HOSTILE))
+def test_a_manifest_of_an_enemy_is_refused(what: str, released: Path, tmp_path: Path) -> None:
+    out = Path(copytree(released / "out", tmp_path / "out"))
+    (out / "internal/manifest.json").write_text(HOSTILE[what])
+    with pytest.raises(DataFileError, match="manifest"):
+        mw.verify(out)
+
+
+def test_names_outside_the_folder_are_not_opened(out: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("")
+    manifest = out / "internal/manifest.json"
+    content = json.loads(manifest.read_text())
+    content["files"].append({"file": "public/../../outside", "sha256": sha256_of(outside)})
+    manifest.write_text(json.dumps(content))
+    assert failed(out)[0] == "public files"
+
+
+def test_bad_input(out: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="holds no internal"):
+        mw.verify(tmp_path)
+    with pytest.raises(ParameterError, match="no SHA-256 hash"):
+        mw.verify(out, sha256="abc")
+    with pytest.raises(ParameterError, match="neither its source nor its plan"):
+        mw.verify(out / "public", source="people.csv")
+    with pytest.raises(ParameterError, match="design with a release"):
+        mw.verify(out, design="d.json")
+    with pytest.raises(ParameterError, match="source with a certificate"):
+        mw.verify("proof.json", source="people.csv")
+
+
+def test_the_list_itself_is_not_behind_a_link(out: Path, tmp_path: Path) -> None:
+    (out / "internal").rename(tmp_path / "elsewhere")
+    (out / "internal").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataFileError, match="holds no internal"):
+        mw.verify(out)
+
+
+@together("name", ["extra.csv", "../outside", "public/README.md"])
+def test_every_listed_file_is_looked_at_once(name: str, released: Path, tmp_path: Path) -> None:
+    out = Path(copytree(released / "out", tmp_path / "out"))
+    (out / "extra.csv").write_text("")
+    manifest = out / "internal/manifest.json"
+    content = json.loads(manifest.read_text())
+    content["files"].insert(0, {"file": name, "sha256": "0" * 64})
+    manifest.write_text(json.dumps(content))
+    if name.startswith("public/"):
+        with pytest.raises(DataFileError, match="listed twice"):
+            mw.verify(out)
+    else:
+        assert "internal files" in failed(out)

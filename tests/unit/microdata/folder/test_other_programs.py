@@ -1,0 +1,160 @@
+"""What users of R and Stata get: matrices in plain decimals, and lines that give the numbers of the command."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.inside.microdata import check_public, matrix_tables, recipes
+from tests.support.releases import COLUMNS, ROWS, Written, fixed_stage, stage_within, written
+
+from maskwell.core import Categories
+from maskwell.designs import Uniform
+from maskwell.errors import PublishError
+from maskwell.microdata import load_receipt
+from maskwell.microdata.analysis import estimate_released
+
+UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Written:
+    """roof withheld within region, sex with a published matrix."""
+    return written(
+        tmp_path / "r",
+        [stage_within(ROWS, COLUMNS, ["roof"], ["region"], "0.2"), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)],
+    )
+
+
+def lines_of(readme: str, program: str) -> list[str]:
+    after = readme.partition(f"The same in {program}, for one column")[2].split("\n\n")[1]
+    return [line.removeprefix("    ") for line in after.splitlines()]
+
+
+def test_the_lines_give_the_numbers_of_the_command(made: Written) -> None:
+    """The lines of R written in Python; ``test_r`` runs them themselves."""
+    receipt, text = load_receipt(made.public / "receipt.json"), (made.public / "README.md").read_text()
+    lines = lines_of(text, "R")
+    assert len(lines) <= 10 and lines[0].startswith('d <- read.csv("data.csv"')
+    kept = estimate_released(made.data, receipt, ["roof"]).estimate
+    N = np.array([n for _, n in sorted(Counter(row[1] for row in made.rows).items())], dtype=float)
+    n, f = N.sum(), float(lines[2].split("<-")[1].split("#")[0])
+    p = N / n
+    assert f == receipt.groups[0].inflation["roof"] and p == pytest.approx(kept.pi_hat)
+    assert np.sqrt(p * (1 - p) * (n / (n - 1) ** 2 + (f - 1) / (n - 1))) == pytest.approx(kept.standard_error)
+    solved = estimate_released(made.data, receipt, ["sex"]).estimate
+    with (made.public / "matrix_sex.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["reported", "f", "m"] and [row[0] for row in rows] == ["f", "m"]
+    P = np.array([[float(x) for x in row[1:]] for row in rows])
+    assert np.array_equal(P, UNIFORM.matrix())
+    lam = np.array([n for _, n in sorted(Counter(row[2] for row in made.rows).items())]) / n
+    G = np.linalg.inv(P)
+    s = G @ lam
+    assert s == pytest.approx(solved.pi_hat)
+    V = (G @ np.diag(lam) @ G.T - np.outer(s, s)) / (n - 1)
+    assert np.sqrt(np.diag(V)) == pytest.approx(solved.standard_error)
+    stata = lines_of(text, "Stata")
+    assert "tabulate roof, matcell(N)" in stata and f"({f:g} - 1)" in stata[4]
+
+
+def test_the_line_for_two_columns_gives_the_errors_of_their_table(tmp_path: Path) -> None:
+    made = written(tmp_path / "r", [stage_within(ROWS, COLUMNS, ["roof", "sex"], [], "0.2")])
+    lines = lines_of((made.public / "README.md").read_text(), "R")
+    assert lines[4] == '# with sex: N <- table(interaction(d[c("roof", "sex")], drop = TRUE)), and f <- 2'
+    both = estimate_released(made.data, load_receipt(made.public / "receipt.json"), ["roof", "sex"]).estimate
+    p, n = both.pi_hat, len(made.rows)
+    assert np.sqrt(p * (1 - p) * (n / (n - 1) ** 2 + 1 / (n - 1))) == pytest.approx(both.standard_error)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_r(made: Written) -> None:
+    lines = lines_of((made.public / "README.md").read_text(), "R")
+    answer = subprocess.run(
+        ["Rscript", "-e", "\n".join(["options(digits = 12)", *lines])],
+        cwd=made.public,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    receipt, printed = load_receipt(made.public / "receipt.json"), answer.stdout.split()
+    for column in ("roof", "sex"):
+        found = estimate_released(made.data, receipt, [column]).estimate
+        for number in (*found.pi_hat, *found.standard_error):
+            assert any(abs(float(word) - number) < 1e-8 for word in printed if word[0] in "0.-" and word[-1].isdigit())
+
+
+def test_tables_of_matrices_tell_what_the_receipt_tells(made: Written) -> None:
+    """No table for a matrix that is withheld, and no other content than that of the receipt."""
+    tables = sorted(path.name for path in made.public.glob("matrix_*"))
+    assert tables == ["matrix_sex.csv"]
+    check_public(made.public, made.release)
+    path = made.public / "matrix_sex.csv"
+    path.write_text(path.read_text().replace("0.75", "0.7500001"))
+    with pytest.raises(PublishError, match="differs from the matrix in the receipt"):
+        check_public(made.public, made.release)
+
+
+def fixed_group(name: str, *labels: str | None) -> dict[str, object]:
+    """One column with a published matrix, missing values among its categories where a label is None."""
+    design = {**Uniform.from_gamma(3, Categories.numbered(len(labels))).to_dict(), "provenance": {}}
+    how = {"method": "pram", "invariance": "none", "matrix": "included", "missing": "category", "design": design}
+    states = [[label] for label in labels]
+    return {**how, "variables": [name], "within": [], "linked": [], "vif": {}, "states": states, "outputs": states}
+
+
+def test_labels_that_other_programs_would_read_as_something_else_are_read_as_texts() -> None:
+    """R makes 1 of "01", TRUE of "T" and nothing of "NA"; Stata reads UTF-8 and doubles where it is told to."""
+    made = recipes([fixed_group("job", "01", "NA", "T")], "data.csv", ".csv")
+    read = [line for line in made["R"] if "read.csv" in line]
+    assert len(read) == 2 and all('"character"' in line and 'na.strings = ""' in line for line in read)
+    imports = [line for line in made["Stata"] if "import delimited" in line]
+    assert len(imports) == 2 and all('encoding("UTF-8") asdouble' in line for line in imports)
+    assert '"`counts\'"' in "".join(made["Stata"])  # folders of temporary files may have blanks in their names
+
+
+def test_missing_values_that_are_a_category_are_counted_by_other_programs_too() -> None:
+    made = recipes([fixed_group("job", "a", "b", None)], "data.csv", ".csv")
+    assert '    y[is.na(y)] <- "missing"' in made["R"]
+    assert '    replace job = "missing" if job == ""' in made["Stata"]
+    assert not any("missing" in line for line in recipes([fixed_group("job", "a", "b")], "data.csv", ".csv")["R"])
+    assert recipes([fixed_group("job", "missing", None)], "data.csv", ".csv") == {"R": [], "Stata": []}
+    kept = {**fixed_group("job", "a", "b"), "invariance": "counts", "matrix": "withheld", "vif": {"job": 1.5}}
+    hidden = {name: value for name, value in kept.items() if name not in ("design", "states", "outputs")}
+    withheld = recipes([hidden], "data.csv", ".csv")
+    assert 'table(d[["job"]], useNA = "ifany")' in withheld["R"][1]
+    assert "    tabulate job, missing matcell(N)" in withheld["Stata"]
+    two = recipes([{**hidden, "variables": ["job", "sex"]}], "data.csv", ".csv")["R"]
+    assert two[-1] == '    # with sex: N <- table(paste(d[["job"]], d[["sex"]], sep = " | ")), and f <- 2'
+
+
+def test_other_programs_use_the_whole_inflation_of_households() -> None:
+    """Of records drawn one by one it is 2 at most; where a household has one draw, it may be one more than its size."""
+    kept = {**fixed_group("job", "a", "b"), "invariance": "counts", "matrix": "withheld", "vif": {"job": 4.5}}
+    kept["variables"] = ["job", "sex"]
+    for each, factor, beside in (({}, "2", True), ({"each": "unit"}, "4.5", False)):
+        made = recipes([{**kept, **each}], "data.csv", ".csv")
+        assert made["R"][2].startswith(f"    f <- {factor}  #")
+        assert f"({factor} - 1)" in made["Stata"][-1]
+        assert ("with sex" in made["R"][-1]) == beside
+
+
+def test_names_that_stata_does_not_keep_have_no_lines() -> None:
+    names = ("int", "if", "str8", "reported", "_job", "job", "string")
+    assert [bool(recipes([fixed_group(name, "a", "b")], "d.csv", ".csv")["Stata"]) for name in names] == [
+        *[False] * 5,
+        *[True] * 2,
+    ]
+
+
+def test_names_of_files() -> None:
+    design = {**UNIFORM.to_dict(), "provenance": {}}
+    group = {"within": [], "states": [["f"], ["m"]], "outputs": [["f"], ["m"]], "design": design}
+    names = [*matrix_tables([{**group, "variables": [name]} for name in ("../a b", "a b", "é" * 90)])]
+    assert names == ["matrix__a_b.csv", "matrix_a_b.csv", "matrix__.csv"]
+    assert [*matrix_tables([{**group, "variables": ["a"]}] * 2)] == ["matrix_a.csv", "matrix_a.2.csv"]

@@ -1,0 +1,315 @@
+"""Receipts: what they hold, what the public one never holds, and reading them back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.inside.designs import sparse
+from tests.support.inside.microdata import (
+    Fixed,
+    Stage,
+    assess_tables,
+    dumps,
+    inflation_of,
+    internal_receipt,
+    internal_text,
+    public_receipt,
+    receipt_contents,
+    receipt_from_dict,
+    rounded_down,
+    rounded_share,
+    rounded_up,
+    schema,
+    stage_from_dict,
+    stage_to_dict,
+    stages_of,
+    state_categories,
+    tables_of,
+)
+from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
+
+from maskwell.core import Categories, CellTable
+from maskwell.designs import Dense, Sparse, Uniform
+from maskwell.errors import DataFileError, ParameterError, PublishError
+from maskwell.microdata import ReleasePlan, load_receipt
+from maskwell.microdata.matrices import method1
+
+VALIDATOR = jsonschema.Draft202012Validator(schema())
+UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
+
+
+def roof() -> Stage:
+    return stage_within(ROWS, COLUMNS, ["roof"], ["region"])
+
+
+def sex() -> Stage:
+    return fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)
+
+
+def worst(stage: Stage, name: str) -> float:
+    found = inflation_of(stage, name)
+    assert found is not None
+    return found.worst
+
+
+def every_key(content: Any) -> set[str]:
+    if isinstance(content, dict):
+        return {*content} | {key for value in content.values() for key in every_key(value)}
+    return {key for value in content for key in every_key(value)} if isinstance(content, list) else set()
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(schema())
+
+
+def test_a_receipt_in_pieces_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long lists and matrices are written a stretch at a time, and nothing else differs."""
+    monkeypatch.setattr(receipt_contents, "STRETCH", 2)
+    monkeypatch.setattr(sparse, "_STRETCH", 2)
+    stages = [roof(), sex()]
+    release = release_of(stages, plan_of(stages))
+    text = "".join(internal_text(release))
+    assert json.loads(text) == json.loads(dumps(internal_receipt(release)))
+    assert text.endswith("}\n")
+    read = stages_of(receipt_from_dict(json.loads(text)))
+    assert [stage.design.fingerprint for stage in read] == [stage.design.fingerprint for stage in stages]
+
+
+@pytest.mark.parametrize("make", [public_receipt, internal_receipt])
+def test_receipts_fit_the_schema(make: Any) -> None:
+    stages = [roof(), sex()]
+    VALIDATOR.validate(json.loads(dumps(make(release_of(stages, plan_of(stages))))))
+
+
+@pytest.mark.parametrize(
+    ("where", "more"),
+    [
+        ("top", {"counts": [1, 2]}),
+        ("top", {"source": "true.csv"}),
+        ("group", {"theta": "0.5"}),
+        ("group", {"design": {}, "states": [], "outputs": []}),
+        ("group", {"clearance": "x"}),
+    ],
+)
+def test_the_schema_refuses_internal_fields_in_a_public_receipt(where: str, more: dict[str, Any]) -> None:
+    stages = [roof()]
+    content = json.loads(dumps(public_receipt(release_of(stages, plan_of(stages)))))
+    (content if where == "top" else content["groups"][0]).update(more)
+    assert not VALIDATOR.is_valid(content)
+
+
+def test_a_withheld_matrix_leaves_no_trace() -> None:
+    stages = [roof()]
+    text = dumps(public_receipt(release_of(stages, plan_of(stages))))
+    content = json.loads(text)
+    assert content["groups"][0]["matrix"] == "withheld"
+    assert every_key(content) & {"design", "states", "outputs", "counts", "theta", "stage", "plan", "risk"} == set()
+    assert stages[0].design.fingerprint not in text
+    assert "method1" not in text and "0.5" not in text
+
+
+def test_a_fixed_matrix_is_included_without_its_provenance() -> None:
+    stages = [sex()]
+    group = public_receipt(release_of(stages, plan_of(stages)))["groups"][0]
+    assert group["matrix"] == "included" and group["invariance"] == "none"
+    assert group["design"]["provenance"] == {}
+    assert group["states"] == [["f"], ["m"]]
+    found = receipt_from_dict(json.loads(dumps(public_receipt(release_of(stages, plan_of(stages))))))
+    assert found.groups[0].design == UNIFORM
+
+
+def test_a_matrix_of_the_file_is_published_only_with_a_clearance() -> None:
+    stages = [roof()]
+    cleared = plan_of(stages, publish=["included"])
+    group = public_receipt(release_of(stages, cleared))["groups"][0]
+    assert group["matrix"] == "included"
+    assert "clearance" not in group  # why they may be known is for the log of the data holder
+    protection = replace(cleared.protections[0], how=Fixed(), clearance=None)
+    bare = replace(cleared)
+    object.__setattr__(bare, "protections", (protection,))
+    with pytest.raises(PublishError, match="counts"):
+        public_receipt(release_of(stages, bare))
+
+
+def test_a_matrix_of_the_file_that_does_not_keep_its_counts_is_one_all_the_same() -> None:
+    stage = stage_within(ROWS, COLUMNS, ["roof"])
+    stages = [replace(stage, counts=stage.counts + np.array([5, 0, 0]), invariance="none")]
+    protection = replace(plan_of(stages).protections[0], publish="included", how=Fixed())
+    plan = plan_of(stages)
+    object.__setattr__(plan, "protections", (protection,))
+    with pytest.raises(PublishError, match="worked out from the file"):
+        public_receipt(release_of(stages, plan))
+
+
+def test_a_fixed_matrix_that_keeps_the_counts_is_one_of_the_file() -> None:
+    """Worked out elsewhere from the same file and given as a fixed one, it would tell the counts all the same."""
+    stages = [replace(stage_within(ROWS, COLUMNS, ["roof"]), derived=False, invariance="none", method="fixed")]
+    with pytest.raises(PublishError, match="reveals the true counts"):
+        public_receipt(release_of(stages, plan_of(stages)))
+
+
+def given_rounded(mass: Any, digits: int, **changes: Any) -> list[Stage]:
+    """A matrix made from counts or weights elsewhere, rounded, and given as a fixed one."""
+    stage = stage_within(ROWS, COLUMNS, ["roof"])
+    P = method1(mass, "0.5").matrix().round(digits)
+    P[0] += 1 - P.sum(axis=0)
+    design = Dense.of(P.round(digits), stage.design.inputs)
+    return [replace(stage, design=design, derived=False, invariance="none", method="fixed", **changes)]
+
+
+@pytest.mark.parametrize("digits", [3, 6, 12])
+def test_rounding_does_not_make_a_fixed_matrix_of_one_of_the_file(digits: int) -> None:
+    counts = stage_within(ROWS, COLUMNS, ["roof"]).counts
+    stages = given_rounded(counts, digits)
+    with pytest.raises(PublishError, match="reveals the true counts"):
+        public_receipt(release_of(stages, plan_of(stages)))
+    other = given_rounded(counts + np.array([40, 0, 20]), digits)  # from an older file, say
+    assert public_receipt(release_of(other, plan_of(other)))["groups"][0]["matrix"] == "included"
+
+
+@pytest.mark.parametrize("digits", [4, 12])
+def test_a_fixed_matrix_that_keeps_sums_of_weights_tells_them(digits: int) -> None:
+    weights = stage_within(ROWS, COLUMNS, ["roof"]).counts * np.array([1.5, 2.25, 4.0])
+    stages = given_rounded(weights, digits, weights=weights, squares=weights * 2)
+    with pytest.raises(PublishError, match="reveals the true counts"):
+        public_receipt(release_of(stages, plan_of(stages, weights="w")))
+
+
+def test_numbers_are_rounded_the_safe_way() -> None:
+    stages = [roof()]
+    release = release_of(stages, plan_of(stages))
+    group = public_receipt(release)["groups"][0]
+    exact = worst(stages[0], "roof")
+    assert group["vif"]["roof"] >= exact
+    assert group["n_eff"]["roof"] <= release.rows / exact
+    assert group["changed_expected"] == rounded_share(stages[0].expected_changed(), release.rows)
+
+
+@given(st.floats(1, 1e9))
+def test_two_digits_and_no_more(value: float) -> None:
+    for rounded in (rounded_up(value), rounded_down(value)):
+        assert len(f"{rounded:.15e}".split("e")[0].rstrip("0").replace(".", "")) <= 2
+        assert abs(rounded - value) <= 0.1 * value
+    assert rounded_down(value) <= value * (1 + 1e-8) and rounded_up(value) >= value * (1 - 1e-8)
+
+
+def test_inflation_of_a_margin_is_that_of_the_whole_matrix() -> None:
+    """[Adeshiyan2011, eq. (4.11)] with the states of one label summed, written out."""
+    stage = stage_within(ROWS, COLUMNS, ["roof", "sex"])
+    P, N = stage.design.matrix(), stage.counts.astype(float)
+    C = (np.diag(P @ N) - (P * N) @ P.T) / N.sum() ** 2
+    labels = [state[0] for state in stage.states]
+    factors = []
+    for label in set(labels):
+        a = np.array([float(one == label) for one in labels])
+        p = a @ N / N.sum()
+        factors.append(1 + N.sum() * (a @ C @ a) / (p * (1 - p)))
+    assert worst(stage, "roof") == pytest.approx(max(factors), rel=1e-12)
+
+
+def test_inflation_of_a_fixed_matrix_is_that_of_its_estimate() -> None:
+    stage = sex()
+    pi = stage.counts / stage.counts.sum()
+    factors = UNIFORM.share_variance(pi) / (pi * (1 - pi))
+    assert worst(stage, "sex") == pytest.approx(factors.max(), rel=1e-12)
+
+
+def test_inflation_with_weights() -> None:
+    stage = stage_within(ROWS, COLUMNS, ["roof"])
+    weights = stage.counts * 2.0
+    twice = replace(stage, weights=weights, squares=stage.counts * 4.0, invariance="weights")
+    assert worst(twice, "roof") == pytest.approx(worst(stage, "roof"))
+
+
+def test_stages_come_back() -> None:
+    labels = [("a", None), ("a", 1), (date(2024, 5, 1), 2.5), (True, "x")]
+    stage = Stage(
+        variables=("y",),
+        within=("x",),
+        linked={"z": {(None,): "none", (1,): None, (2.5,): "b", ("x",): 3}},
+        states=labels,
+        outputs=labels,
+        design=Sparse.of_columns([{0: 1}, {1: 1}, {2: 2, 3: 1}, {2: 1, 3: 5}], state_categories(labels)),
+        counts=np.array([1, 2, 3, 4]),
+        weights=np.array([1.5, 2, 3, 4]),
+        squares=np.array([1.0, 2, 3, 4]),
+        cells=np.array([0, 0, 1, 2]),
+        method="method1",
+        invariance="weights",
+        derived=True,
+        notes=("one",),
+    )
+    back = stage_from_dict(json.loads(json.dumps(stage_to_dict(stage))))
+    assert back.states == labels and back.linked == stage.linked
+    assert back.design.inputs.labels == stage.design.inputs.labels
+    assert back.design.exact_matrix() == stage.design.exact_matrix()
+    for name in ("counts", "weights", "squares", "cells"):
+        assert getattr(back, name).tolist() == getattr(stage, name).tolist()
+    assert (back.method, back.invariance, back.derived, back.notes) == ("method1", "weights", True, ("one",))
+
+
+def test_receipts_are_read_back(tmp_path: Path) -> None:
+    made = written(tmp_path / "r", [roof(), sex()])
+    public, internal = (load_receipt(made.folder / part / "receipt.json") for part in ("public", "internal"))
+    assert [group.design is None for group in public.groups] == [True, False]
+    assert [stage.variables for stage in stages_of(internal)] == [("roof",), ("sex",)]
+    with pytest.raises(ParameterError, match="public receipt does not tell"):
+        stages_of(public)
+
+
+@pytest.mark.parametrize(
+    ("text", "saying"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "no receipt"),
+        ('{"maskwell": "design"}', "no receipt"),
+        ('{"maskwell": "receipt", "version": 9}', "version 9"),
+        ('{"maskwell": "receipt", "version": 1}', "cannot be read"),
+        ('{"maskwell": "receipt", "version": 1, "audience": "public", "groups": 3}', "cannot be read"),
+    ],
+)
+def test_what_is_no_receipt_is_refused(tmp_path: Path, text: str, saying: str) -> None:
+    (tmp_path / "receipt.json").write_text(text)
+    with pytest.raises(DataFileError, match=saying):
+        load_receipt(tmp_path / "receipt.json")
+
+
+def test_a_folder_is_no_receipt(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError) as caught:
+        load_receipt(tmp_path)
+    assert "public/receipt.json" in caught.value.hint
+
+
+def test_a_changed_design_is_refused(tmp_path: Path) -> None:
+    made = written(tmp_path / "r", [sex()])
+    path = made.public / "receipt.json"
+    path.write_text(path.read_text().replace('"truth": "1"', '"truth": "2"'))
+    with pytest.raises(DataFileError, match="cannot be read"):
+        load_receipt(path)
+
+
+def test_a_published_matrix_of_few_records_comes_without_the_share_that_would_tell_their_counts() -> None:
+    from maskwell.microdata import ReleasePlan, release_table
+
+    plan = ReleasePlan.of([{"variables": "x", "method": "uniform", "gamma": 3}])
+    few, many = (release_table({"x": ["a", "b", "b", "b", "c"] * n}, plan).release for n in (5, 400))
+    assert public_receipt(few)["groups"][0]["changed_expected"] is None
+    assert public_receipt(many)["groups"][0]["changed_expected"] is not None
+
+
+def test_nothing_public_counts_the_combinations_that_are_not_rare() -> None:
+    """Of a mixed file, those that stay are blocks of their own: their number is a count of the original file."""
+    plan = ReleasePlan.of([{"variables": "x", "method": "mixing"}], keys=["x"], match="0.5")
+    table = CellTable.of(["x"], {("a",): 1, ("b",): 1, ("c",): 1, ("d",): 9, ("e",): 8})
+    release = assess_tables(dict.fromkeys(tables_of(plan), table), plan)
+    assert public_receipt(release)["groups"][0]["blocks"] == 1
+    assert internal_receipt(release)["groups"][0]["blocks"] == 3

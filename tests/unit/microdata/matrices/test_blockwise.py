@@ -1,0 +1,91 @@
+"""Matrices within cells, two stages, and edit rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.support.quiet import quiet
+
+from maskwell.core import Categories, CellTable
+from maskwell.designs import Sparse, Uniform
+from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError, UnknownCategoryError
+from maskwell.microdata.matrices import (
+    blockwise,
+    check_never_creates,
+    check_no_forbidden,
+    conditional_matrix,
+    expected_failures,
+    is_invariant,
+    method1,
+    sequential_uniform,
+    two_stage,
+)
+
+
+def test_every_cell_has_its_own_matrix() -> None:
+    counts = np.array([30, 12, 0, 20, 8, 50])
+    design = blockwise([0, 1, 1, 0, 1, 2], counts, lambda v: method1(v, "1/2"))
+    assert is_invariant(design, counts)
+    assert design.components().tolist() == [0, 1, 2, 0, 1, 3]
+    assert design.provenance["method"] == "method1"
+    assert design.provenance["notes"] == ["1 of 5 combinations in the file (50 records) are never changed"]
+
+
+def test_cells_with_the_same_counts_are_worked_out_once() -> None:
+    asked = []
+
+    def make(v: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Sparse:
+        asked.append(v.tolist())
+        return sequential_uniform(v)
+
+    design = blockwise(np.repeat(np.arange(100), 2), np.tile([2, 1], 100), make)
+    assert asked == [[2, 1]]
+    assert design.k == 200
+
+
+def test_parts_within_cells() -> None:
+    parts = {"n": Uniform.from_gamma(3, Categories.of(["a", "b"])), "s": [[1, 0], [0, 1]]}
+    design = conditional_matrix(parts, order="x", levels=["n", "s"])
+    assert design.inputs.labels == (("a", "n"), ("a", "s"), ("b", "n"), ("b", "s"))
+    assert design.diagonal().tolist() == [0.75, 1, 0.75, 1]
+    assert conditional_matrix(parts, order="y").inputs.labels[1] == ("n", "b")
+
+
+def test_bad_parts() -> None:
+    with quiet(UnknownCategoryError, match="a category has no matrix", values="'east'"):
+        conditional_matrix({"north": [[1]]}, levels=["north", "east"])
+    with pytest.raises(MatrixError, match="different sizes"):
+        conditional_matrix([[[1]], [[1, 0], [0, 1]]])
+    with pytest.raises(ParameterError, match="no matrices"):
+        conditional_matrix({})
+    with pytest.raises(ParameterError, match="order"):
+        conditional_matrix([[[1]]], order="z")  # type: ignore[arg-type]
+
+
+def test_two_stages_of_a_table() -> None:
+    table = CellTable.of(["sex", "work"], {("f", "no"): 6, ("f", "yes"): 3, ("m", "no"): 2, ("m", "yes"): 5})
+    stages = two_stage(table, lambda v: method1(v, 0.6), lambda v: method1(v, 0.5))
+    assert stages.design.inputs.labels[1] == ("f", "yes")
+    assert is_invariant(stages.design, table.grid().ravel())
+    np.testing.assert_allclose(stages.design.matrix(), stages.second.matrix() @ stages.first.matrix())
+    with pytest.raises(CountsError, match="1 variables"):
+        two_stage(np.array([1, 2]), sequential_uniform, sequential_uniform)
+
+
+def test_records_in_forbidden_cells_are_named() -> None:
+    forbidden = np.array([False, True, True])
+    said = r"7 records in \('child', 'married'\), 8 records in all"
+    with quiet(EditRuleError, match="8 records in forbidden cells, most in cell 3", values=said) as caught:
+        check_no_forbidden([5, 1, 7], forbidden, [("adult", "no"), ("child", "divorced"), ("child", "married")])
+    assert caught.value.objects == {"cell": 2, "count": 7, "total": 8}
+
+
+def test_a_matrix_that_makes_forbidden_cells_is_refused() -> None:
+    table, forbidden = np.array([30, 0, 20, 50]), np.array([False, True, False, False])
+    within = blockwise([0, 1, 0, 1], table, lambda v: method1(v, "1/2"))
+    check_never_creates(within, forbidden)
+    assert expected_failures(within, table, forbidden) == 0
+    alone = conditional_matrix([method1([30, 70], "1/2")] * 2)
+    with quiet(EditRuleError, match="can turn category 4 into category 2", values=r"\(1, 1\) into \(0, 1\)"):
+        check_never_creates(alone, forbidden)
+    assert expected_failures(alone, table, forbidden) == pytest.approx(10.7142857)

@@ -1,0 +1,174 @@
+"""The inverse-frequency method: theta for large and for small blocks, and blocks that are large enough."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from tests.support.inside.microdata import THETA_GRID as GRID
+
+from maskwell.errors import CountsError, InfeasibleError, ParameterError
+from maskwell.microdata.matrices import (
+    blocks_for_xi,
+    blocks_of_cells,
+    invariance_error,
+    inverse_frequency,
+    inverse_frequency_by_block,
+    theta_for_block,
+    theta_for_xi,
+    thetas_for_blocks,
+)
+from maskwell.microdata.risk import cell_risks
+
+
+def largest_risk(counts: list[int], theta: Fraction) -> Fraction:
+    """By enumeration: the largest probability of a correct match over all cells and all released counts."""
+    P = inverse_frequency(counts, theta).exact_matrix()
+    return max(
+        P[x][x] / t * _total(counts, P[x], x, t - 1) / below
+        for x in range(len(counts))
+        for t in range(1, sum(counts) + 1)
+        if (below := _total(counts, P[x], None, t))
+    )
+
+
+def _total(counts: list[int], row: list[Fraction], without: int | None, t: int) -> Fraction:
+    sizes = [n - (j == without) for j, n in enumerate(counts)]
+    found = Fraction(0)
+    for arrived in product(*(range(min(n, t) + 1) for n in sizes)):
+        if sum(arrived) == t:
+            terms = [comb(n, m) * p**m * (1 - p) ** (n - m) for n, m, p in zip(sizes, arrived, row, strict=True)]
+            found += np.prod(np.array(terms, dtype=object))
+    return found
+
+
+@pytest.mark.parametrize("counts", [[1, 1, 2], [1, 1, 1, 1], [1, 2, 3, 2], [2, 2, 2], [3, 1, 2]])
+@pytest.mark.parametrize("xi", ["1/2", "9/20"])
+def test_theta_of_a_block_is_the_smallest_that_keeps_the_bound(counts: list[int], xi: str) -> None:
+    found = thetas_for_blocks(counts, [0] * len(counts), xi)
+    theta, bound = found.theta[0], Fraction(xi)
+    risk = largest_risk(counts, theta)
+    assert found.reached[0] == (risk <= bound)
+    if not found.reached[0]:
+        assert float(found.risk[0]) == pytest.approx(float(risk), abs=1e-12)
+    elif theta:
+        assert largest_risk(counts, theta - Fraction(min(counts), GRID)) > bound
+
+
+def test_many_cells_need_what_poisson_arrivals_need() -> None:
+    counts = [1, 2] * 2000
+    for xi in (0.5, 0.45, 0.4, 0.35):
+        assert float(theta_for_block(counts, xi)) == pytest.approx(theta_for_xi(xi), abs=2e-3)
+
+
+@pytest.mark.parametrize(("xi", "theta"), [(0.5, 0.618034), (0.45, 0.652091), (0.4, 0.780776), (0.35, 0.949093)])
+def test_theta_of_a_block_of_many_cells(xi: float, theta: float) -> None:
+    assert theta_for_xi(xi) == pytest.approx(theta, abs=1e-6)
+
+
+@pytest.mark.parametrize("xi", ["1/3", 0.2, 0, 1.1])
+def test_bounds_that_many_cells_cannot_keep(xi: str | float) -> None:
+    with pytest.raises(ParameterError, match=r"outside \(1/3, 1\]"):
+        theta_for_xi(xi)
+
+
+def test_the_two_roots_meet() -> None:
+    assert theta_for_xi("3/7") == pytest.approx(2 / 3)
+    assert theta_for_xi(1) == pytest.approx(0)
+
+
+def test_large_cells_need_no_change() -> None:
+    found = thetas_for_blocks([2, 7, 9], [0, 0, 0], 0.5)
+    assert found.theta == (0,)
+    assert found.risk.tolist() == [0]
+
+
+def test_two_single_records_cannot_keep_less_than_one_half() -> None:
+    with pytest.raises(InfeasibleError) as caught:
+        theta_for_block([1, 1], 0.4)
+    assert caught.value.objects["nearest"] == pytest.approx(0.5)
+    assert caught.value.objects["cells"].tolist() == [0, 1]  # type: ignore[attr-defined]
+
+
+def test_empty_cells_take_no_part() -> None:
+    full, holed = thetas_for_blocks([1, 1, 2, 3, 5], [0] * 5, 0.5), thetas_for_blocks([1, 0, 1, 2, 3, 5], [0] * 6, 0.5)
+    assert full.theta == holed.theta
+    assert inverse_frequency_by_block([1, 0, 1, 2, 3, 5], holed).columns_exact(1) == {1: 1}
+
+
+def test_weighted_counts_are_kept_while_risk_goes_by_records() -> None:
+    counts, weights = [1, 1, 2, 3, 5], [10.5, 11.0, 21.25, 31.0, 52.5]
+    found = thetas_for_blocks(counts, [0] * 5, 0.5, mass=weights)
+    design = inverse_frequency_by_block(weights, found)
+    assert found.reached.all()
+    assert invariance_error(design, weights) < 1e-15
+    assert (design.diagonal() >= design.matrix().max(axis=0) - 1e-15).all()  # never likelier as another than as itself
+
+
+def test_very_different_weights_leave_single_records_open() -> None:
+    found = thetas_for_blocks([1, 1, 2, 3, 5], [0] * 5, 0.5, mass=[10.5, 22.0, 17.25, 60.0, 44.5])
+    assert not found.reached.any()  # a record of weight 22 leaves half as often as one of weight 10.5 at most
+
+
+def test_bad_blocks() -> None:
+    with pytest.raises(CountsError, match="2 blocks for 3 counts"):
+        thetas_for_blocks([1, 2, 3], [0, 0], 0.5)
+    with pytest.raises(CountsError, match="belong together"):
+        thetas_for_blocks([1, 2], [0, 0], 0.5, mass=[1.5, 0])
+    with pytest.raises(ParameterError, match="below 1/200"):
+        thetas_for_blocks([1, 2], [0, 0], 0)
+    with pytest.raises(ParameterError, match="outside 0 to 1"):
+        inverse_frequency([1, 2, 3], 1.5)
+    with pytest.raises(ParameterError):
+        inverse_frequency([1, 2], -1, blocks=[0, 1])
+
+
+def test_blocks_of_consecutive_cells() -> None:
+    codes = np.array([[1, 1], [0, 0], [0, 1], [1, 0], [0, 2], [1, 2], [1, 3]])
+    assert blocks_of_cells(codes, 3).tolist() == [1, 0, 0, 0, 0, 1, 1]
+    assert blocks_of_cells(codes, 2, within=codes[:, 0]).tolist() == [1, 0, 0, 1, 0, 2, 2]
+    assert blocks_of_cells(codes, 99).tolist() == [0] * 7
+    with pytest.raises(ParameterError):
+        blocks_of_cells(codes, 0)
+    with pytest.raises(CountsError):
+        blocks_of_cells(codes[:, 0])
+
+
+def test_blocks_grow_until_they_keep_the_bound() -> None:
+    codes = np.column_stack([np.repeat([0, 1, 2], 8), np.tile(np.arange(8), 3)])
+    counts = np.array([1] * 16 + [1, 1] + [0] * 6)
+    found = blocks_for_xi(codes, counts, 0.4, size=2, within=codes[:, 0])
+    group = codes[:, 0]
+    assert all(len({*group[found.blocks == b].tolist()}) == 1 for b in range(len(found.theta)))
+    assert set(group[found.open_cells()].tolist()) == {2}  # two single records alone in their group
+    with pytest.raises(InfeasibleError, match=r"<= 0\.4"):
+        found.check_reached()
+    assert "stays likelier than 0.4" in found.notes()[0]
+
+
+def test_the_last_block_of_a_group_joins_the_one_before() -> None:
+    found = blocks_for_xi(np.arange(6)[:, None], [5, 5, 5, 5, 1, 1], 0.4, size=2)
+    assert found.blocks.tolist() == [0, 0, 1, 1, 1, 1]
+    assert found.reached.all()
+
+
+@pytest.mark.parametrize("xi", [0.5, 0.4, 0.35])
+def test_the_risk_of_the_release_is_the_one_asked_for(xi: float) -> None:
+    counts = np.random.default_rng(2).geometric(0.3, 500)
+    found = blocks_for_xi(np.arange(500)[:, None], counts, xi)
+    risks = cell_risks(counts, inverse_frequency_by_block(counts, found))
+    assert found.reached.all()
+    assert xi - 1e-4 < risks.strict.max() <= xi + 1e-12
+
+
+def test_a_file_of_cells_at_once() -> None:
+    rng = np.random.default_rng(7)
+    counts = rng.geometric(0.3, 20_000)
+    found = blocks_for_xi(np.arange(20_000)[:, None], counts, 0.5)
+    design = inverse_frequency_by_block(counts, found)
+    assert found.reached.all()
+    assert invariance_error(design, counts) < 1e-15
+    assert np.bincount(found.blocks).min() >= 5

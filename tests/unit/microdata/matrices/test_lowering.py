@@ -1,0 +1,161 @@
+"""Diagonals lowered until the risk is what it may be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.inside.microdata import INTRUDERS, match_risks, read_amounts
+from tests.support.quiet import quiet
+
+from maskwell.core import Categories
+from maskwell.designs import Sparse
+from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.microdata.matrices import Bounds, lower_until, method1_for_match, optimal_matrix
+from maskwell.microdata.risk import cell_risks
+
+
+@pytest.mark.parametrize("nu", ["0.5", "0.4"])
+def test_every_record_is_safe(nu: str) -> None:
+    v = [1, 1, 2, 3, 5, 8, 40]
+    found = lower_until(v, nu)
+    assert cell_risks(v, found.design).any_release.max() <= float(nu) + 1e-12
+    assert found.risk.max() <= float(nu) + 1e-12
+
+
+def test_cells_that_are_safe_by_number_are_left_alone() -> None:
+    found = lower_until([10, 20, 30], "0.1")
+    assert found.rounds == 1
+    assert found.caps == {}
+    assert found.design.diagonal().tolist() == [1, 1, 1]
+
+
+def test_other_bounds_hold_too() -> None:
+    found = lower_until([1, 2, 4, 10, 30], "0.5", bounds=Bounds.of(posterior_own="0.9"))
+    assert found.design.diagonal().max() <= 0.9
+    assert found.found is not None
+    assert found.found.achieved["posterior_own"] <= 0.9
+
+
+def test_another_risk() -> None:
+    def always(design: Sparse) -> np.ndarray:
+        return design.diagonal()
+
+    found = lower_until([1, 3, 30], "0.25", risk=always, step="0.25")
+    assert found.caps == {0: Fraction(1, 4), 1: Fraction(1, 4)}
+
+
+def test_a_risk_that_never_falls_names_the_cell() -> None:
+    def never(design: Sparse) -> np.ndarray:
+        return np.ones(design.k)
+
+    with quiet(InfeasibleError, match="the best leaves category 1", values="hut") as caught:
+        lower_until([1, 3, 30], "0.5", risk=never, categories=Categories.of(["hut", "house", "flat"]))
+    assert caught.value.objects["state"] == 0
+
+
+def test_caps_that_other_bounds_do_not_allow_name_the_cells() -> None:
+    with pytest.raises(InfeasibleError, match="needs more changes of category 1 than") as caught:
+        lower_until([1, 3, 30], "0.5", bounds=Bounds.of(least_kept="0.9"))
+    assert caught.value.objects["states"] == (0,)
+
+
+def test_one_parameter() -> None:
+    v = [1, 2, 4, 10, 30]
+    found = method1_for_match(v, "0.4")
+    assert cell_risks(v, found.design).in_range.max() <= 0.4 + 1e-12
+    assert found.theta is not None
+    less = method1_for_match(v, "0.45")
+    assert less.theta is not None
+    assert less.theta < found.theta
+
+
+def test_nothing_needed() -> None:
+    assert method1_for_match([10, 20], "0.5").theta == 0
+
+
+def test_two_records_that_always_swap_are_not_safe() -> None:
+    """By their own values nobody would find them, under the other value everybody."""
+    assert method1_for_match([1, 1], "0.5").theta == Fraction(1, 2)
+
+
+def test_method1_is_too_weak() -> None:
+    with pytest.raises(InfeasibleError, match="strongest"):
+        method1_for_match([1, 1], "0.1")
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ParameterError, match="nu = 50"):
+        lower_until([1, 2], 50)
+
+
+@pytest.mark.parametrize(
+    ("nu", "intruder", "by_risk"),
+    [
+        ("0.2", "any-look", False),
+        ("0.2", "own-key", True),
+        ("0.2", "own-key-95", False),
+        ("1/102", "any-look", True),
+        ("1/102", "own-key", False),
+        ("1/102", "own-key-95", True),
+    ],
+)
+def test_two_small_cells_do_not_only_swap(nu: str, intruder: str, by_risk: bool) -> None:
+    v = [1, 1, 40, 60]
+    measure = match_risks(read_amounts(v), np.arange(4), INTRUDERS[intruder])
+    found = lower_until(v, nu, risk=measure) if by_risk else lower_until(v, nu, intruder=intruder)
+    assert measure(found.design).max() <= float(Fraction(nu)) + 1e-12
+    assert found.design.apply(np.array(v) / 102).tolist() == pytest.approx([1 / 102, 1 / 102, 40 / 102, 60 / 102])
+
+
+@settings(deadline=None, max_examples=8)
+@given(
+    v=st.lists(st.integers(0, 12), min_size=2, max_size=5).filter(lambda v: sum(v) > 1),
+    intruder=st.sampled_from(["any-look", "own-key", "own-key-95"]),
+)
+def test_what_hiding_among_all_records_reaches_is_found(v: list[int], intruder: str) -> None:
+    """A release that says nothing finds a record with one over the number of all, so that nothing above is refused."""
+    nu = Fraction(1, sum(v)) + Fraction(1, 1000)
+    assert lower_until(v, nu, intruder=intruder).risk.max() <= float(nu) + 1e-12
+
+
+def test_the_chance_that_is_suggested_works() -> None:
+    with pytest.raises(InfeasibleError, match="no matrix was found") as caught:
+        lower_until([1, 1], "0.4")
+    chance = caught.value.objects["chance"]
+    assert chance == 0.5
+    assert "allow 0.5" in (caught.value.hint or "")
+    assert lower_until([1, 1], "0.5").risk.max() <= 0.5 + 1e-12
+
+
+def test_records_of_one_block_hide_among_each_other() -> None:
+    found = lower_until([1, 1, 9, 1, 1, 9], "0.15", blocks=[0, 0, 0, 1, 1, 1])
+    assert found.risk.max() <= 0.15 + 1e-12
+    assert not found.design.matrix()[3:, :3].any()
+
+
+@pytest.mark.parametrize(
+    ("counts", "nu"), [([1, 2, 3, 400, 5000], "0.1"), ([1, 1, 2, 30, 60], "0.2"), ([1, 3, 20], "0.2")]
+)
+def test_no_look_under_another_value_finds_more(counts: list[int], nu: str) -> None:
+    found = lower_until(counts, nu)
+    looks = cell_risks(counts, found.design).any_release
+    assert looks.max() <= float(nu) + 1e-9
+    assert found.risk.max() == pytest.approx(looks[np.array(counts) * float(nu) < 1].max())
+    milder = lower_until(counts, nu, intruder="own-key-95")
+    risks = cell_risks(counts, milder.design)
+    assert risks.in_range.max() <= float(nu) + 1e-9 < risks.any_release.max() - 0.1, "the other intruder matters here"
+
+
+def test_a_move_can_be_limited_by_itself() -> None:
+    free = optimal_matrix([4, 6, 10], Bounds.of(posterior_own="0.6")).design.matrix()
+    move = int(np.argmax(free[1:, 0])) + 1
+    limited = optimal_matrix([4, 6, 10], replace(Bounds.of(posterior_own="0.6"), moves={(move, 0): Fraction(1, 10)}))
+    assert free[move, 0] > 0.1 >= limited.design.matrix()[move, 0] - 1e-12
+    assert limited.achieved["posterior_own"] <= 0.6
+    with pytest.raises(ParameterError, match="out of range"):
+        replace(Bounds(), moves={(0, 1): Fraction(2)})

@@ -1,0 +1,224 @@
+"""Mixing by cell size: the matrix against its formula in fractions, its bound against exact risks and an intruder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.inside.microdata import MIXING_GRID as GRID
+from tests.support.inside.microdata import SparseArrivals, _exchanged, _gathered, mixed_risk, realised_risks
+
+from maskwell.errors import CountsError, InfeasibleError, ParameterError
+from maskwell.microdata.matrices import (
+    BlockRates,
+    is_invariant,
+    method1_for_match,
+    mixing_matrix,
+    mixing_rate,
+    rates_for_match,
+)
+from maskwell.microdata.risk import cell_risks
+
+XIS = ("0.5", "0.4", "0.3", "0.2", "0.1")
+
+
+def written_out(counts: list[int], rates: list[Fraction], blocks: list[int]) -> list[list[Fraction]]:
+    """``diag(1 - a) + w a'`` in each block."""
+    k = len(counts)
+    left = {b: sum(a * n for a, n, own in zip(rates, counts, blocks, strict=True) if own == b) for b in {*blocks}}
+    P = [[Fraction(0)] * k for _ in range(k)]
+    for i, j in product(range(k), repeat=2):
+        if blocks[i] == blocks[j]:
+            P[i][j] = rates[j] * rates[i] * counts[i] / left[blocks[i]]
+        if i == j:
+            P[i][j] += 1 - rates[j]
+    return P
+
+
+def random_case(number: int) -> tuple[list[int], list[Fraction], list[int]]:
+    draw = np.random.default_rng(number)
+    k = int(draw.integers(2, 9))
+    counts = draw.integers(1, 12, k).tolist()
+    rates = [Fraction(int(step), GRID) for step in draw.integers(1, GRID + 1, k)]
+    blocks = np.sort(np.arange(k) % int(draw.integers(1, max(2, k // 2)))).tolist()
+    return counts, rates, blocks
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_the_matrix_is_that_of_the_formula_and_keeps_counts(number: int) -> None:
+    counts, rates, blocks = random_case(number)
+    design = mixing_matrix(counts, rates, blocks=blocks)
+    assert design.exact_matrix() == written_out(counts, rates, blocks)
+    assert is_invariant(design, np.array(counts))
+    columns = zip(*design.exact_matrix(), strict=True)
+    assert {sum(column) for column in columns} == {1}
+
+
+def test_rates_are_rounded_up() -> None:
+    design = mixing_matrix([1, 1], ["1/3", "1/3"])
+    assert design.columns_exact(0)[0] == 1 - Fraction(-(-GRID // 3), GRID) / 2 <= Fraction(5, 6)
+
+
+def test_empty_cells_and_rates_of_zero_stay() -> None:
+    design = mixing_matrix([2, 0, 3, 1], [1, 1, 0, 1])
+    assert [design.columns_exact(j) for j in (1, 2)] == [{1: 1}, {2: 1}]
+    assert design.columns_exact(0) == {0: Fraction(2, 3), 3: Fraction(1, 3)}
+
+
+@pytest.mark.parametrize(
+    ("n", "xi", "rates"),
+    [
+        ([1], "0.5", [0.618034]),
+        ([1, 2, 3], "0.4", [0.686141, 0.390388, 0.0]),
+        (
+            range(1, 10),
+            "0.1",
+            [0.908327, 0.828427, 0.755427, 0.686141, 0.618034, 0.548584, 0.474546, 0.390388, 0.282376],
+        ),
+    ],
+)
+def test_rates_of_large_blocks(n: Any, xi: str, rates: list[float]) -> None:
+    assert mixing_rate([*n], xi).tolist() == pytest.approx(rates, abs=1e-6)
+
+
+@pytest.mark.parametrize(("cells", "risk", "factor"), [(10, 0.2154, 1.0253), (3, 0.2515, 1.0895)])
+def test_blocks_of_few_cells_need_a_factor(cells: int, risk: float, factor: float) -> None:
+    counts = np.repeat([1, 2, 3, 4], cells)
+    assert mixed_risk(counts, mixing_rate(counts, "0.2")) == pytest.approx(risk, abs=5e-5)
+    needed = rates_for_match(np.arange(len(counts))[:, None], counts, "0.2")
+    assert (needed.rates / mixing_rate(counts, "0.2")).max() == pytest.approx(factor, abs=5e-4)
+
+
+def random_counts(number: int) -> tuple[np.ndarray, list[int]]:
+    draw = np.random.default_rng(1000 + number)
+    counts = np.minimum(draw.geometric(draw.uniform(0.1, 0.7), 60), draw.integers(1, 40, 60))
+    return counts, draw.integers(0, 3, 60).tolist()
+
+
+@pytest.mark.parametrize("xi", XIS)
+@pytest.mark.parametrize("number", range(4))
+def test_no_look_and_no_release_breaks_the_bound(number: int, xi: str) -> None:
+    """The bound is one on exact risks: of the own cell and of the easiest look, over every number released."""
+    counts, within = random_counts(number)
+    mixed = rates_for_match(np.arange(60)[:, None], counts, xi, within=within)
+    assert mixed.reached.all()
+    risks = cell_risks(counts, mixed.design(counts))
+    assert risks.strict.max() <= float(Fraction(xi)) + 1e-9
+    assert risks.any_release.max() <= float(Fraction(xi)) + 1e-9
+    assert (
+        not mixed.steps[counts * Fraction(xi) >= 1].any() or (mixed.steps > 0).sum() > (counts * Fraction(xi) < 1).sum()
+    )
+    less = BlockRates(mixed.xi, mixed.blocks, np.maximum(mixed.steps * 9 // 10, 0), mixed.risk).design(counts)
+    assert cell_risks(counts, less).any_release.max() > float(Fraction(xi))  # a tenth less would not do
+
+
+def test_no_record_leaves_its_group() -> None:
+    counts, within = random_counts(7)
+    design = rates_for_match(np.arange(60)[:, None], counts, "0.2", within=within).design(counts)
+    row, cell, _ = design.transitions()
+    assert (np.array(within)[row] == np.array(within)[cell]).all()
+
+
+def test_larger_cells_join_where_small_ones_are_too_few() -> None:
+    mixed = rates_for_match(np.arange(4)[:, None], [1, 60, 70, 80], "0.2")
+    assert mixed.reached.all()
+    assert mixed.steps.tolist()[2:] == [0, 0]
+    assert 0 < mixed.rates[1] < 0.25 < mixed.rates[0]
+    assert cell_risks([1, 60, 70, 80], mixed.design([1, 60, 70, 80])).any_release.max() <= 0.2
+
+
+def test_too_few_records_are_told() -> None:
+    mixed = rates_for_match(np.arange(5)[:, None], [1, 2, 1, 9, 9], "0.2", within=[0, 0, 0, 1, 1])
+    assert mixed.open_cells().tolist() == [0, 1, 2]
+    with pytest.raises(
+        InfeasibleError, match=r"1 of 2 cells have too few records \(4; match = 0.2 needs 5\)"
+    ) as raised:
+        mixed.check_reached(np.array([1, 2, 1, 9, 9]), [0, 0, 0, 1, 1])
+    assert raised.value.objects["nearest"] == pytest.approx(0.25)
+
+
+def test_blocks_are_large_enough_for_the_bound() -> None:
+    """Also where there are so many cells, or so low a bound, that blocks are as small as they may be."""
+    single = np.ones(600, dtype=np.int64)
+    assert rates_for_match(np.arange(600)[:, None], single, "0.002").reached.all()
+    small = rates_for_match(np.arange(600)[:, None], single, "0.05", size=16)
+    with pytest.raises(InfeasibleError, match=r"blocks of so few cells do not keep match = 0\.05"):
+        small.check_reached(single, [0] * 600)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ParameterError, match="is below"):
+        rates_for_match(np.arange(2)[:, None], [1, 1], "0.0001")
+    with pytest.raises(CountsError, match="1 rates for 2 counts"):
+        mixing_matrix([1, 1], ["1/2"])
+    with pytest.raises(ParameterError, match="rates = 3/2 is not a probability"):
+        mixing_matrix([1, 1], ["1/2", "3/2"])
+
+
+# ---- the very file that is released
+
+
+def enumerated(counts: list[int], P: list[list[Fraction]], released: list[int]) -> list[float]:
+    """Chances of a correct match given all released counts, by going through every way to release every record."""
+    cells = [cell for cell, n in enumerate(counts) for _ in range(n)]
+    total, found = Fraction(0), [[Fraction(0)] * len(counts) for _ in counts]
+    for ways in product(range(len(counts)), repeat=len(cells)):
+        if [ways.count(i) for i in range(len(counts))] == released:
+            p = prod((P[i][j] for i, j in zip(ways, cells, strict=True)), start=Fraction(1))
+            total += p
+            for i, j in zip(ways, cells, strict=True):
+                found[j][i] += p / (released[i] * counts[j])
+    return [float(max(chances) / total) for chances in found]
+
+
+@pytest.mark.parametrize(
+    ("counts", "xi", "released"),
+    [
+        ([1, 1, 2, 2], "0.4", [1, 1, 2, 2]),
+        ([1, 1, 2, 2], "0.4", [0, 2, 3, 1]),
+        ([1, 2, 3], "0.3", [2, 2, 2]),
+        ([1, 3], "0.3", [2, 2]),
+    ],
+)
+def test_the_risk_of_the_file_is_that_of_all_ways_to_release_it(
+    counts: list[int], xi: str, released: list[int]
+) -> None:
+    design = rates_for_match(np.arange(len(counts))[:, None], counts, xi).design(counts)
+    listed = replace(SparseArrivals.from_design(np.array(counts), design), seen=np.array(released))
+    found = realised_risks(listed)
+    assert found is not None
+    assert found.tolist() == pytest.approx(enumerated(counts, design.exact_matrix(), released), abs=1e-9)
+
+
+@pytest.mark.parametrize(("cells", "size"), [(2, 2), (7, 3), (23, 4), (40, 41)])
+def test_cells_whose_records_can_be_exchanged_come_into_blocks_and_none_is_left_out(cells: int, size: int) -> None:
+    """Blocks of ``size`` cells, the last one with the rest; exchanges keep the sizes and lower the costs inside."""
+    places = np.random.default_rng(cells).integers(1000, size=(cells, 2))
+    costs = np.abs(places[:, None] - places[None]).sum(axis=2)
+    parts = _gathered(costs, size)
+    sizes = np.bincount(parts)
+    assert sizes.sum() == cells and (sizes[:-1] == size).all() and sizes[-1] >= min(size, cells)
+    after = _exchanged(costs, parts, 3)
+    np.testing.assert_array_equal(np.bincount(after), sizes)
+
+    def inside(blocks: Any) -> float:
+        return float(costs[blocks[:, None] == blocks[None]].sum())
+
+    assert inside(after) <= inside(parts) + 1e-9
+    np.testing.assert_array_equal(_exchanged(costs, parts, 0), parts)
+
+
+@pytest.mark.parametrize("limit", ["0.2000000000000000000055511151231257827", Fraction(2**62 + 1, 5 * 2**62)])
+def test_a_limit_of_many_digits_is_compared_exactly(limit: str | Fraction) -> None:
+    """A count times such a numerator does not fit a machine word; 5 records have a chance of 1/5, below it."""
+    exact = rates_for_match(np.arange(6)[:, None], [1, 2, 3, 4, 50, 70], "0.2")
+    near = rates_for_match(np.arange(6)[:, None], [1, 2, 3, 4, 5, 70], limit)
+    assert near.rates[4:].tolist() == [0, 0] and (near.rates[:4] > 0).all()
+    assert near.reached.all()
+    assert np.allclose(near.rates, exact.rates, atol=0.05)
+    assert method1_for_match([4, 5, 60, 70], limit).theta == method1_for_match([4, 5, 60, 70], "0.2").theta

@@ -1,0 +1,78 @@
+"""From floats to integers that keep everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.support.inside.microdata import Program, allowed_pairs, corner, keeps_bounds, program_of, round_flows
+
+from maskwell.microdata.matrices import Bounds
+
+
+def program(v: list[int], **asked: object) -> Program:
+    (pairs,) = allowed_pairs([np.arange(len(v))], len(v), (), None, None)
+    return program_of(v, pairs, Bounds.of(**asked))  # type: ignore[arg-type]
+
+
+EVEN = np.array([6.0, 4, 2, 4, 2, 2, 2, 2, 0])  # of counts 12, 8 and 4
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-12, 1e-9])
+def test_sums_are_made_right(off: float) -> None:
+    asked = program([12, 8, 4], posterior="0.6")
+    noise = off * np.random.default_rng(3).normal(size=9)
+    found = round_flows(asked, EVEN + np.abs(noise), tight=0.0)
+    assert found is not None
+    assert keeps_bounds(asked, found)
+    assert np.abs(found / asked.scale - EVEN).astype(float).max() < 1e-7
+
+
+def test_no_flow_stays_none() -> None:
+    asked = program([12, 8, 4], posterior="0.6")
+    found = round_flows(asked, EVEN * (1 - 1e-12), tight=0.0)
+    assert found is not None
+    assert found[-1] == 0
+
+
+def test_flows_far_beyond_a_bound_are_not_returned() -> None:
+    asked = program([12, 8, 4], guess="0.5")
+    assert round_flows(asked, np.diag([12.0, 8, 4]).ravel(), tight=0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ({"posterior": "0.5"}, True),
+        ({"posterior": "0.49"}, False),
+        ({"guess": "1/2"}, True),
+        ({"guess": "0.49"}, False),
+        ({"least_kept": "0.01"}, False),
+        ({"changed_at_most": "2/3"}, True),
+        ({"changed_at_most": "0.66"}, False),
+        ({"changed_at_least": "0.67"}, False),
+        ({"parity": 100}, False),
+        ({"factor": 100}, False),
+    ],
+)
+def test_every_bound_is_checked(asked: dict[str, object], kept: bool) -> None:
+    built = program([12, 8, 4], **asked)
+    units = np.array([int(x) for x in EVEN], dtype=object) * built.scale
+    assert keeps_bounds(built, units) is kept
+
+
+def test_wrong_sums_are_seen() -> None:
+    built = program([12, 8, 4])
+    units = np.array([int(x) for x in EVEN], dtype=object) * built.scale
+    units[0] += 1
+    assert not keeps_bounds(built, units)
+
+
+def test_a_corner_is_found_exactly() -> None:
+    built = program([2, 2, 2, 1, 2], guess="0.65", least_kept="0.65")
+    from tests.support.inside.microdata import solve
+
+    best = solve(built)
+    assert best is not None
+    found = corner(built, best.flows)
+    assert found is not None
+    assert keeps_bounds(*found)

@@ -1,0 +1,133 @@
+"""Whole flows, how they are drawn, and records that change by them."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+from tests.support.inside.core import random_order
+from tests.support.inside.microdata import balanced
+
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Sparse
+from maskwell.errors import CountsError, NotInvariantError, UnknownCategoryError, WrongTypeError
+from maskwell.microdata.matrices import IntegerFlows, SwapSampler, method1, sequential_uniform, whole_flows
+
+FLOWS = [[2, 1, 0], [1, 1, 1], [0, 1, 1]]
+
+
+def test_flows_of_categories_that_do_not_occur() -> None:
+    found = IntegerFlows.of([[2, 0, 1], [0, 0, 0], [1, 0, 0]], Categories.of(["a", "b", "c"]))
+    assert found.counts.tolist() == [3, 0, 1]
+    assert found.design().exact_matrix() == [[Fraction(2, 3), 0, 1], [0, 1, 0], [Fraction(1, 3), 0, 0]]
+    assert found.match_risk().round(6).tolist() == [0.222222, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("F", "said"),
+    [
+        ([[2, 1], [0, 3]], "category 0 would have 2 records before and 3 after"),
+        ([[1.5, 0.5], [0.5, 0.5]], r"flow \[0, 0\] is 1.5"),
+        ([[2, -1], [-1, 2]], r"flow \[0, 1\] is -1"),
+        ([[1, 0]], "square"),
+        ([["a"]], "square"),
+        ([[0, 0], [0, 0]], "all flows are zero"),
+    ],
+)
+def test_what_cannot_be_whole_flows(F: list[list[float]], said: str) -> None:
+    with pytest.raises(CountsError, match=said):
+        IntegerFlows.of(F)
+
+
+def test_batches_use_up_the_flows() -> None:
+    codes = np.repeat([0, 1, 2], [3, 3, 2])
+    np.random.default_rng(1).shuffle(codes)
+    whole = SwapSampler(IntegerFlows.of(FLOWS), SeededRandom(5)).sample(codes)
+    found = np.zeros((3, 3), dtype=int)
+    np.add.at(found, (whole.astype(int), codes), 1)
+    assert found.tolist() == FLOWS
+
+
+def test_a_batch_without_records_uses_up_nothing() -> None:
+    sampler = SwapSampler(IntegerFlows.of([[1, 1], [1, 0]]))
+    assert sampler.sample(np.array([], dtype=np.uint32)).tolist() == []
+    assert sorted(sampler.sample(np.array([0, 1, 0])).tolist()) == [0, 0, 1]
+    sampler.check_finished()
+
+
+def test_more_or_fewer_records_than_counted() -> None:
+    sampler = SwapSampler(IntegerFlows.of(FLOWS))
+    sampler.sample(np.array([2, 2, 0]))
+    with pytest.raises(CountsError, match="fewer records"):
+        sampler.check_finished()
+    with pytest.raises(CountsError, match="more records"):
+        sampler.sample(np.array([2]))
+    with pytest.raises(UnknownCategoryError):
+        sampler.sample(np.array([3]))
+    with pytest.raises(WrongTypeError):
+        pickle.dumps(sampler)
+
+
+def test_seeded_swaps_are_marked() -> None:
+    assert SwapSampler(IntegerFlows.of(FLOWS)).private
+    assert not SwapSampler(IntegerFlows.of(FLOWS), SeededRandom(1)).private
+
+
+class Few:
+    """A stream whose main words are often equal, so that further words decide."""
+
+    def __init__(self, seed: int) -> None:
+        self.own = SeededRandom(seed).stream()
+
+    def words(self, first: int, rows: int, words: int) -> np.ndarray[tuple[int, int], np.dtype[np.uint32]]:
+        return self.own.words(first, rows, words) & np.uint32(1) * np.array([1, 0], dtype=np.uint32)
+
+    def spill(self, row: int, refill: int) -> list[int]:
+        return [self.own.spill(row, refill)[0] % 2]
+
+
+def test_ties_are_settled_evenly() -> None:
+    seen: dict[tuple[int, ...], int] = {}
+    for seed in range(1200):
+        order = tuple(random_order(Few(seed), 0, 3).tolist())  # type: ignore[arg-type]
+        seen[order] = seen.get(order, 0) + 1
+    assert set(seen) == set(permutations(range(3)))
+    assert max(abs(n - 200) for n in seen.values()) < 75  # five standard deviations
+
+
+def test_drawn_flows_lie_next_to_those_of_the_matrix() -> None:
+    counts = [12, 8, 3, 0, 5]
+    design = sequential_uniform(counts)
+    for seed in range(20):
+        found = whole_flows(design, counts, SeededRandom(seed))
+        assert found.counts.tolist() == counts
+        whole = np.zeros((5, 5))
+        whole[found.rows, np.repeat(np.arange(5), np.diff(found.starts))] = found.amounts
+        assert (whole.sum(axis=1) == counts).all()
+        assert (np.abs(whole - design.matrix() * counts) < 1).all()
+
+
+def test_whole_flows_are_left_as_they_are() -> None:
+    found = whole_flows(method1([12, 8, 3], "2/3"), [12, 8, 3])
+    assert found.amounts.tolist() == [10, 1, 1, 1, 6, 1, 1, 1, 1]
+
+
+def test_a_matrix_that_is_invariant_but_for_rounding() -> None:
+    tiny = Fraction(1, 10**12)
+    design = Sparse.of_columns(
+        [{0: Fraction(3, 4) + tiny, 1: Fraction(1, 4) - tiny}, {0: Fraction(1, 2), 1: Fraction(1, 2)}]
+    )
+    assert whole_flows(design, [2, 1], SeededRandom(1)).counts.tolist() == [2, 1]
+    with pytest.raises(NotInvariantError):
+        whole_flows(design, [1, 2])
+
+
+def test_balancing_gives_the_rows_their_sums() -> None:
+    flows = {(0, 0): Fraction(8, 5), (1, 0): Fraction(2, 5), (0, 1): Fraction(1, 2), (1, 1): Fraction(1, 2)}
+    found = balanced(flows, np.array([2, 1]))
+    assert found[0, 0] + found[0, 1] == 2
+    assert found[0, 0] + found[1, 0] == 2
+    assert found[1, 0] + found[1, 1] == 1

@@ -1,0 +1,169 @@
+"""Plans to start from, made from files with columns of every type."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from tests.support.inside.microdata import check_kept, needed_tables, read_plan
+from tests.support.inside.verbs import publish as publish_module
+
+from maskwell.errors import InfeasibleError, ParameterError, PlanError
+from maskwell.microdata import Protection, ReleasePlan, assess_file
+from maskwell.verbs import first_plan
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def written(columns: Mapping[str, object], folder: Path) -> str:
+    path = folder / "people.parquet"
+    parquet.write_table(pa.table(columns), path)
+    return str(path)
+
+
+def test_columns_of_which_nothing_can_be_said_are_not_published(tmp_path: Path) -> None:
+    odd = {"tags": pa.array([["a", "b"]] * 40), "photo": pa.array([b"\xff"] * 40), "ba\nd\x01\u2028": [{"x": 1}] * 40}
+    path = written({**odd, "sex": ["f", "m"] * 20, "region": ["n", "n", "s", "s"] * 10}, tmp_path)
+    text = first_plan(path)
+    plan = read_plan(text)
+    assert {*plan.drop} == {*odd}
+    assert plan.keys == ("sex", "region")
+    assert "Neither texts nor numbers nor dates" in text
+
+
+def test_a_file_of_such_columns_alone_has_nothing_to_randomize(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="has between 2 and"):
+        first_plan(written({"tags": pa.array([["a", "b"]] * 40)}, tmp_path))
+
+
+def test_one_line_of_a_first_plan_sets_its_bound(tmp_path: Path) -> None:
+    people = {"sex": ["f", "m"] * 39 + ["f", "x"], "region": ["n", "n", "s", "s"] * 19 + ["e", "n", "e", "s"]}
+    path = written(people, tmp_path)
+    text = first_plan(path, match="0.2")
+    for bound in ("0.2", "0.1", "0.35"):
+        plan = read_plan(text.replace("match = 0.2 ", f"match = {bound} "))
+        assert (plan.protections[0].method, float(plan.match or 0)) == ("mixing", float(bound))
+        release = assess_file(path, plan)
+        check_kept(release)
+        assert release.risk is not None
+        assert release.risk.before.max_risk == 1
+    with pytest.raises(ParameterError, match="match = 20 is not a probability"):
+        first_plan(path, match=20)
+    with pytest.raises(InfeasibleError, match=r"1 of 1 cells have too few records \(80; match = 0.01 needs 100\)"):
+        first_plan(path, match="0.01")
+
+
+def test_what_it_suggests_in_comments_works_once_the_signs_are_off(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    sizes = draw.choices((1, 2, 3, 4), k=300)
+    houses = [house for house, size in enumerate(sizes) for _ in range(size)]
+    regions = [draw.choice("abcd") for _ in sizes]
+    people = {
+        "hid": houses,
+        "region": [regions[house] for house in houses],
+        "sex": [draw.choice("fm") for _ in houses],
+        "shoes": [draw.choice("xyz") for _ in houses],
+        "age": [draw.randrange(90) for _ in houses],
+        "weight": [1.1 + 3 * draw.random() for _ in houses],
+    }
+    path = written(people, tmp_path)
+    text = first_plan(path, match="0.2")
+    assert read_plan(text).unit is None
+    assert {*read_plan(text).drop} == {"hid", "weight"}
+    assert "records for each value on average, alike in region" in text
+    for line in ('unit = "hid"', "[recode.age]", "cuts = ", "[recode.weight]", "round = 2"):
+        assert f"\n# {line}" in text
+        text = text.replace(f"\n# {line}", f"\n{line}")
+    text = text.replace('"shoes"]', '"shoes", "age"]').replace('drop = ["hid", "weight"]', 'weights = "weight"')
+    plan = read_plan(text)
+    release = assess_file(path, plan)
+    check_kept(release)
+    assert release.risk is not None
+    assert release.risk.units is not None
+    assert (plan.unit, plan.weights, len(plan.recodes["age"].cuts)) == ("hid", "weight", 4)
+    named = first_plan(path, keys="sex,age", match="0.2")
+    assert read_plan(named).keys == read_plan(named).protections[0].variables == ("sex", "age")
+    assert "\n# [recode.age]" in named
+    assert "add it to keys" not in named
+    check_kept(assess_file(path, read_plan(named)))
+    with pytest.raises(ParameterError, match="keys = 'hair'"):
+        first_plan(path, keys=["hair"])
+    draw.shuffle(houses)
+    assert "# unit" not in first_plan(written({**people, "hid": houses}, tmp_path))
+
+
+def test_the_method_that_changes_fewer_records_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written({"sex": ["f", "m"] * 40, "region": ["n", "n", "s", "s"] * 20}, tmp_path)
+    changes = {"mixing": 0.2, "inverse-frequency": 0.1}
+    monkeypatch.setattr(publish_module, "_expected_changes", lambda _, method, __: changes[method])
+    assert read_plan(first_plan(path)).protections[0].method == "inverse-frequency"
+    with monkeypatch.context() as many:
+        many.setattr(publish_module, "MOST_COMPARED", 3)
+        assert read_plan(first_plan(path)).protections[0].method == "mixing"
+    monkeypatch.setattr(publish_module, "_is_kept", lambda *_: False)
+    assert read_plan(first_plan(path)).protections[0].method == "mixing"
+
+
+def test_what_would_help_is_told_where_cells_have_too_few_records(tmp_path: Path) -> None:
+    people = {
+        "sex": [*"fmfmfmfmfm"] * 4,
+        "region": ["n"] * 20 + ["s"] * 20,
+        "town": ["a"] * 18 + ["b", "c"] + ["a"] * 20,
+    }
+    protect = {"variables": ["sex"], "within": ["region", "town"], "method": "mixing"}
+    plan = ReleasePlan.of([protect], keys=["sex", "region", "town"], match="0.2")
+    with pytest.raises(
+        InfeasibleError, match=r"2 of 4 cells have too few records \(1; match = 0.2 needs 5\)"
+    ) as raised:
+        assess_file(written(people, tmp_path), plan)
+    assert raised.value.hint == "without 'town' in within each has 20 or more; or group 2 of its labels"
+    assert raised.value.values == "town: b (1 records), c (1 records)"
+    alone = ReleasePlan.of([{**protect, "variables": ["region"], "within": []}], keys=["region"], match="0.02")
+    with pytest.raises(InfeasibleError, match="1 of 1 cells") as raised:
+        assess_file(written(people, tmp_path), alone)
+    assert raised.value.hint.startswith("allow a larger match")
+
+
+class _Counted(str):
+    """A name that counts how often it is looked up or compared."""
+
+    looked_up = 0
+
+    def __hash__(self) -> int:
+        _Counted.looked_up += 1
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        _Counted.looked_up += 1
+        return super().__eq__(other)
+
+
+def _looked_up(sensitive: int) -> int:
+    before = _Counted.looked_up
+    plan = ReleasePlan.of(
+        [Protection.of(["region"], "mixing")],
+        keys=["region"],
+        match="0.3",
+        sensitive=[_Counted(f"income{i}") for i in range(sensitive)],
+    )
+    assert len(needed_tables.compared_tables(plan)) == 1 + sensitive + min(sensitive, needed_tables.MOST_PAIRS)
+    return _Counted.looked_up - before
+
+
+def test_columns_to_compare_are_looked_up_a_few_times_each() -> None:
+    """Pairs of all columns were made to keep those with a randomized one: 50 million of 10,000 columns."""
+    assert _looked_up(2_000) < 2.2 * _looked_up(1_000)
+
+
+def test_pairs_to_compare_come_in_the_order_of_their_combinations() -> None:
+    plan = ReleasePlan.of(
+        [Protection.of(["c", "e"], "mixing")], keys=["a", "c", "e"], sensitive=["b", "d"], match="0.3"
+    )
+    names = ["a", "c", "e", "b", "d"]
+    pairs = [table for table in needed_tables.compared_tables(plan) if len(table) > 1]
+    every = [pair for pair in combinations(names, 2) if {"c", "e"} & {*pair}]
+    assert pairs == [*dict.fromkeys(needed_tables.closure(plan, pair) for pair in every)]

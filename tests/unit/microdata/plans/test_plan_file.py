@@ -1,0 +1,369 @@
+"""Plans as files: what is read, what is written back, and every way to get it wrong."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.support.inside.core import HINT, MESSAGE
+from tests.support.inside.microdata import (
+    COMMON_ENTRIES,
+    RELEASE_ENTRIES,
+    RELEASE_METHODS,
+    Moves,
+    Rule,
+    Sequential,
+    Steps,
+    read_plan,
+)
+
+from maskwell.errors import PlanError, UnknownCategoryError
+from maskwell.microdata import Protection, load_plan
+
+COLUMNS = [
+    "urbrur",
+    "roof",
+    "roof_group",
+    "sex",
+    "region",
+    "age",
+    "marital",
+    "income_class",
+    "sampling_weight",
+    "pid",
+    "name",
+]
+WHOLE = """
+[release]
+title = "Labour 2025"
+keys = ["urbrur", "roof", "sex"]
+sensitive = ["income_class"]
+weights = "sampling_weight"
+id = "pid"
+dataset = "2025"
+order = "kept"
+drop = ["name"]
+missing = "category"
+match = 0.5
+formulas = "income_class ~ age"
+demonstration = true
+
+[[protect]]
+variables = ["urbrur", "roof", "sex"]
+within = ["region"]
+linked = ["roof_group"]
+method = "inverse-frequency"
+xi = "1/3"
+block_size = 7
+exclude = { roof = [9] }
+
+[[protect]]
+variables = "age"
+within = "marital"
+method = "optimal"
+posterior = 0.6
+changed_at_most = 0.25
+cost = "ordinal"
+caps = { old = 0.3 }
+publish = "included"
+clearance = "table 3 is public"
+
+[[protect]]
+variables = ["income_class"]
+within = ["region"]
+method = "fixed"
+orientation = "rows"
+categories = ["low", "high"]
+[protect.matrix]
+north = [["0.9", "0.1"], [0.2, 0.8]]
+south = "south.csv"
+
+[[rule]]
+forbid = { age = ["child"], marital = ["married", "widowed"] }
+[[rule]]
+variable = "age"
+steps = 1
+[[rule]]
+variable = "age"
+never = [["old", "middle"]]
+
+[codebook]
+roof = ["1", "2", 3, 9]
+age = ["child", "young", "middle", "old"]
+"""
+SHORT = '[[protect]]\nvariables = "sex"\n'
+
+
+def test_every_entry_is_read() -> None:
+    plan = read_plan(WHOLE)
+    joint, age, income = plan.protections
+    assert (plan.keys, plan.sensitive, plan.drop) == (("urbrur", "roof", "sex"), ("income_class",), ("name",))
+    assert (plan.weights, plan.id, plan.dataset, plan.title) == ("sampling_weight", "pid", "2025", "Labour 2025")
+    assert (plan.order, plan.missing, plan.match, plan.demonstration) == ("kept", "category", Fraction(1, 2), True)
+    assert (joint.variables, joint.within, joint.linked) == (("urbrur", "roof", "sex"), ("region",), ("roof_group",))
+    assert plan.formulas == ("income_class ~ age",)
+    assert joint.options == {"xi": Fraction(1, 3), "block_size": 7}
+    assert joint.exclude == {"roof": ("9",)}
+    assert age.bounds.asked() == {"posterior": Fraction(3, 5), "changed_at_most": Fraction(1, 4)}
+    assert (age.options, age.caps) == ({"cost": "ordinal"}, {"old": Fraction(3, 10)})
+    assert income.options["matrix"][("north",)][1] == (Fraction(1, 5), Fraction(4, 5))
+    assert income.options["matrix"][("south",)] == "south.csv"
+    assert plan.rules == (
+        Rule({"age": ("child",), "marital": ("married", "widowed")}),
+        Steps("age", 1),
+        Moves("age", (("old", "middle"),)),
+    )
+    assert plan.codebook["roof"] == ("1", "2", "3", "9")
+
+
+def test_what_is_published_depends_on_where_the_matrix_comes_from() -> None:
+    joint, age, income = read_plan(WHOLE).protections
+    assert [one.publish for one in (joint, age, income)] == ["withheld", "included", "included"]
+    assert [one.derived for one in (joint, age, income)] == [True, True, False]
+    outside = read_plan(SHORT + 'method = "sequential"\ncounts_from = "census.csv"').protections[0]
+    assert (outside.derived, outside.publish) == (False, "included")
+
+
+def test_a_plan_comes_back_from_its_text_and_from_its_tables() -> None:
+    plan = read_plan(WHOLE)
+    assert read_plan(plan.to_toml()) == plan
+    assert type(plan).from_dict(plan.to_dict()) == plan
+    assert tomllib.loads(plan.to_toml())["release"]["dataset"] == "2025"  # a text, though it looks like a number
+
+
+def test_names_of_files_are_seen_from_the_folder_of_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(
+        '[[protect]]\nvariables = "sex"\nmethod = "design"\nfile = "d.json"\n'
+        '[[protect]]\nvariables = "age"\nmethod = "sequential"\ncounts_from = "census.csv"\n'
+        '[[protect]]\nvariables = "roof"\nmethod = "fixed"\norientation = "rows"\nmatrix = "m.csv"\n'
+    )
+    sex, age, roof = load_plan(tmp_path / "plan.toml").protections
+    found = (sex.options["file"], age.counts_from, roof.options["matrix"])
+    assert found == tuple(str(tmp_path / name) for name in ("d.json", "census.csv", "m.csv"))
+
+
+def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="cannot read"):
+        load_plan(tmp_path / "none.toml")
+    (tmp_path / "plan.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(PlanError, match="not text in UTF-8"):
+        load_plan(tmp_path / "plan.toml")
+
+
+def with_release(entries: str) -> str:
+    return f'[release]\n{entries}\n{SHORT}method = "sequential"\n'
+
+
+BAD = {
+    "nothing": ("", "protects nothing"),
+    "no TOML": ("keys = [", "is not TOML"),
+    "unknown table": ('[relaese]\nkeys = ["sex"]', "no key 'relaese'"),
+    "one bracket": ('[protect]\nvariables = "sex"', r"\[protect\] is one table"),
+    "unknown key of release": (with_release("wieghts = 'w'"), r"\[release\]: there is no key 'wieghts'"),
+    "type of match": (with_release("match = 'half'\nkeys = ['sex']"), "match = 'half' is not a finite number"),
+    "match in percent": (with_release("match = 50\nkeys = ['sex']"), "match = 50 is out of range"),
+    "match without keys": (with_release("match = 0.5"), "match without keys"),
+    "type of keys": (with_release("keys = 3"), "keys = 3 is not a list"),
+    "key twice": (with_release("keys = ['sex', 'sex']"), "holds 'sex' twice"),
+    "order": (with_release("order = 'random'"), "order = 'random' is not allowed"),
+    "demonstration": (with_release("demonstration = 'yes'"), "is not true or false"),
+    "id randomized": (with_release("id = 'sex'"), "id = 'sex' is randomized too"),
+    "weights randomized": (with_release("weights = 'sex'"), "weights = 'sex' is randomized too"),
+    "id as a key": (with_release("id = 'pid'\nkeys = ['pid']"), "is among the keys"),
+    "drop what is randomized": (with_release("drop = ['sex']"), "drop names 'sex'"),
+    "drop a key": (with_release("drop = ['age']\nkeys = ['age']"), "also among the keys"),
+    "no variables": ('[[protect]]\nmethod = "sequential"', r"\[\[protect\]\] number 1 has no variables"),
+    "empty variables": ('[[protect]]\nvariables = []\nmethod = "sequential"', "variables is empty"),
+    "no method": (SHORT, "number 1 has no method"),
+    "unknown method": (SHORT + 'method = "metod1"', "there is no method 'metod1'"),
+    "option of another method": (SHORT + 'method = "sequential"\ntheta = 0.5', "there is no key 'theta'"),
+    "bound of another method": (
+        SHORT + 'method = "method1"\nposterior = 0.5\ntheta = 0.5',
+        "method method1 takes no posterior",
+    ),
+    "caps of another method": (SHORT + 'method = "sequential"\ncaps = {f = 0.5}', "method sequential takes no caps"),
+    "exclude from a matrix": (
+        SHORT + 'method = "design"\nfile = "d.json"\nexclude = ["f"]',
+        "method design takes no exclude",
+    ),
+    "strength of a demand": (SHORT + 'method = "uniform"\nepsilon = 1\nstrength = 0.5', "takes no strength"),
+    "weights that are none": (SHORT + 'method = "sequential"\ninvariance = "weights"', "names no weights"),
+    "two numbers": (SHORT + 'method = "inverse-frequency"\ntheta = 0.5\nxi = 0.5', "has theta and xi"),
+    "no number": (SHORT + 'method = "uniform"', "has no number"),
+    "no bound": (SHORT + 'method = "optimal"', "does not say how much to change"),
+    "lowered to nothing": (SHORT + 'method = "lowered"\nposterior = 0.5', "no match to reach"),
+    "theta": (SHORT + 'method = "method1"\ntheta = 1.5', "theta = 1.5 is out of range"),
+    "xi": (SHORT + 'method = "inverse-frequency"\nxi = 0', "xi = 0 is out of range"),
+    "bound": (SHORT + 'method = "optimal"\nparity = 0.5', "number 1: parity = 0.5 is out of range"),
+    "rho": (SHORT + 'method = "uniform"\nrho = [0.5, 0.1]', "no pair of probabilities"),
+    "cost": (SHORT + 'method = "optimal"\nposterior = 0.9\ncost = "money"', "cost = 'money' is not allowed"),
+    "orientation": (SHORT + 'method = "fixed"\nmatrix = [[1, 0], [0, 1]]', "needs orientation"),
+    "no matrix": (SHORT + 'method = "fixed"\norientation = "rows"', "needs matrix"),
+    "ragged": (SHORT + 'method = "fixed"\norientation = "rows"\nmatrix = [[1, 0], [1]]', "different lengths"),
+    "entry": (SHORT + 'method = "fixed"\norientation = "rows"\nmatrix = [["x"]]', r"matrix\[0, 0\] = 'x'"),
+    "first without orientation": (SHORT + 'method = "method2"\nfirst = "r.csv"', "needs orientation"),
+    "orientation of nothing": (SHORT + 'method = "method2"\ndiagonal = 0.8\norientation = "rows"', "needs first"),
+    "no base": (SHORT + 'method = "swap"', 'has no base\nhint: add base = "mixing"; others: method1'),
+    "base": (SHORT + 'method = "swap"\nbase = "uniform"', "a swap has no base 'uniform'"),
+    "strength": (SHORT + 'method = "sequential"\nstrength = 0', "strength = 0 is out of range"),
+    "strength and bound": (SHORT + 'method = "optimal"\nguess = 0.9\nstrength = 0.5', "would undo guess"),
+    "strength and xi": (SHORT + 'method = "inverse-frequency"\nxi = 0.5\nstrength = 0.5', "would undo xi"),
+    "no clearance": (SHORT + 'method = "sequential"\npublish = "included"', "would publish the counts"),
+    "publish": (SHORT + 'method = "sequential"\npublish = "yes"', "publish = 'yes' is not allowed"),
+    "within itself": (SHORT + 'within = "sex"\nmethod = "sequential"', "number 1: 'sex' is named twice"),
+    "exclude and cap": (SHORT + 'method = "optimal"\nguess = 0.9\nexclude = ["f"]\ncaps = {f = 0.5}', "has a cap"),
+    "cap": (SHORT + 'method = "optimal"\ncaps = {f = 30}', "caps: f = 30 is out of range"),
+    "exclude of several": (
+        '[[protect]]\nvariables = ["sex", "age"]\nmethod = "sequential"\nexclude = ["f"]',
+        "does not say which variable",
+    ),
+    "exclude of another": (SHORT + 'method = "sequential"\nexclude = {age = ["old"]}', "no variable 'age'"),
+    "caps of several": (
+        '[[protect]]\nvariables = ["sex", "age"]\nmethod = "optimal"\ncaps = {f = 0.5}',
+        "needs a single variable",
+    ),
+    "protected twice": (
+        f'{SHORT}method = "sequential"\n[[protect]]\nvariables = "age"\nlinked = "sex"\nmethod = "sequential"',
+        "'sex' is randomized by",
+    ),
+    "empty rule": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"', "says nothing"),
+    "rule with two": (f'{SHORT}method = "sequential"\n[[rule]]\nsteps = 1\nforbid = {{sex = ["f"]}}', "has forbid and"),
+    "rule without variable": (f'{SHORT}method = "sequential"\n[[rule]]\nsteps = 1', "has no variable"),
+    "rule with more": (f'{SHORT}method = "sequential"\n[[rule]]\nforbid = {{a = ["f"]}}\nx = 1', "no key 'x'"),
+    "forbid nothing": (f'{SHORT}method = "sequential"\n[[rule]]\nforbid = {{}}', "names no label"),
+    "steps": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"\nsteps = 0.5', "not a whole number"),
+    "pairs": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"\nnever = ["f"]', "not a list"),
+    "stay": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"\nnever = [["f", "f"]]', "to itself"),
+    "moves of nobody": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "age"\nsteps = 1', "no \\[\\[protect"),
+    "moves everywhere": (
+        f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"\nsteps = 1',
+        "moves 'sex' anywhere",
+    ),
+    "steps twice": (
+        f'{SHORT}method = "optimal"\nguess = 0.9\n[[rule]]\nvariable = "sex"\nsteps = 1\n'
+        '[[rule]]\nvariable = "sex"\nsteps = 2',
+        "number 2 contradicts an earlier one",
+    ),
+    "only and never": (
+        f'{SHORT}method = "optimal"\nguess = 0.9\n[[rule]]\nvariable = "sex"\nonly = [["f", "m"]]\n'
+        '[[rule]]\nvariable = "sex"\nnever = [["f", "m"]]',
+        "a move of `only` and `never`",
+    ),
+    "everything forbidden": (
+        f'{SHORT}method = "sequential"\n[[rule]]\nforbid = {{sex = ["f", "m"]}}\n[codebook]\nsex = ["f", "m"]',
+        "forbids every record",
+    ),
+    "codebook": (f'{SHORT}method = "sequential"\n[codebook]\nsex = []', "sex has no labels"),
+    "codebook twice": (f'{SHORT}method = "sequential"\n[codebook]\nsex = ["f", "f"]', "holds 'f' twice"),
+}
+
+
+def test_a_table_in_place_of_a_plan_is_taken_for_a_swap() -> None:
+    with pytest.raises(PlanError, match="is not TOML") as caught:
+        read_plan("sex,region\nf,north\n")
+    assert "were plan and data swapped?" in caught.value.hint
+
+
+@pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
+def test_what_is_wrong_is_said(text: str, said: str) -> None:
+    with pytest.raises(PlanError, match=said) as caught:
+        read_plan(text)
+    assert len(caught.value.message) <= MESSAGE
+    assert 0 < len(caught.value.hint) <= HINT
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ('exclude = ["x"]', "exclude of 'sex': there is no category 'x'"),
+        ("[[rule]]\nforbid = {sex = ['x']}", r"\[\[rule\]\] number 1 of 'sex': there is no category 'x'"),
+    ],
+)
+def test_labels_are_those_of_the_codebook(entry: str, said: str) -> None:
+    with pytest.raises(UnknownCategoryError, match=said):
+        read_plan(f'{SHORT}method = "sequential"\n{entry}\n[codebook]\nsex = ["f", "m"]')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            '"urbrur", "roof", "sex"]\nsens',
+            '"urbrur", "rof", "sex"]\nsens',
+            r"\[release\]: keys: the file has no column 'rof'",
+        ),
+        ('within = "marital"', 'within = "maritla"', r"number 2: within: the file has no column 'maritla'"),
+        ('id = "pid"', 'id = "person"', r"\[release\]: id: the file has no column 'person'"),
+        ("[codebook]", '[codebook]\ncolour = ["red"]', r"\[codebook\]: the file has no column 'colour'"),
+        ('age = ["child"]', 'agee = ["child"]', r"\[\[rule\]\] number 1: the file has no column 'agee'"),
+    ],
+)
+def test_a_plan_names_columns_of_the_file(old: str, new: str, said: str) -> None:
+    read_plan(WHOLE).check(COLUMNS)
+    assert old in WHOLE
+    with pytest.raises(PlanError, match=said) as caught:
+        read_plan(WHOLE.replace(old, new)).check(COLUMNS)
+    assert "did you mean" in caught.value.hint or "its columns" in caught.value.hint
+
+
+def test_a_name_of_two_columns_is_none() -> None:
+    with pytest.raises(PlanError, match="2 columns named 'sex'"):
+        read_plan(WHOLE).check([*COLUMNS, "sex"])
+
+
+def test_a_swap_takes_the_options_of_its_base() -> None:
+    swap = read_plan(SHORT + 'method = "swap"\nbase = "method1"\ntheta = 0.5').protections[0]
+    assert (swap.method, swap.base.name, swap.options["theta"], swap.derived) == (
+        "swap",
+        "method1",
+        Fraction(1, 2),
+        True,
+    )
+
+
+def test_the_bound_on_the_match_is_that_of_the_release_unless_there_is_another() -> None:
+    plan = read_plan('[release]\nkeys = "sex"\nmatch = 0.5\n' + SHORT + 'method = "lowered"')
+    assert plan.match_of(plan.protections[0]) == Fraction(1, 2)
+    own = read_plan('[release]\nkeys = "sex"\nmatch = 0.5\n' + SHORT + 'method = "lowered"\nmatch = 0.4')
+    assert own.match_of(own.protections[0]) == Fraction(2, 5)
+
+
+def test_a_protection_is_valid_once_it_is_made() -> None:
+    with pytest.raises(PlanError, match=r"^variables is empty"):
+        Protection(variables=(), how=Sequential())
+    with pytest.raises(PlanError, match=r"^'sex' is named twice"):
+        Protection(variables=("sex",), within=("sex",), how=Sequential())
+
+
+PAGES = ("docs/how-to/release-plan.md", "docs/how-to/from-sdcmicro.md", "docs/tutorials/release.md")
+TOML = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_plans_in_the_documentation_can_be_read(root: Path, page: str) -> None:
+    path = root / page
+    for block in TOML.findall(path.read_text(encoding="utf-8")) if path.exists() else []:
+        read_plan(block)
+
+
+def test_every_entry_is_explained(root: Path) -> None:
+    page = (root / PAGES[0]).read_text(encoding="utf-8")
+    options = {key for entry in RELEASE_METHODS.values() for key in (*entry.option_names(), *entry.bounds, entry.name)}
+    known = {
+        *RELEASE_ENTRIES,
+        *COMMON_ENTRIES,
+        *options,
+        "counts_from",
+        "base",
+        "forbid",
+        "steps",
+        "never",
+        "only",
+        "order",
+    }
+    assert {
+        key for key in known if f"`{key}`" not in page and f"`{key} = " not in page and f", {key} = " not in page
+    } == set()

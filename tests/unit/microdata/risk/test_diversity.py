@@ -1,0 +1,104 @@
+"""l-diversity and t-closeness of sensitive columns in the cells of the keys, against records one by one."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.together import together
+
+import maskwell as mw
+from maskwell.core import CellTable
+from maskwell.errors import CountsError, ParameterError
+from maskwell.microdata.risk import attribute_risk
+
+
+def records(number: int) -> list[tuple[Any, ...]]:
+    draw = random.Random(number)
+    towns, jobs = "ABCDE"[: draw.randint(1, 5)], "xyz"[: draw.randint(1, 3)]
+    values = [None, *range(draw.randint(1, 6))]
+    rare = [draw.random() ** 3 + 0.01 for _ in values]
+    people = [
+        (draw.choice(towns), draw.choice(jobs), draw.choices(values, rare)[0]) for _ in range(draw.randint(5, 80))
+    ]
+    return [*people, ("A", "x", 0)]
+
+
+def one_by_one(people: list[tuple[Any, ...]]) -> dict[str, Any]:
+    known = [person for person in people if person[2] is not None]
+    groups = {key: Counter(p[2] for p in known if p[:2] == key) for key in {p[:2] for p in known}}
+    total = Counter(p[2] for p in known)
+    n, sizes = len(known), {key: sum(group.values()) for key, group in groups.items()}
+
+    def far(key: Any) -> float:
+        return sum(abs(groups[key][v] / sizes[key] - total[v] / n) for v in total) / 2
+
+    def spread(key: Any) -> float:
+        shares = [times / sizes[key] for times in groups[key].values()]
+        return math.exp(-sum(p * math.log(p) for p in shares))
+
+    one = [key for key, group in groups.items() if len(group) == 1]
+    skewed = [key for key, group in groups.items() if len(group) > 1 and far(key) > 0.5 + 1e-12]
+    return {
+        "values": len(total),
+        "records": n,
+        "cells": len(groups),
+        "homogeneous_cells": len(one),
+        "homogeneous_records": sum(sizes[key] for key in one),
+        "alone": sum(size == 1 for size in sizes.values()),
+        "skewed_cells": len(skewed),
+        "skewed_records": sum(sizes[key] for key in skewed),
+        "fewest_values": min(map(len, groups.values())),
+        "violations": {str(few): sum(sizes[k] for k, g in groups.items() if len(g) < few) for few in (2, 3)},
+        "least_entropy": pytest.approx(min(map(spread, groups))),
+        "greatest_distance": pytest.approx(max(map(far, groups))),
+        "guess": pytest.approx(sum(max(group.values()) for group in groups.values()) / n),
+        "guess_without_keys": pytest.approx(max(total.values()) / n),
+    }
+
+
+@together("number", range(40))
+def test_as_counted_one_by_one(number: int) -> None:
+    people = records(number)
+    table = CellTable.of(["town", "job", "value"], dict(Counter(people)))
+    told = attribute_risk(table, ["town", "job"], "value").to_dict()
+    assert told == {"sensitive": "value", **one_by_one(people)}
+    coarse = attribute_risk(table, ["town"], "value")
+    assert coarse.greatest_distance <= told["greatest_distance"] + 1e-12, "a coarser cell is a mixture of finer ones"
+    assert coarse.guess <= told["guess"] + 1e-12
+    assert coarse.fewest_values >= told["fewest_values"]
+
+
+def test_the_verb_tells_before_and_after() -> None:
+    true = {"town": [*"AABBBB"], "health": ["ill", "ill", "well", "well", "ill", "well"]}
+    released = {"town": [*"ABABBB"], "health": true["health"]}
+    result = mw.risk(true, "town", sensitive=["health"], released=released)
+    assert (result.attributes[0].homogeneous_records, result.attributes_released[0].homogeneous_records) == (2, 0)
+    content = result.to_dict()["sensitive"]
+    assert content["before"][0]["violations"] == {"2": 2, "3": 6}
+    text = "\n".join(result.to_report())
+    assert "health, released" in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert "sensitive" not in mw.risk(true, "town").to_dict()
+
+
+def test_what_cannot_be_told_is_refused() -> None:
+    table = CellTable.of(["town", "health"], {("A", None): 2})
+    with pytest.raises(CountsError, match="no record has a value"):
+        attribute_risk(table, ["town"], "health")
+    with pytest.raises(ParameterError, match="among the keys"):
+        attribute_risk(table, ["town"], "town")
+    with pytest.raises(ParameterError, match="names a key"):
+        mw.risk({"town": [*"AB"]}, "town", sensitive="town")
+
+
+def test_many_cells_are_told_in_one_go() -> None:
+    draw = np.random.default_rng(1)
+    codes = np.unique(draw.integers(0, 200, size=(100_000, 3)), axis=0)
+    levels = tuple(tuple(range(200)) for _ in range(3))
+    table = CellTable(("a", "b", "c"), levels, codes.astype(np.int32), np.ones(len(codes), dtype=np.int64))
+    assert attribute_risk(table, ["a", "b"], "c").records == len(codes)

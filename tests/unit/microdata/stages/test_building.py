@@ -1,0 +1,458 @@
+"""From plans and counts to stages: states, cells, rules, and the errors that name what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.inside.microdata import Stage, build_stages, tables_of
+from tests.support.quiet import quiet
+
+from maskwell.core import CellTable
+from maskwell.designs import Sparse
+from maskwell.errors import EditRuleError, MatrixError, OrientationError, PlanError, UnknownCategoryError
+from maskwell.microdata import ReleasePlan
+
+FAMILY = {("child", "single"): 30, ("adult", "single"): 20, ("adult", "married"): 50}
+
+
+def stages_of(
+    columns: list[str],
+    counts: dict[tuple[Hashable, ...], int],
+    plan: dict[str, Any],
+    weights: dict[Any, float] | None = None,
+) -> tuple[Stage, ...]:
+    table = CellTable.of(columns, counts)
+    read = ReleasePlan.of(**plan)
+    return build_stages(read, {own: table.project(own) for own in tables_of(read)})
+
+
+def matrix(stage: Stage) -> np.ndarray[Any, Any]:
+    return stage.design.matrix()
+
+
+def test_a_variable_alone_keeps_its_counts() -> None:
+    (stage,) = stages_of(
+        ["x"],
+        {("a",): 12, ("b",): 8, ("c",): 3},
+        {"protect": [{"variables": "x", "method": "method1", "theta": "2/3"}]},
+    )
+    assert stage.states == [("a",), ("b",), ("c",)]
+    assert (stage.invariance, stage.derived) == ("counts", True)
+    np.testing.assert_allclose(matrix(stage) @ [12, 8, 3], [12, 8, 3])
+    assert stage.expected_changed() == pytest.approx(6 / 23)
+
+
+def test_within_gives_each_cell_its_own_matrix_and_no_way_out() -> None:
+    counts = {("n", "a"): 6, ("n", "b"): 3, ("s", "a"): 2, ("s", "b"): 5}
+    plan = {"protect": [{"variables": "x", "within": "r", "method": "method1", "theta": "0.6"}]}
+    (stage,) = stages_of(["r", "x"], counts, plan)
+    P = matrix(stage)
+    assert stage.columns == ("r", "x")
+    np.testing.assert_allclose(P[:2, 2:], 0)
+    np.testing.assert_allclose(P[:2, :2], [[0.7, 0.6], [0.3, 0.4]])
+    np.testing.assert_allclose(P[2:, 2:], [[0.4, 0.24], [0.6, 0.76]])
+
+
+def test_a_state_alone_in_its_cell_is_said_to_be_unprotected() -> None:
+    plan = {"protect": [{"variables": "age", "within": "marital", "method": "method1", "theta": "1/2"}]}
+    (stage,) = stages_of(["age", "marital"], FAMILY, plan)
+    assert stage.keeps.tolist() == [1.0, 0.5, pytest.approx(2 / 3)]
+
+
+def test_a_rule_joins_its_columns_so_that_nothing_forbidden_is_made() -> None:
+    plan = {
+        "protect": [{"variables": "age", "method": "method1", "theta": "1/2"}],
+        "rule": [{"forbid": {"age": ["child"], "marital": ["married"]}}],
+    }
+    (stage,) = stages_of(["age", "marital"], FAMILY, plan)
+    assert stage.within == ("marital",)
+    assert ("married", "child") not in stage.outputs
+    assert any("rule" in note for note in stage.notes)
+
+
+def test_a_record_in_a_forbidden_cell_is_named_and_counted() -> None:
+    plan = {
+        "protect": [{"variables": "age", "method": "method1", "theta": "1/2"}],
+        "rule": [{"forbid": {"age": ["child"], "marital": ["married"]}}],
+    }
+    told = r"age = child, marital = married \(4 records"
+    with quiet(EditRuleError, match=r"\[\[rule\]\] number 1: a combination of age and marital", values=told):
+        stages_of(["age", "marital"], {**FAMILY, ("child", "married"): 4}, plan)
+
+
+def test_a_rule_that_names_an_unknown_category_is_refused() -> None:
+    plan = {
+        "protect": [{"variables": "age", "method": "method1", "theta": "1/2"}],
+        "rule": [{"forbid": {"age": ["baby"], "marital": ["married"]}}],
+    }
+    with pytest.raises(UnknownCategoryError, match="baby"):
+        stages_of(["age", "marital"], FAMILY, plan)
+
+
+def test_a_fixed_matrix_that_could_make_a_forbidden_record_is_refused() -> None:
+    plan = {
+        "protect": [
+            {
+                "variables": "age",
+                "method": "fixed",
+                "matrix": [["0.9", "0.1"], ["0.1", "0.9"]],
+                "orientation": "columns",
+                "categories": ["child", "adult"],
+            }
+        ],
+        "rule": [{"forbid": {"age": ["child"], "marital": ["married"]}}],
+    }
+    with quiet(EditRuleError, values="50 records"):
+        stages_of(["age", "marital"], FAMILY, plan)
+
+
+def matrix_of(variable: str, categories: list[str], rows: list[list[str]], **more: Any) -> dict[str, Any]:
+    named = {"matrix": rows, "orientation": "columns", "categories": categories}
+    return {"variables": variable, "method": "fixed", **named, **more}
+
+
+def test_a_linked_column_does_not_make_what_a_rule_forbids() -> None:
+    counts = {("north", "1", "X"): 5, ("north", "2", "Y"): 5, ("south", "2", "Y"): 7}
+    rule = [{"forbid": {"group": ["X"], "region": ["south"]}}]
+    protect = matrix_of("roof", ["1", "2"], [["0.9", "0.1"], ["0.1", "0.9"]], linked="group")
+    with quiet(EditRuleError, values="7 records"):
+        stages_of(["region", "roof", "group"], counts, {"protect": [protect], "rule": rule})
+    within = {"variables": "roof", "method": "sequential", "linked": "group"}
+    (stage,) = stages_of(["region", "roof", "group"], counts, {"protect": [within], "rule": rule})
+    assert ("south", "1") not in stage.outputs
+    never = [{"forbid": {"group": ["X"], "roof": ["2"]}}]
+    stages_of(["region", "roof", "group"], counts, {"protect": [protect], "rule": never})  # the group follows the roof
+
+
+def test_what_one_fixed_matrix_makes_is_not_made_forbidden_by_the_next() -> None:
+    """A teenager may become a child, and a single person married; only both together are forbidden."""
+    counts = {("teen", "single"): 4, ("adult", "single"): 3, ("adult", "married"): 5, ("child", "never"): 2}
+    rule = [{"forbid": {"age": ["child"], "marital": ["married"]}}]
+    younger = matrix_of("age", ["child", "teen", "adult"], [["1", "1/2", "0"], ["0", "1/2", "0"], ["0", "0", "1"]])
+    wed = matrix_of("marital", ["never", "single", "married"], [["1", "0", "0"], ["0", "1/2", "0"], ["0", "1/2", "1"]])
+    for one in (younger, wed):
+        stages_of(["age", "marital"], counts, {"protect": [one], "rule": rule})
+    for both in ([younger, wed], [wed, younger]):
+        with pytest.raises(EditRuleError, match="number 2: fixed could make of what earlier protections make"):
+            stages_of(["age", "marital"], counts, {"protect": both, "rule": rule})
+    second = {"variables": "marital", "method": "sequential"}  # within the ages: it makes nothing new
+    stages_of(["age", "marital"], counts, {"protect": [younger, second], "rule": rule})
+
+
+def test_a_fixed_matrix_keeps_rules_about_moves_whatever_the_spelling_of_labels() -> None:
+    rows = [["1/2", "1/2"], ["1/2", "1/2"]]
+    rule = [{"variable": "x", "never": [["a", "b"]]}]
+    with quiet(EditRuleError, match="could change 'x'", values="a into b"):
+        stages_of(["x"], {("a",): 3, ("b",): 4}, {"protect": [matrix_of("x", ["a", "b"], rows)], "rule": rule})
+    rule = [{"variable": "x", "never": [["true", "false"]]}]
+    with quiet(EditRuleError, match="could change 'x'", values="True into False"):
+        stages_of(
+            ["x"], {(True,): 3, (False,): 4}, {"protect": [matrix_of("x", ["true", "false"], rows)], "rule": rule}
+        )
+
+
+def test_a_released_combination_without_a_linked_label_is_refused() -> None:
+    protect = {"variables": "roof", "method": "uniform", "gamma": 3, "linked": "group"}
+    plan = {"protect": [protect], "codebook": {"roof": ["1", "2", "3"]}}
+    with quiet(PlanError, match="no record has a value of 'group'", values="3"):
+        stages_of(["roof", "group"], {("1", "X"): 3, ("2", "Y"): 4}, plan)
+
+
+def test_steps_are_kept_by_the_linear_program_and_refused_where_they_cannot_be() -> None:
+    counts = {("1",): 10, ("2",): 12, ("3",): 9}
+    rule = [{"variable": "x", "steps": 1}]
+    best = {"variables": "x", "method": "optimal", "posterior_own": "0.7"}
+    (stage,) = stages_of(["x"], counts, {"protect": [best], "rule": rule})
+    assert matrix(stage)[0, 2] == matrix(stage)[2, 0] == 0
+    with pytest.raises((EditRuleError, PlanError), match=r"forbids|rule"):
+        stages_of(["x"], counts, {"protect": [{"variables": "x", "method": "sequential"}], "rule": rule})
+
+
+def test_excluded_categories_stay_and_are_never_drawn() -> None:
+    counts = {("a",): 12, ("b",): 8, ("refused",): 5}
+    plan = {"protect": [{"variables": "x", "method": "method1", "theta": "1", "exclude": ["refused"]}]}
+    (stage,) = stages_of(["x"], counts, plan)
+    P = matrix(stage)
+    place = stage.states.index(("refused",))
+    assert P[place].tolist() == P[:, place].tolist() == [float(i == place) for i in range(3)]
+
+
+@pytest.mark.parametrize("method", [{"method": "method1"}, {"method": "inverse-frequency"}], ids=lambda m: m["method"])
+def test_a_protection_with_nothing_left_to_randomize_is_refused(method: dict[str, str]) -> None:
+    protect = {"variables": "x", "theta": "1", **method}
+    with pytest.raises(PlanError, match="no record of x is left to randomize"):
+        stages_of(["x"], {("a",): 12, ("b",): 8}, {"protect": [{**protect, "exclude": ["a", "b"]}]})
+    with pytest.raises(PlanError, match="no record of x is left to randomize"):
+        stages_of(["x", "y"], {(None, "a"): 12, (None, "b"): 8}, {"protect": [protect]})
+
+
+def test_labels_of_the_codebook_that_do_not_occur_have_the_type_of_the_column() -> None:
+    for there, book, absent in (
+        (True, ["true", "false"], False),
+        (date(2020, 1, 1), ["2020-01-01", "2021-01-01"], date(2021, 1, 1)),
+    ):
+        plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "codebook": {"x": book}}
+        (stage,) = stages_of(["x"], {(there,): 3}, plan)
+        assert stage.states == [(there,), (absent,)]
+
+
+def test_linked_columns_follow_or_are_refused() -> None:
+    columns, plan = ["age", "group"], {"protect": [{"variables": "age", "linked": "group", "method": "sequential"}]}
+    (stage,) = stages_of(columns, {("5", "child"): 3, ("9", "child"): 4, ("40", "adult"): 6}, plan)
+    assert stage.linked["group"] == {("5",): "child", ("9",): "child", ("40",): "adult"}
+    with pytest.raises(PlanError, match="'group' does not follow"):
+        stages_of(columns, {("5", "child"): 3, ("5", "adult"): 4, ("9", "adult"): 1}, plan)
+
+
+def test_missing_values_stay_out_unless_they_are_a_category() -> None:
+    counts: dict[tuple[Hashable, ...], int] = {("a",): 5, ("b",): 4, (None,): 3}
+    protect = [{"variables": "x", "method": "method1", "theta": "1/2"}]
+    (stage,) = stages_of(["x"], counts, {"protect": protect})
+    assert stage.states == [("a",), ("b",)]
+    (stage,) = stages_of(["x"], counts, {"protect": protect, "missing": "category"})
+    assert stage.states == [("a",), ("b",), (None,)]
+
+
+def test_strength_mixes_with_the_identity() -> None:
+    protect = {"variables": "x", "method": "sequential", "strength": "1/2"}
+    (stage,) = stages_of(["x"], {("a",): 12, ("b",): 8, ("c",): 3}, {"protect": [protect]})
+    assert matrix(stage)[0, 0] == pytest.approx(0.5 + 0.5 * 0.625)
+
+
+def test_two_stages_within_each_other_keep_the_joint_counts() -> None:
+    counts = {("0", "0"): 6, ("0", "1"): 2, ("0", "2"): 1, ("1", "0"): 3, ("1", "1"): 5, ("1", "2"): 4}
+    plan = {
+        "protect": [
+            {"variables": "x", "within": "y", "method": "method1", "theta": "0.6"},
+            {"variables": "y", "within": "x", "method": "method1", "theta": "0.5"},
+        ]
+    }
+    first, second = stages_of(["x", "y"], counts, plan)
+    N = np.array([counts[y_x[::-1]] for y_x in first.states], dtype=float)  # type: ignore[index]
+    np.testing.assert_allclose(matrix(first) @ N, N)
+    N = np.array([counts[state] for state in second.states], dtype=float)
+    np.testing.assert_allclose(matrix(second) @ N, N)
+
+
+def test_a_swap_within_a_randomized_column_is_refused() -> None:
+    plan = {
+        "protect": [
+            {"variables": "x", "method": "sequential"},
+            {"variables": "y", "within": "x", "method": "swap", "base": "sequential"},
+        ]
+    }
+    with pytest.raises(PlanError, match="a swap within 'x'"):
+        stages_of(["x", "y"], {("a", "u"): 3, ("b", "v"): 4, ("a", "v"): 2}, plan)
+
+
+# ---- matrices that are given
+
+
+def fixed(**more: Any) -> dict[str, Any]:
+    own = {"variables": "x", "method": "fixed", "matrix": [["0.8", "0.3"], ["0.2", "0.7"]], "orientation": "columns"}
+    return {"protect": [{**own, **more}]}
+
+
+def test_a_fixed_matrix_is_not_derived_and_keeps_its_order_of_categories() -> None:
+    (stage,) = stages_of(["x"], {("a",): 3, ("b",): 4}, fixed(categories=["b", "a"]))
+    assert (stage.derived, stage.invariance) == (False, "none")
+    assert stage.states == [("b",), ("a",)]
+    assert stage.counts.tolist() == [4, 3]
+
+
+def test_rows_and_columns_are_told_apart() -> None:
+    (stage,) = stages_of(
+        ["x"], {("a",): 3, ("b",): 4}, fixed(matrix=[["0.8", "0.2"], ["0.3", "0.7"]], orientation="rows")
+    )
+    np.testing.assert_allclose(matrix(stage), [[0.8, 0.3], [0.2, 0.7]])
+    with pytest.raises(OrientationError, match="rows sum to 1") as caught:
+        stages_of(["x"], {("a",): 3, ("b",): 4}, fixed(matrix=[["0.8", "0.2"], ["0.3", "0.7"]]))
+    assert 'orientation = "rows"' in caught.value.hint
+
+
+def test_a_value_that_the_matrix_does_not_have_is_named_and_counted() -> None:
+    with quiet(UnknownCategoryError, match="1 value of the file is not in the matrix", values=r"'c' \(7 times\)"):
+        stages_of(["x"], {("a",): 3, ("b",): 4, ("c",): 7}, fixed(categories=["a", "b"]))
+
+
+def test_a_matrix_whose_columns_do_not_sum_to_one_names_the_protection() -> None:
+    with pytest.raises(MatrixError, match="number 1"):
+        stages_of(["x"], {("a",): 3, ("b",): 4}, fixed(matrix=[["0.7", "0.3"], ["0.2", "0.7"]]))
+
+
+def test_two_categories_of_a_matrix_are_not_one_label_of_the_file() -> None:
+    with quiet(PlanError, match="stand for one value", values="1"):
+        stages_of(["x"], {(1,): 3, (2,): 4}, fixed(matrix=np.eye(3).tolist(), categories=["1", "1.0", "2"]))
+
+
+def test_one_matrix_for_each_cell() -> None:
+    counts = {("n", "a"): 3, ("n", "b"): 4, ("s", "a"): 1, ("s", "b"): 2}
+    north, south = [["0.8", "0.3"], ["0.2", "0.7"]], [["0.9", "0.4"], ["0.1", "0.6"]]
+    more = {"within": "r", "matrix": {"n": north, "s": south, "w": south}, "categories": ["a", "b"]}
+    (stage,) = stages_of(["r", "x"], counts, fixed(**more))
+    np.testing.assert_allclose(matrix(stage)[2:, 2:], [[0.9, 0.4], [0.1, 0.6]])
+    assert any("w" in note for note in stage.notes)
+    with quiet(UnknownCategoryError, match="a cell of r has no matrix", values="s"):
+        stages_of(["r", "x"], counts, fixed(**{**more, "matrix": {"n": north}}))
+
+
+def test_cells_that_an_earlier_randomization_makes_have_their_matrix_too() -> None:
+    """Else records in them would stay as they are, and the published states would tell which cells were empty."""
+    counts = {("n", "u", "a"): 3, ("n", "v", "b"): 4, ("s", "u", "a"): 5}  # nobody in s and v
+    own = [["0.8", "0.3"], ["0.2", "0.7"]]
+    cells = {"n": {"u": own, "v": own}, "s": {"u": own, "v": own}}
+    later = {**fixed(within=["r", "t"], matrix=cells, categories=["a", "b"])["protect"][0], "variables": "x"}
+    earlier = {"variables": "r", "method": "uniform", "gamma": 3}
+    _, stage = stages_of(["r", "t", "x"], counts, {"protect": [earlier, later]})
+    assert ("s", "v", "a") in stage.states and stage.counts[stage.states.index(("s", "v", "a"))] == 0
+    (alone,) = stages_of(["r", "t", "x"], counts, {"protect": [later]})
+    assert ("s", "v", "a") not in alone.states
+    without = {**later, "matrix": {"n": cells["n"], "s": {"u": own}}}
+    with quiet(UnknownCategoryError, match="a cell of r and t has no matrix", values="s, v"):
+        stages_of(["r", "t", "x"], counts, {"protect": [earlier, without]})
+
+
+def test_reports_of_a_matrix_by_cell_keep_their_own_order(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text(",a,b\nb,0.1,0.8\na,0.9,0.2\n")
+    counts = {("n", "a"): 3, ("n", "b"): 4, ("s", "a"): 1, ("s", "b"): 2}
+    protect = {"variables": "x", "within": "r", "method": "fixed", "orientation": "columns"}
+    rule = [{"forbid": {"x": ["b"], "sex": ["m"]}}]  # joins a column that the matrices know nothing of
+    plan = {"protect": [{**protect, "matrix": {"n": str(path), "s": str(path)}}], "rule": rule}
+    both = {(r, x, sex): n for (r, x), n in counts.items() for sex in (("f", "m") if x == "a" else ("f",))}
+    with quiet(EditRuleError, values="4 records"):
+        stages_of(["r", "x", "sex"], both, plan)
+    (stage,) = stages_of(["r", "x"], counts, {"protect": plan["protect"]})
+    assert stage.outputs[0] == ("n", "b")
+    assert stage.design.outputs.labels[0] == ("n", "b")
+    np.testing.assert_allclose(stage.keeps, [0.9, 0.8, 0.9, 0.8])
+
+
+def test_a_demand_makes_a_uniform_design_over_the_codebook() -> None:
+    plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "codebook": {"x": ["a", "b", "c", "d"]}}
+    (stage,) = stages_of(["x"], {("a",): 3, ("b",): 4}, plan)
+    assert [label for (label,) in stage.states] == ["a", "b", "c", "d"]
+    assert stage.design.parity_exact() == Fraction(3)
+    with quiet(UnknownCategoryError, match="column 'x': 1 value is not in its codebook", values=r"'z' \(4 times\)"):
+        stages_of(["x"], {("a",): 3, ("z",): 4}, plan)
+
+
+def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one(tmp_path: Path) -> None:
+    other = tmp_path / "last_year.csv"
+    other.write_text("x\n" + "a\n" * 50 + "b\n" * 30 + "c\n" * 20)
+    protect = {"variables": "x", "method": "method1", "theta": "1/2", "counts_from": str(other)}
+    read = ReleasePlan.of([protect])
+    from tests.support.inside.microdata import count_external
+
+    table = CellTable.of(["x"], {("a",): 52, ("b",): 27, ("c",): 21})
+    (stage,) = build_stages(read, {("x",): table}, count_external(read))
+    assert (stage.invariance, stage.derived) == ("external", False)
+    shift = matrix(stage) @ stage.counts - stage.counts
+    np.testing.assert_allclose(shift, [-0.65, 1.45, -0.80], atol=1e-9)
+    assert isinstance(stage.design, Sparse)
+    with pytest.raises(PlanError, match="another file does not keep the counts of this file"):
+        build_stages(ReleasePlan.of([{**protect, "invariance": "counts"}]), {("x",): table}, count_external(read))
+
+
+def test_a_category_that_the_other_file_does_not_have_is_not_left_as_it_is(tmp_path: Path) -> None:
+    other = tmp_path / "last_year.csv"
+    other.write_text("x\n" + "a\n" * 50 + "b\n" * 30)
+    protect = {"variables": "x", "method": "method1", "theta": "1/2", "counts_from": str(other)}
+    table = CellTable.of(["x"], {("a",): 52, ("b",): 27, ("c",): 21})
+    from tests.support.inside.microdata import count_external
+
+    plan = ReleasePlan.of([protect])
+    with pytest.raises(PlanError, match="c occurs, but not in counts_from"):
+        build_stages(plan, {("x",): table}, count_external(plan))
+    excluded = ReleasePlan.of([{**protect, "exclude": ["c"]}])
+    (stage,) = build_stages(excluded, {("x",): table}, count_external(excluded))
+    assert stage.keeps[stage.states.index(("c",))] == 1
+
+
+def test_records_without_weight_are_not_left_as_they_are() -> None:
+    table = CellTable.of(["x"], {("a",): 5, ("b",): 3, ("c",): 4})
+    table = replace(table, weights=np.array([5.0, 3, 0]), squares=np.array([5.0, 3, 0]))
+    plan = ReleasePlan.of([{"variables": "x", "method": "sequential", "invariance": "weights"}], weights="w")
+    with pytest.raises(PlanError, match="c occurs, but with a weight of 0 only"):
+        build_stages(plan, {("x",): table})
+
+
+def test_a_missing_value_is_a_category_of_a_uniform_design_where_the_plan_says_so() -> None:
+    plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "missing": "category"}
+    counts: dict[tuple[Hashable, ...], int] = {("a",): 5, ("b",): 4, (None,): 3}
+    (stage,) = stages_of(["x"], counts, plan)
+    assert stage.states == [("a",), ("b",), (None,)]
+    assert stage.counts.tolist() == [5, 4, 3]
+
+
+def test_a_label_that_the_codebook_does_not_list_is_refused_whatever_the_method() -> None:
+    plan = {"protect": [{"variables": "x", "method": "sequential"}], "codebook": {"x": ["a", "b"]}}
+    with quiet(UnknownCategoryError, match="column 'x': 1 value is not in its codebook", values=r"'z' \(4 times\)"):
+        stages_of(["x"], {("a",): 3, ("z",): 4}, plan)
+
+
+def test_lowered_takes_the_match_of_the_whole_release_beside_its_own_bounds() -> None:
+    protect = {"variables": "x", "method": "lowered", "posterior": "0.95"}
+    counts = {("a",): 1, ("b",): 2, ("c",): 4, ("d",): 10, ("e",): 30}
+    (stage,) = stages_of(["x"], counts, {"protect": [protect], "keys": ["x"], "match": "0.4"})
+    assert stage.keeps[0] <= 0.4
+
+
+def test_weights_are_kept_in_blocks_of_like_weight() -> None:
+    draw = np.random.default_rng(3)
+    cells = [(f"c{i}",) for i in range(60)]
+    counts = draw.integers(1, 5, 60)
+    weights = counts * draw.choice([1.0, 1.05, 7.0, 7.2], 60)
+    table = CellTable.of(["x"], dict(zip(cells, counts.tolist(), strict=True)))
+    places = [cells.index(label) for label in table.labels()]
+    weighted = replace(table, weights=weights[places], squares=weights[places] ** 2)
+    protect = {"variables": "x", "method": "inverse-frequency", "xi": "0.5", "invariance": "weights"}
+    plan = ReleasePlan.of([protect], weights="w")
+    (stage,) = build_stages(plan, {("x",): weighted})
+    assert stage.invariance == "weights"
+    np.testing.assert_allclose(matrix(stage) @ stage.mass, stage.mass)
+    assert stage.keeps[stage.counts == 1].max() < 0.45
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "inverse-frequency", "theta": "0.6"},
+        {"method": "method1", "match": "0.6"},
+        {"method": "optimal", "match": "0.6"},
+        {"method": "swap", "base": "inverse-frequency", "theta": "0.6"},
+        {"method": "swap", "base": "sequential"},
+    ],
+    ids=str,
+)
+def test_sums_of_weights_are_not_said_to_be_kept_by_methods_that_keep_counts(how: dict[str, str]) -> None:
+    """Each of these was called invariant for weights, and kept only counts; a swap failed while it was drawn."""
+    counts = dict(zip("abcdefg", (1, 2, 3, 4, 9, 12, 30), strict=True))
+    table = CellTable.of(["x"], {(label,): n for label, n in counts.items()})
+    weights = table.counts * np.array([1.0, 5, 2, 1, 3, 2, 4])
+    plans = [
+        ReleasePlan.of([{"variables": "x", **how, **more}], weights="w") for more in ({}, {"invariance": "weights"})
+    ]
+    unequal = {("x",): replace(table, weights=weights, squares=weights**2)}
+    with pytest.raises(PlanError, match="does not keep the sums of weights of this file") as raised:
+        build_stages(plans[1], unequal)
+    assert "leave out invariance" in raised.value.hint
+    assert build_stages(plans[0], unequal)[0].invariance == "counts"
+    alike = {("x",): replace(table, weights=table.counts * 2.0, squares=table.counts * 4.0)}
+    assert build_stages(plans[1], alike)[0].invariance == "weights"
+
+
+@pytest.mark.parametrize(("weights", "said"), [([100.0, 200.0, 300.0], False), ([100.0, 250.0, 300.0], True)])
+def test_weighted_tables_are_called_biased_only_where_weights_differ(weights: list[float], said: bool) -> None:
+    table = CellTable.of(["x"], {("a",): 1, ("b",): 2, ("c",): 3})
+    weighted = replace(table, weights=np.array(weights), squares=np.array(weights) ** 2)
+    plan = ReleasePlan.of([{"variables": "x", "method": "inverse-frequency", "xi": "0.5"}], weights="w")
+    (stage,) = build_stages(plan, {("x",): weighted})
+    assert any("weighted tables of these columns are biased" in note for note in stage.notes) is said

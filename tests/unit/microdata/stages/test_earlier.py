@@ -1,0 +1,154 @@
+"""Matrices of an earlier release on another file: labels, counts, linked columns, rules, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.inside.microdata import Stage, assess_tables, check_kept, stage_from_dict, stage_to_dict, tables_of
+
+from maskwell.core import CellTable
+from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
+from maskwell.microdata import Release, ReleasePlan
+
+Cells = dict[tuple[Hashable, ...], int]
+METHOD1 = {"variables": "job", "method": "method1", "theta": "1/2"}
+ONE: Cells = {("f", "a"): 30, ("f", "b"): 20, ("m", "a"): 10, ("m", "b"): 40, ("m", "c"): 5}
+TWO: Cells = {("f", "a"): 20, ("f", "b"): 30, ("m", "a"): 12, ("m", "b"): 41}
+
+
+def assessed(counts: Cells, plan: ReleasePlan, earlier: Any = None, columns: Any = ("sex", "job")) -> Release:
+    table = CellTable.of(columns, counts)
+    return assess_tables({own: table.project(own) for own in tables_of(plan)}, plan, earlier=earlier)
+
+
+def read_back(release: Release) -> list[Stage]:
+    """As from the internal receipt."""
+    return [stage_from_dict(json.loads(json.dumps(stage_to_dict(stage)))) for stage in release.stages]
+
+
+@pytest.mark.parametrize("within", [(), ("sex",)])
+def test_a_category_that_does_not_occur_any_more_stays_a_state(within: Any) -> None:
+    plan = ReleasePlan.of([{**METHOD1, "within": within}], keys=["sex", "job"])
+    first = assessed(ONE, plan)
+    (stage,) = assessed(TWO, plan, read_back(first)).stages
+    assert stage.fingerprint == first.stages[0].fingerprint
+    assert stage.states == first.stages[0].states
+    assert int(stage.counts.sum()) == sum(TWO.values())
+    assert stage.counts[[state[-1] for state in stage.states].index("c")] == 0
+    assert (stage.invariance, stage.derived) == ("external", True)
+    assert "not those of this one" in stage.notes[0]
+
+
+def test_labels_take_the_type_of_this_file() -> None:
+    plan = ReleasePlan.of([{"variables": "job", "method": "method1", "theta": "1/2"}])
+    first = assessed({("f", 1): 3, ("f", 2): 5, ("m", 3): 2}, plan)
+    (stage,) = assessed({("f", "1"): 3, ("m", "2"): 5}, plan, read_back(first)).stages
+    assert stage.states == [("1",), ("2",), ("3",)]
+    assert stage.fingerprint == first.stages[0].fingerprint
+    assert stage.counts.tolist() == [3, 5, 0]
+
+
+def test_labels_that_become_one_are_refused() -> None:
+    plan = ReleasePlan.of([{"variables": "job", "method": "method1", "theta": "1/2"}])
+    first = assessed({("f", "1"): 3, ("f", "1.0"): 5}, plan)
+    with pytest.raises(PlanError, match="not written as in the earlier file"):
+        assessed({("f", 1.0): 3, ("m", 2.5): 5}, plan, read_back(first))
+
+
+def test_a_missing_value_is_a_state_where_the_plan_says_so() -> None:
+    plan = ReleasePlan.of([METHOD1], missing="category")
+    first = assessed({("f", "a"): 3, ("f", None): 5}, plan)
+    (stage,) = assessed({("f", "a"): 4, ("f", None): 1}, plan, read_back(first)).stages
+    assert dict(zip(stage.states, stage.counts.tolist(), strict=True)) == {("a",): 4, (None,): 1}
+    unchanged = ReleasePlan.of([METHOD1])
+    first = assessed({("f", "a"): 3, ("f", "b"): 5}, unchanged)
+    (stage,) = assessed({("f", "a"): 4, ("f", None): 1}, unchanged, read_back(first)).stages
+    assert stage.counts.tolist() == [4, 0]
+
+
+def test_a_matrix_that_was_fixed_keeps_nothing_then_and_now() -> None:
+    plan = ReleasePlan.of([{"variables": "job", "method": "uniform", "gamma": 3}])
+    first = assessed(ONE, plan)
+    (stage,) = assessed(TWO, plan, read_back(first)).stages
+    assert (stage.invariance, stage.derived) == ("none", False)
+    assert stage.design.k == 3, "as in the earlier file, though one category does not occur any more"
+
+
+def test_linked_columns_follow_as_in_the_earlier_file() -> None:
+    columns = ("job", "group")
+    plan = ReleasePlan.of([{**METHOD1, "linked": "group"}])
+    first = assessed({("a", "x"): 3, ("b", "x"): 5, ("c", "y"): 2}, plan, columns=columns)
+    (stage,) = assessed({("a", "x"): 3, ("b", "x"): 5}, plan, read_back(first), columns).stages
+    assert stage.linked["group"] == {("a",): "x", ("b",): "x", ("c",): "y"}
+    with pytest.raises(PlanError, match="does not follow as in the earlier file"):
+        assessed({("a", "y"): 3, ("b", "x"): 5}, plan, read_back(first), columns)
+
+
+@pytest.mark.parametrize(
+    ("counts", "saying"),
+    [
+        ({**TWO, ("m", "secret"): 7}, "all categories of 'job': 1 new, records 7"),
+        ({**TWO, ("f", "c"): 7}, "all combinations of sex, job: 1 new, records 7"),
+        ({**TWO, ("x", "a"): 7, ("x", "b"): 1}, "all categories of 'sex': 1 new, records 8"),
+    ],
+)
+def test_states_that_are_not_known_are_counted_and_not_named(counts: Cells, saying: str) -> None:
+    plan = ReleasePlan.of([{**METHOD1, "within": ["sex"]}])
+    with pytest.raises(UnknownCategoryError, match=saying) as raised:
+        assessed(counts, plan, read_back(assessed(ONE, plan)))
+    assert "secret" not in str(raised.value) + raised.value.hint
+    assert not raised.value.objects
+
+
+def test_a_rule_is_looked_at_with_all_that_the_earlier_matrix_can_make() -> None:
+    """Within the columns of the rule a matrix of the same file makes no new combination; one of another file may."""
+    free = ReleasePlan.of([{**METHOD1, "within": ["sex"]}])
+    first = assessed({**ONE, ("f", "c"): 4}, free)
+    ruled = ReleasePlan.of([{**METHOD1, "within": ["sex"]}], rule=[{"forbid": {"sex": ["f"], "job": ["c"]}}])
+    with pytest.raises(EditRuleError, match="what a rule forbids"):
+        assessed(ONE, ruled, read_back(first))
+    with pytest.raises(PlanError, match="no rule joins sex any more"):
+        assessed(ONE, ReleasePlan.of([METHOD1]), read_back(assessed(ONE, ruled)))
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [{"posterior": "0.8"}, {"posterior_own": "0.8"}, {"guess": "0.8"}, {"odds": 4}, {"caps": {"b": "0.8"}}],
+    ids=str,
+)
+def test_bounds_are_looked_at_again(bounds: Any) -> None:
+    plan = ReleasePlan.of([{"variables": "job", "method": "optimal", **bounds}])
+    even: Cells = {("f", "a"): 50, ("f", "b"): 50}
+    first = assessed(even, plan)
+    assert assessed(even, plan, read_back(first)).stages[0].invariance == "counts"
+    check_kept(assessed(even, plan, read_back(first)))
+    with pytest.raises(InfeasibleError, match="is broken"):
+        check_kept(assessed({("f", "a"): 2, ("f", "b"): 98}, plan, read_back(first)))
+
+
+@pytest.mark.parametrize("bound", [{"method": "inverse-frequency", "xi": "0.3"}, {"method": "method1", "match": "0.3"}])
+def test_a_match_of_the_protection_is_looked_at_again(bound: Any) -> None:
+    plan = ReleasePlan.of([{"variables": "job", **bound}])
+    first = assessed({("f", "a"): 50, ("f", "b"): 60, ("f", "c"): 40}, plan)
+    with pytest.raises(InfeasibleError, match=r"= 0\.3 is broken"):
+        check_kept(assessed({("f", "a"): 50, ("f", "b"): 60, ("f", "c"): 1}, plan, read_back(first)))
+
+
+def test_both_steps_come_along() -> None:
+    plan = ReleasePlan.of([{**METHOD1, "again": "1/2"}])
+    first = assessed(ONE, plan)
+    (stage,) = assessed(TWO, plan, read_back(first)).stages
+    assert stage.steps is not None
+    assert stage.fingerprint == first.stages[0].fingerprint
+    np.testing.assert_array_equal(stage.design.matrix(), first.stages[0].design.matrix())
+
+
+def test_weights_are_counted_anew() -> None:
+    plan = ReleasePlan.of([METHOD1], weights="w")
+    first = assessed({("a", 1.0): 10, ("b", 2.0): 20}, plan, columns=("job", "w"))
+    (stage,) = assessed({("a", 1.0): 11, ("b", 2.0): 20}, plan, read_back(first), columns=("job", "w")).stages
+    assert stage.counts.tolist() == [11, 20]

@@ -1,0 +1,302 @@
+"""Stages whose draws may be kept: what names them, and kept reports that are randomized once more."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.chisquare import fits
+from tests.support.inside.microdata import (
+    Stage,
+    assess_tables,
+    build_stages,
+    check_kept,
+    draws_of,
+    stage_from_dict,
+    stage_to_dict,
+    state_categories,
+    tables_of,
+)
+from tests.support.releases import changed
+
+from maskwell.core import Categories, CellTable, KeyedRandom, SeededRandom
+from maskwell.designs import Composed, Dense, Sparse, Uniform, save_design
+from maskwell.errors import InfeasibleError, PlanError
+from maskwell.microdata import ReleasePlan
+from maskwell.microdata.matrices import is_invariant
+
+WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
+COUNTS = {(s, j): n for s, own in (("f", (30, 20, 10)), ("m", (25, 40, 5))) for j, n in zip("abc", own, strict=True)}
+
+
+def stage_of(labels: list[Any], P: Any = WARNER, **changes: Any) -> Stage:
+    states = [(label,) for label in labels]
+    made = Stage(
+        variables=("v",),
+        states=states,
+        outputs=states,
+        design=Sparse.of_matrix(P, state_categories(states)),
+        counts=np.ones(len(states), dtype=np.int64),
+        cells=np.zeros(len(states), dtype=np.int64),
+        method="fixed",
+        invariance="none",
+        derived=False,
+    )
+    return replace(made, **changes)
+
+
+def tables(plan: ReleasePlan, counts: Any = COUNTS) -> Any:
+    table = CellTable.of(["sex", "job"], counts)
+    return {own: table.project(own) for own in tables_of(plan)}
+
+
+def planned(**protect: Any) -> ReleasePlan:
+    return ReleasePlan.of([{"variables": "job", **protect}])
+
+
+def built(**protect: Any) -> Stage:
+    plan = planned(**protect)
+    return build_stages(plan, tables(plan))[0]
+
+
+# ---- the name of a stage
+
+
+OTHERS = {
+    "labels": stage_of(["a", "c"]),
+    "order of labels": stage_of(["b", "a"]),
+    "one column of the matrix": stage_of(["a", "b"], [["3/4", "1/3"], ["1/4", "2/3"]]),
+    "variable": stage_of(["a", "b"], variables=("w",)),
+    "released labels": stage_of(["a", "b"], outputs=[("a",), ("c",)]),
+    "one more label": stage_of(["a", "b", "c"], [["3/4", "1/4", 0], ["1/4", "3/4", 0], [0, 0, 1]]),
+    "structure": stage_of(["a", "b"], design=Dense.of(WARNER)),
+    "missing value": stage_of(["a", None]),
+    "word for it": stage_of(["a", "missing"]),
+    "within": stage_of(["a", "b"], within=("sex",), states=[("f", "a"), ("f", "b")], outputs=[("f", "a"), ("f", "b")]),
+}
+
+
+@pytest.mark.parametrize("what", list(OTHERS))
+def test_whatever_a_draw_depends_on_names_the_stage(what: str) -> None:
+    names = {stage.fingerprint for stage in OTHERS.values()} | {stage_of(["a", "b"]).fingerprint}
+    assert OTHERS[what].fingerprint != stage_of(["a", "b"]).fingerprint
+    assert len(names) == len(OTHERS) + 1
+
+
+def test_the_name_is_fixed_for_ever() -> None:
+    """By its description, written anew: another name would give all draws of a later release anew."""
+    stage = stage_of(["a", 7, None], [["1/2", 0, 0], ["1/2", 1, 0], [0, 0, 1]])
+    exact = {"columns": [["1", "1"], ["1"], ["1"]], "denominators": ["2", "1", "1"], "rows": [[0, 1], [1], [2]]}
+    numbers = {"count": 3}
+    design = {
+        "exact": exact,
+        "inputs": numbers,
+        "kind": "sparse",
+        "maskwell": "design",
+        "outputs": numbers,
+        "version": 1,
+    }
+    lines = [
+        {"maskwell": "stage", "outputs": "states", "variables": ["v"], "version": 1, "within": []},
+        "sha256:" + hashlib.sha256(compact(design).encode()).hexdigest(),
+        [["3"]],
+        [["a"], ["7"], [None]],
+    ]
+    text = "".join(compact(line) + "\n" for line in lines)
+    assert stage.fingerprint == "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def compact(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def test_labels_count_by_their_text() -> None:
+    assert stage_of([7, 8]).fingerprint == stage_of(["7", "8"]).fingerprint == stage_of([7.0, 8.0]).fingerprint
+    assert stage_of([7, "7"]).fingerprint != stage_of([7, 8]).fingerprint
+
+
+def test_counts_and_notes_do_not_name_the_stage() -> None:
+    other = stage_of(["a", "b"], counts=np.array([5, 9]), notes=("x",), invariance="counts", derived=True)
+    assert other.fingerprint == stage_of(["a", "b"]).fingerprint
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Uniform.from_gamma(3, Categories.of(["a", "b"])),
+        Dense.of(WARNER, Categories.of(["a", "b"])),
+        Composed.of(Uniform.from_gamma(3, Categories.of(["a", "b"])), Uniform.from_gamma(4, Categories.of(["a", "b"]))),
+    ],
+)
+def test_the_name_is_that_of_the_receipt(design: Any) -> None:
+    stage = stage_of(["a", "b"], design=design)
+    read = stage_from_dict(json.loads(json.dumps(stage_to_dict(stage))))
+    assert read.fingerprint == stage.fingerprint
+
+
+def test_two_labels_with_one_text_get_draws_of_their_own() -> None:
+    """States are told apart by their place: 7 and "7" in one column do not share words. False-alarm rate 1e-6."""
+    stage = stage_of([7, "7"])
+    key = KeyedRandom.of(bytes(range(32)), "d")
+    draws, names = draws_of(stage, SeededRandom(1), key), key.names(np.arange(40_000))
+    first, later = (draws.draw(np.full(40_000, t, dtype=np.uint32), names).astype(int) for t in (0, 1))
+    assert fits(np.bincount(2 * first + later, minlength=4), np.array([3, 9, 1, 3]) / 16)
+
+
+# ---- kept, and once more
+
+
+@pytest.mark.parametrize("again", ["1/4", "1"])
+@pytest.mark.parametrize(
+    "protect",
+    [
+        {"method": "method1", "theta": "1/2"},
+        {"method": "method1", "theta": "1/2", "within": ["sex"]},
+        {"method": "sequential"},
+        {"method": "uniform", "gamma": 3},
+        {"method": "method2", "diagonal": "0.8"},
+        {"method": "inverse-frequency", "theta": 2},
+        {"method": "optimal", "posterior": "0.9"},
+        {"method": "method1", "theta": "1/2", "exclude": ["c"]},
+    ],
+    ids=str,
+)
+def test_both_steps_are_their_product_exactly(protect: Any, again: str) -> None:
+    once, twice = built(**protect), built(**protect, again=again)
+    assert twice.steps is not None
+    P, C, whole = (np.array(d.exact_matrix(), dtype=object) for d in (*twice.steps, twice.design))
+    a = Fraction(again)
+    assert (np.array(once.design.exact_matrix(), dtype=object) == P).all()
+    unit = np.array([[Fraction(int(i == j)) for j in range(len(P))] for i in range(len(P))], dtype=object)
+    assert (a * P + (1 - a) * unit == C).all()
+    assert (whole == C @ P).all()
+    assert twice.fingerprint == once.fingerprint, "the kept draw does not depend on the second step"
+    if once.invariance == "counts":
+        assert twice.invariance == "counts"
+        assert is_invariant(twice.design, twice.counts)
+
+
+def test_what_is_drawn_is_the_product() -> None:
+    """False-alarm rate 1e-6 each; the first step alone is not taken for it."""
+    stage = built(method="method1", theta="1/2", again="1/2")
+    key = KeyedRandom.of(bytes(range(32)), "d")
+    n = 100_000
+    for truth in range(3):
+        for keyed in (key, None):
+            draws = draws_of(stage, SeededRandom(truth), keyed)
+            drawn = draws.draw(np.full(n, truth, dtype=np.uint32), key.names(np.arange(n)))
+            counts = np.bincount(drawn, minlength=3)
+            assert fits(counts, stage.design.matrix()[:, truth])
+            assert stage.steps is not None
+            assert not fits(counts, stage.steps[0].matrix()[:, truth])
+
+
+def test_both_steps_are_in_the_internal_receipt() -> None:
+    stage = built(method="method1", theta="1/2", again="1/2")
+    read = stage_from_dict(json.loads(json.dumps(stage_to_dict(stage))))
+    assert read.steps is not None
+    assert stage.steps is not None
+    assert [d.fingerprint for d in read.steps] == [d.fingerprint for d in stage.steps]
+    assert "steps" not in stage_to_dict(built(method="sequential"))
+
+
+def test_a_bound_that_the_second_step_breaks_is_refused() -> None:
+    plan = planned(method="optimal", posterior="0.8", least_kept="0.7", again=1)
+    with pytest.raises(InfeasibleError, match=r"least_kept = 0\.7 is broken"):
+        check_kept(assess_tables(tables(plan), plan))
+
+
+def test_a_match_must_hold_for_the_first_step_alone() -> None:
+    """The second step wears out: many releases tell the kept report, whose risk is that of the first matrix."""
+    rare = {**COUNTS, ("m", "d"): 3}
+    weak = {"variables": "job", "method": "method1", "theta": "0.2"}
+    both = ReleasePlan.of([{**weak, "again": 1}], keys=["job"], match="0.2")
+    with_both, alone = (
+        assess_tables(tables(plan, rare), plan) for plan in (both, ReleasePlan.of([weak], keys=["job"]))
+    )
+    assert with_both.risk is not None
+    assert with_both.risk.after is not None
+    assert alone.risk is not None
+    assert alone.risk.after is not None
+    assert with_both.risk.after.max_risk < alone.risk.after.max_risk
+    for match, refused in ((alone.risk.after.max_risk + 0.001, False), (with_both.risk.after.max_risk + 0.001, True)):
+        plan = ReleasePlan.of([{**weak, "again": 1}], keys=["job"], match=str(round(match, 4)))
+        found = assess_tables(tables(plan, rare), plan)
+        if refused:
+            with pytest.raises(InfeasibleError, match="of being matched"):
+                check_kept(found)
+        else:
+            check_kept(found)
+
+
+def test_a_second_step_needs_the_same_reports(tmp_path: Path) -> None:
+    rows = [["1/2", 0, 0], ["1/2", "1/2", 0], [0, "1/2", 1]]
+    file = str(tmp_path / "design.json")
+    save_design(Dense.of(rows, Categories.of(["a", "b", "c"]), Categories.of(["c", "b", "a"])), file)
+    with pytest.raises(PlanError, match="whose reports are its categories, in the same order"):
+        built(method="design", file=file, again="1/2")
+
+
+@pytest.mark.parametrize(
+    ("entries", "saying"),
+    [
+        ({"again": 0}, "again"),
+        ({"again": 2}, "again"),
+        ({"again": "half"}, "again"),
+        ({"draws": "sometimes"}, "draws"),
+        ({"draws": "fresh", "again": "1/2"}, "keeps none"),
+    ],
+)
+def test_entries_that_make_no_sense_are_refused(entries: Any, saying: str) -> None:
+    with pytest.raises(PlanError, match=saying):
+        planned(method="sequential", **entries)
+
+
+def test_a_swap_is_not_drawn_again() -> None:
+    with pytest.raises(PlanError, match="exact counts of a swap"):
+        planned(method="swap", base="sequential", again="1/2")
+
+
+def test_a_plan_writes_what_it_read() -> None:
+    plan = planned(method="sequential", again="0.3")
+    assert ReleasePlan.from_dict(plan.to_dict()) == plan
+    assert "again = 0.3" in plan.to_toml()
+    fresh = planned(method="sequential", draws="fresh")
+    assert ReleasePlan.from_dict(fresh.to_dict()) == fresh
+    assert 'draws = "fresh"' in fresh.to_toml()
+    assert "draws" not in planned(method="sequential").to_toml()
+
+
+# ---- what is said of kept draws
+
+
+def told(*protect: Any, keyed: str | None = "a commitment") -> str:
+    plan = ReleasePlan.of([*protect])
+    return " / ".join(changed(assess_tables(tables(plan), plan), keyed=keyed).notes)
+
+
+def test_notes_say_what_kept_draws_tell() -> None:
+    job = {"variables": "job", "method": "uniform", "gamma": 3}
+    assert "proves that the true value changed" in told(job)
+    assert "kept by key" not in told(job, keyed=None)
+    assert "kept by key" not in told({**job, "draws": "fresh"})
+    again = told({**job, "again": "1/2"})
+    assert "proves" not in again
+    assert "many releases together tell the kept report" in again
+    assert "internal/receipt.json" not in told(job)
+    assert "internal/receipt.json" in told({"variables": "job", "method": "sequential"})
+
+
+@pytest.mark.parametrize("how", [{"draws": "fresh"}, {"again": "1/2"}])
+def test_notes_warn_of_kept_draws_within_fresh_ones(how: Any) -> None:
+    sex = {"variables": "sex", "method": "method1", "theta": "1/2", "within": ["job"]}
+    job = {"variables": "job", "method": "method1", "theta": "1/2", "within": ["sex"]}
+    assert "job is drawn within sex, whose reports are new in each release" in told({**sex, **how}, job)
+    assert "whose reports are new" not in told(sex, job)
+    assert "whose reports are new" not in told(job, {**sex, **how}), "within true values, which come first"

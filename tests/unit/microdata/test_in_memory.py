@@ -1,0 +1,149 @@
+"""Tables in memory: released in their own kind, at the chances of the matrix, with margins kept where promised."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.inside.designs import forget_tables
+
+from maskwell.core import SeededRandom
+from maskwell.errors import DataFileError, InfeasibleError, PlanError, PublishError, WrongTypeError
+from maskwell.microdata import ReleasePlan, release_table
+
+pa = pytest.importorskip("pyarrow")
+PEOPLE = {"x": ["a"] * 120 + ["b"] * 80 + ["c"] * 30, "y": list(range(230))}
+
+
+def plan(**more: Any) -> ReleasePlan:
+    protect = {"variables": "x", "method": "method1", "theta": "2/3"}
+    return ReleasePlan.of([{**protect, **more.pop("protect", {})}], **{"order": "kept", **more})
+
+
+def test_every_kind_of_table_comes_back_as_it_was_given() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for data in (pandas.DataFrame(PEOPLE), polars.DataFrame(PEOPLE), pa.table(PEOPLE), PEOPLE):
+        released = release_table(data, plan(accept="y")).data
+        assert type(released) is type(data)
+        assert list(released["y"]) == list(range(230)) or released["y"].to_pylist() == list(range(230))
+
+
+def test_a_shuffled_table_has_the_same_records_in_another_order() -> None:
+    released = release_table(PEOPLE, plan(accept="y", order="shuffled", protect={"theta": "0"})).data
+    pairs = list(zip(released["x"], released["y"], strict=True))
+    assert sorted(pairs, key=lambda pair: pair[1]) == list(zip(PEOPLE["x"], PEOPLE["y"], strict=True))
+    assert released["y"] != PEOPLE["y"]
+
+
+def test_records_move_with_the_chances_of_the_matrix() -> None:
+    """Chi-square of the nine transitions of 150 such tables, 6 degrees; limit for a false alarm of 1e-6: 37.3."""
+    people = {"x": PEOPLE["x"] * 150}
+    released = release_table(people, plan(demonstration=True), random=SeededRandom(11)).data
+    times = Counter(zip(people["x"], released["x"], strict=True))
+    flows = {("a", "a"): 100, ("a", "b"): 10, ("a", "c"): 10, ("b", "a"): 10, ("b", "b"): 60, ("b", "c"): 10}
+    flows |= {("c", "a"): 10, ("c", "b"): 10, ("c", "c"): 10}
+    distance = sum((times[move] - 150 * n) ** 2 / (150 * n) for move, n in flows.items())
+    assert distance < 37.3
+    wrong = sum(
+        (times[move] - 150 * n) ** 2 / (150 * n) for move, n in {**flows, ("a", "a"): 95, ("a", "b"): 15}.items()
+    )
+    assert wrong > 37.3, "a slightly wrong matrix is told apart"
+
+
+def test_a_swap_keeps_every_count() -> None:
+    swap = ReleasePlan.of([{"variables": "x", "method": "swap", "base": "sequential"}], order="kept", accept="y")
+    released = release_table(PEOPLE, swap)
+    assert Counter(released.data["x"]) == Counter(PEOPLE["x"])
+    assert released.data["x"] != PEOPLE["x"]
+
+
+def test_a_release_knows_what_it_did() -> None:
+    release = release_table(PEOPLE, plan(accept="y", keys=["x"])).release
+    about = release.variable_facts()["x"]
+    assert about["expected_changed"] == pytest.approx(60 / 230)
+    assert about["changed"] == release.changed["x"]
+    assert about["invariant"] is True
+    assert release.risk is not None
+    assert release.risk.after is not None
+    assert release.risk.after.uniques is not None
+
+
+def test_two_stages_keep_the_joint_table_on_average() -> None:
+    """Mean of 120 such tables against one; a standard error is below 0.2, the limit over five (false alarm 1e-6)."""
+    people = {"x": ["0"] * 9 + ["1"] * 12, "y": list("000000112") + list("000111112222")}
+    both = ReleasePlan.of(
+        [
+            {"variables": "x", "within": "y", "method": "method1", "theta": "0.6"},
+            {"variables": "y", "within": "x", "method": "method1", "theta": "0.5"},
+        ],
+        order="kept",
+        demonstration=True,
+    )
+    many = {name: values * 120 for name, values in people.items()}
+    released = release_table(many, both, random=SeededRandom(5)).data
+    total = Counter(zip(released["x"], released["y"], strict=True))
+    true = Counter(zip(people["x"], people["y"], strict=True))
+    assert all(abs(total[cell] / 120 - n) < 1.1 for cell, n in true.items())
+    assert set(total) <= set(true), "no combination appears that the table does not have"
+
+
+def test_a_seed_is_refused_outside_a_demonstration() -> None:
+    with pytest.raises(PublishError, match="seed"):
+        release_table(PEOPLE, plan(), random=SeededRandom(1))
+
+
+def test_a_bound_that_is_not_kept_is_refused_with_the_way_out() -> None:
+    people = {"x": ["a", "b", "c"] * 10, "k": list("abcdefghij") * 3}
+    weak = plan(keys=["k", "x"], match="0.5", protect={"theta": "0.1"})
+    with pytest.raises(InfeasibleError, match=r"of 30 records keep a chance above 0\.5") as caught:
+        release_table(people, weak)
+    assert "jointly" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("data", "error"), [(3, WrongTypeError), ({"x": []}, DataFileError), ({"z": ["a"]}, PlanError)]
+)
+def test_tables_that_cannot_be_released_are_refused(data: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        release_table(data, plan())
+
+
+def test_numbers_stay_numbers() -> None:
+    released = release_table({"x": np.array([1, 2, 3] * 20)}, plan()).data["x"]
+    assert set(released) <= {1, 2, 3}
+
+
+def test_weights_may_be_different_for_every_record() -> None:
+    """They tell the records apart, so that the plan has to accept them."""
+    data = {"x": ["a", "b"] * 1500, "w": [1 + i / 7 for i in range(3000)]}
+    with pytest.raises(PlanError, match="w identifies records: 100 % are alone"):
+        release_table(data, plan(weights="w"))
+    released = release_table(data, plan(weights="w", accept="w"))
+    assert sorted(released.data["w"]) == data["w"]
+    assert any("accepted by the plan: w identifies" in warning for warning in released.release.warnings)
+    by_key = release_table(data, plan(weights="w", keys=["x", "w"])).release
+    assert by_key.risk is not None
+    assert by_key.risk.before.uniques == 3000, "as a key, every weight counts"
+
+
+def test_a_sorted_file_whose_order_is_kept_is_told_to_give_itself_away() -> None:
+    """All a come first, then b and c: whatever is drawn, the neighbours tell."""
+    people = {"x": PEOPLE["x"]}
+    assert any("stand together" in warning for warning in release_table(people, plan()).release.warnings)
+    assert not release_table(people, plan(order="shuffled")).release.warnings
+    mixed = {"x": np.random.default_rng(3).permutation(people["x"]).tolist()}
+    assert not release_table(mixed, plan()).release.warnings
+
+
+def test_tables_of_draws_make_room_when_the_records_are_drawn() -> None:
+    """They would be a tenth of the memory of a large release; made again, they draw the same."""
+    (stage,) = release_table(PEOPLE, plan(accept="y")).release.stages
+    assert "_table" not in vars(stage.design)
+    codes = np.arange(3).repeat(100)
+    first = stage.design.sample(codes, random=SeededRandom(1)).data
+    assert "_table" in vars(stage.design)
+    forget_tables(stage.design)
+    assert "_table" not in vars(stage.design)
+    assert (stage.design.sample(codes, random=SeededRandom(1)).data == first).all()

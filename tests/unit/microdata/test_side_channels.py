@@ -1,0 +1,470 @@
+"""Unchanged columns that identify records or give protected ones away: refused, accepted or named, in all rows."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.inside.engines import cell_counts
+from tests.support.inside.microdata import (
+    SideChannel,
+    check_rows,
+    check_side_channels,
+    dependence,
+    internal_receipt,
+    public_receipt,
+    read_plan,
+    side_channels,
+)
+from tests.support.inside.verbs import release_file
+from tests.support.together import together
+
+from maskwell.errors import PlanError, PublishError
+from maskwell.microdata import Release, ReleasePlan, assess_file, release_table
+from maskwell.verbs import first_plan
+
+pa = pytest.importorskip("pyarrow")
+RANDOM = np.random.default_rng(8)
+AGES = [str(20 + i % 40) for i in range(400)]
+PEOPLE = {
+    "age": AGES,
+    "group": [a[0] for a in AGES],
+    "sex": ["f", "m", "m"] * 133 + ["f"],
+}
+
+
+def plan_of(variables: list[str], **more: Any) -> ReleasePlan:
+    bounds = more.pop("bounds", {"method": "sequential"})
+    return ReleasePlan.of([{"variables": v, **bounds} for v in variables], **more)
+
+
+def released(variables: list[str], data: dict[str, Any] = PEOPLE, **more: Any) -> Release:
+    return release_table(data, plan_of(variables, **more)).release
+
+
+def warned(variables: list[str], data: dict[str, Any] = PEOPLE, **more: Any) -> str:
+    return " ".join(released(variables, data, **more).warnings)
+
+
+def refusal(variables: list[str], data: dict[str, Any] = PEOPLE, **more: Any) -> PlanError:
+    with pytest.raises(PlanError) as caught:
+        released(variables, data, **more)
+    return caught.value
+
+
+def households(n: int = 600) -> dict[str, Any]:
+    """Persons in households, with three ids of persons and one of households."""
+    sizes = RANDOM.integers(1, 6, n)
+    hid = np.repeat(np.arange(n), sizes)
+    rows = len(hid)
+    data = {
+        "pid": np.arange(rows) + 1,
+        "pb030": [f"AT{i:07}" for i in range(rows)],
+        "rb030": RANDOM.permutation(10 * rows)[:rows],
+        "hid": hid * 7 + 13,
+        "hsize": np.repeat(sizes, sizes).astype(str),
+        "sex": RANDOM.choice(["f", "m"], rows),
+        "region": np.repeat(RANDOM.choice(list("abc"), n), sizes),
+        "health": RANDOM.choice(["good", "bad", "fair"], rows),
+    }
+    order = RANDOM.permutation(rows)
+    return {name: np.asarray(column)[order].tolist() for name, column in data.items()}
+
+
+def test_a_finer_column_gives_a_coarser_one_away() -> None:
+    error = refusal(["group"])
+    assert error.message == "group can be worked out from age (right for 100 % of records, 25 % without it)"
+    assert error.hint == 'add drop = ["age"] to [release], or accept = ["age"] if it may be published'
+
+
+@pytest.mark.parametrize("rows", [400, 25_000])
+def test_one_exception_or_a_late_row_silences_nothing(rows: int) -> None:
+    """The exception comes first, and in a long file the dependence is looked at beyond the first rows."""
+    ages = [str(20 + i % 40) for i in range(rows)]
+    data = {"age": ages, "group": ["9", *(a[0] for a in ages[1:])]}
+    (found,) = refusal(["group"], data).objects["found"]  # type: ignore[attr-defined]
+    assert (found["column"], found["of"]) == ("age", "group")
+    assert 0.99 < found["share"] < 1
+
+
+def test_pairs_of_records_give_each_other_away() -> None:
+    """Labels of two records each; the third and later rows of a label never come."""
+    data = {"pair": [i // 2 for i in range(380)], "x": [str(i // 2 % 5) for i in range(380)]}
+    assert "x can be worked out from pair (right for 100 % of records" in refusal(["x"], data).message
+
+
+def test_a_coarser_column_shows_what_changed() -> None:
+    found = warned(["age"])
+    assert "group follows from age for 100 % of records; name group in linked, or drop it" in found
+
+
+def test_columns_that_are_dropped_randomized_too_or_unrelated_are_not_named() -> None:
+    assert warned(["group"], drop=["age"]) == ""
+    assert "sex" not in warned(["group"], accept=["age"])
+
+
+def test_a_column_that_follows_is_linked_and_not_named() -> None:
+    plan = ReleasePlan.of([{"variables": "age", "linked": "group", "method": "sequential"}])
+    assert release_table(PEOPLE, plan).release.warnings == ()
+
+
+def test_the_size_of_a_household_can_be_recounted() -> None:
+    data = {name: column for name, column in households().items() if name in ("hid", "hsize", "sex")}
+    (found,) = [one for one in refusal(["hsize"], data).objects["found"] if one["kind"] == "restores"]  # type: ignore[attr-defined]
+    assert (found["column"], found["of"], found["by"], found["share"]) == ("hid", "hsize", "size", 1.0)
+    assert found["words"].startswith("hsize can be recomputed from hid by counting its records (right for 100 %")
+
+
+def test_what_people_of_a_household_share_is_restored_from_each_other() -> None:
+    data = {name: column for name, column in households(150).items() if name in ("hid", "region")}
+    assert "region can be worked out from hid" in refusal(["region"], data).message
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        list(range(400)),
+        [f"person {i}" for i in range(400)],
+        (RANDOM.random(400) * 1e6).tolist(),
+        [None if i % 2 else i for i in range(400)],
+        [i // 2 if i % 7 == 0 else i for i in range(400)],
+    ],
+)
+def test_columns_with_a_value_for_every_record_are_refused(column: list[Any]) -> None:
+    error = refusal(["group"], {**PEOPLE, "x": column}, drop=["age"])
+    assert error.message.startswith("x identifies records: ")
+    assert error.objects["columns"] == ["x"]
+
+
+def test_the_bound_on_a_match_says_which_groups_are_small() -> None:
+    data = {**PEOPLE, "x": RANDOM.permutation([i // 4 for i in range(400)]).tolist()}
+    assert warned(["group"], data, drop=["age"]) == ""
+    keys = {"keys": ["group"], "drop": ["age"], "bounds": {"method": "method1", "theta": "0.5"}}
+    assert warned(["group"], data, match="0.3", **keys) == ""
+    assert "x identifies records: 100 % share their value with fewer than 9 others" in str(
+        refusal(["group"], data, match="0.1", **keys)
+    )
+
+
+def test_a_few_records_alone_are_named_in_a_warning_and_enter_the_risk() -> None:
+    column = [i if i % 8 == 1 else -(i % 3) for i in range(400)]
+    release = released(["group"], {**PEOPLE, "x": column}, drop=["age"], keys=["group"])
+    assert "x identifies records: 12.5 % are alone with their value; coarsen x, or drop it" in release.warnings
+    assert release.side_channel_risk is not None
+    assert release.side_channel_risk.chance == 1
+    assert release.side_channel_risk.words in release.warnings
+
+
+def test_keys_are_no_identifiers_because_their_risk_is_measured() -> None:
+    data = {**PEOPLE, "x": list(range(400))}
+    assert released(["group"], data, drop=["age"], keys=["x", "group"]).side_channels == ()
+
+
+def test_an_id_that_is_not_unique_has_no_copies() -> None:
+    school = [i % 12 for i in range(400)]
+    data = {
+        "sex": RANDOM.choice(["f", "m"], 400).tolist(),
+        "school": school,
+        "code": [f"S{(5 * s) % 12}" for s in school],
+    }
+    error = refusal(["sex"], data, id="school")
+    assert error.message == "code has one value for each value of school, which is not published"
+    assert warned(["sex"], data, drop=["school"]) == "", "categories may be published under another name"
+
+
+def test_a_copy_with_a_few_records_alone_is_still_a_copy() -> None:
+    hid = [i // 8 if i < 360 else i for i in range(400)]
+    data = {"sex": RANDOM.choice(["f", "m"], 400).tolist(), "hid": hid, "code": [f"H{7 * h}" for h in hid]}
+    error = refusal(["sex"], data, id="hid")
+    assert error.message == "code has one value for each value of hid, which is not published"
+
+
+def test_a_cell_column_that_identifies_records_is_no_key() -> None:
+    data = {"sex": RANDOM.choice(["f", "m"], 400).tolist(), "hid": [i // 2 for i in range(400)]}
+    plan = ReleasePlan.of([{"variables": "sex", "within": "hid", "method": "sequential"}])
+    with pytest.raises(PlanError, match="hid identifies records"):
+        release_table(data, plan)
+
+
+def test_two_columns_that_tell_together_are_named_and_do_not_hide_what_one_tells() -> None:
+    a, k = RANDOM.integers(0, 2, 4000), RANDOM.integers(0, 2, 4000)
+    data = {"a": a.tolist(), "k": k.tolist(), "x": (a ^ k).astype(str).tolist(), "copy": (a ^ k).tolist()}
+    found = refusal(["x"], data, keys=["k", "x"]).objects["found"]
+    assert [(one["column"], one["by"]) for one in found] == [("a", "k"), ("copy", "value")]  # type: ignore[attr-defined]
+    assert "worked out from a and k (right for 100 % of records" in found[0]["words"]  # type: ignore[index]
+
+
+def test_weights_are_measured_like_other_columns() -> None:
+    half = ["a" if group in "23" else "b" for group in PEOPLE["group"]]
+    people = {**PEOPLE, "half": half, "w": [float(group) for group in PEOPLE["group"]]}
+    people["w"][0] = people["w"][20]
+    error = refusal(["half", "group"], people, weights="w", drop=["age"])
+    assert [one["of"] for one in error.objects["found"]] == ["half", "group"]  # type: ignore[attr-defined]
+    assert error.message == "unchanged columns tell too much: w (half 99.8 %; group 99.8 %)"
+
+
+def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:
+    group = ["rare" if i % 40 == 0 else str(i % 3) for i in range(4000)]
+    data = {"group": group, "tongue": ["x" if g == "rare" else "abcd"[i % 4] for i, g in enumerate(group)]}
+    assert refusal(["group"], data).message == (
+        "a rare value of group can be worked out from tongue (right for 100 % of its records)"
+    )
+
+
+def test_what_is_certain_for_some_records_is_a_warning() -> None:
+    """A fifth are children, who are single; of the others nothing is told."""
+    status = ["single" if i % 5 == 0 else "abc"[int(RANDOM.integers(0, 3))] for i in range(3000)]
+    data = {"status": status, "grown": ["yes" if i % 5 else "no" for i in range(3000)]}
+    status[0] = "a"
+    status[1] = status[2] = "single"
+    assert "a rare value" not in warned(["status"], data)
+    assert "status is certain from grown for 20 % of records" in warned(["status"], data)
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    table = pa.table([pa.array(["a", "b"] * 50), *[pa.array([1, 2] * 50)] * 2], names=["x", "y", "y"])
+    with pytest.raises(PlanError, match="2 columns named 'y'"):
+        release_table(table, plan_of(["x"]))
+
+
+def _noisy(share: float) -> dict[str, Any]:
+    x = RANDOM.integers(0, 2, 6000)
+    u = np.where(RANDOM.random(6000) < share, x, 1 - x)
+    return {"x": x.astype(str).tolist(), "u": u.tolist()}
+
+
+@pytest.mark.parametrize(
+    ("share", "bounds", "is_refused"),
+    [
+        (0.97, {"method": "sequential"}, True),
+        (0.90, {"method": "sequential"}, False),
+        (0.92, {"method": "inverse-frequency", "xi": "0.5"}, True),
+        (0.80, {"method": "inverse-frequency", "xi": "0.5"}, False),
+        (0.80, {"method": "optimal", "posterior": "0.7"}, True),
+        (0.80, {"method": "optimal", "posterior": "0.9"}, False),
+    ],
+)
+def test_bounds_say_how_much_may_be_restored(share: float, bounds: dict[str, str], is_refused: bool) -> None:
+    """Wrong guesses of one half are corrected: gain 2 share - 1; 0.9 is allowed, 0.75 with a bound on a match."""
+    data = _noisy(share)
+    if is_refused:
+        assert "x can be worked out from u" in refusal(["x"], data, bounds=bounds).message
+    else:
+        assert "unchanged columns give protected ones away" in warned(["x"], data, bounds=bounds)
+
+
+def test_what_tells_little_is_not_named() -> None:
+    assert warned(["x"], _noisy(0.6)) == ""
+
+
+def test_what_a_matrix_is_made_within_is_no_side_channel_of_it() -> None:
+    region = [str(i % 4) for i in range(400)]
+    data = {"region": region, "town": [f"{r}{i % 2}" for i, r in enumerate(region)], "sex": PEOPLE["sex"]}
+    plan = ReleasePlan.of([{"variables": "town", "within": "region", "method": "sequential"}], drop=["sex"])
+    assert not [one for one in release_table(data, plan).release.side_channels if one.kind.startswith("restores")]
+
+
+def test_keys_that_tell_keys_are_in_the_risk_already() -> None:
+    found = released(["group"], keys=["age", "group"], drop=["sex"]).side_channels
+    assert [(one.column, one.of, one.refused) for one in found] == [("age", "group", False)]
+
+
+def test_an_accepted_column_is_published_named_and_in_the_risk() -> None:
+    data = households()
+    drop = ["pid", "pb030", "rb030"]
+    release = released(["hsize", "sex"], data, keys=["hsize", "sex"], drop=drop, accept=["hid", "region"])
+    assert all(one.accepted for one in release.side_channels if one.refused)
+    assert any(text.startswith("accepted by the plan: hid identifies records") for text in release.warnings)
+    risk = release.side_channel_risk
+    assert risk is not None
+    assert (risk.keys, risk.columns, risk.chance) == (("hsize", "sex"), ("hid",), 1.0)
+    internal = json.loads(json.dumps(internal_receipt(release)))
+    assert internal["plan"]["release"]["accept"] == ["hid", "region"]
+    assert internal["risk"]["side_channels"]["max_risk"] == 1.0
+    assert {one["column"] for one in internal["side_channels"] if one["accepted"]} == {"hid"}
+    assert "side_channels" not in public_receipt(release)
+
+
+def test_the_risk_of_who_knows_more_is_worked_out_where_nobody_is_alone() -> None:
+    """Ages of twenty records each within two groups: who knows the age as well finds one of twenty at best."""
+    data = {"age": [i % 40 for i in range(800)], "group": ["ab"[i % 2] for i in range(800)]}
+    release = released(["group"], data, keys=["group"], accept=["age"])
+    risk = release.side_channel_risk
+    assert risk is not None
+    assert risk.exact
+    assert 1 / 800 < risk.chance <= 1 / 20 + 1e-9
+    assert release.risk is not None
+    assert release.risk.after is not None
+    assert risk.chance > release.risk.after.max_risk_strict
+
+
+def test_the_risk_is_bounded_by_the_smallest_cell_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side_channels, "MOST_CELLS", 10)
+    data = {"age": [i % 40 for i in range(800)], "group": ["ab"[i % 2] for i in range(800)]}
+    risk = released(["group"], data, keys=["group"], accept=["age"]).side_channel_risk
+    assert risk is not None
+    assert (risk.chance, risk.exact) == (1 / 20, False)
+
+
+def test_accepting_what_needs_no_acceptance_is_harmless_and_an_unknown_column_an_error() -> None:
+    assert warned(["group"], drop=["age"], accept=["sex"]) == ""
+    assert refusal(["group"], drop=["age"], accept=["sexx"]).hint == "did you mean 'sex'?"
+
+
+def test_several_columns_are_named_in_one_error_that_fits_a_line() -> None:
+    found = [SideChannel(f"a_long_name_of_a_column_{i}", "identifies", None, 1.0, refused=True) for i in range(9)]
+    with pytest.raises(PlanError) as caught:
+        check_side_channels(found)
+    assert len(caught.value.message) <= 93
+    assert len(caught.value.hint) <= 94
+    assert "(9 in all)" in caught.value.message
+
+
+def test_nothing_is_judged_from_a_handful_of_records() -> None:
+    data = {"x": ["a", "b"] * 9, "y": list(range(18))}
+    assert warned(["x"], data) == ""
+
+
+@pytest.fixture
+def person_file(tmp_path: Path) -> str:
+    pq = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table(households()), path, row_group_size=500)
+    return str(path)
+
+
+def test_ids_are_refused_before_anything_is_written(person_file: str, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"pb030 \(100 % alone\), rb030 \(100 % alone\), "):
+        release_file(person_file, plan_of(["sex"], id="pid"), str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.parquet"]
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("limit", [None, 256])
+def test_a_first_plan_publishes_no_ids_and_works(
+    person_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int | None
+) -> None:
+    """Also where columns have more values than their tables hold."""
+    if limit is not None:
+        monkeypatch.setattr(dependence, "MOST_CELLS", limit)
+        monkeypatch.setattr(dependence, "FEWEST_CELLS", limit)
+        monkeypatch.setattr(cell_counts, "MOST_LISTED", 100)
+    text = first_plan(person_file)
+    plan = read_plan(text)
+    assert plan.id == "pid"
+    assert {*plan.drop} >= {"pb030", "rb030", "hid"}
+    assert "pb030 identifies records: 100 % are alone with their value" in text
+    assert "hsize" in plan.randomized
+    assert re.search(r"hsize can be (recomputed|worked out) from hid", " ".join(text.replace("#", "").split()))
+    release_file(person_file, plan, str(tmp_path / "out"))
+    assert {*pytest.importorskip("pyarrow.parquet").read_schema(tmp_path / "out/public/data.parquet").names} == {
+        "hsize",
+        "sex",
+        "region",
+        "health",
+    }
+
+
+def test_a_dry_run_refuses_as_the_release_does(person_file: str) -> None:
+    with pytest.raises(PlanError, match="pb030"):
+        assess_file(person_file, plan_of(["sex"], id="pid"))
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("name", ["pid", "pb030", "rb030"])
+def test_the_last_look_finds_ids_in_all_rows_of_the_written_file(
+    person_file: str, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows begin with a thousand that are alike."""
+    plan = plan_of(["sex"], drop=["pid", "pb030", "rb030", "hid"])
+    release = release_file(person_file, plan, str(tmp_path / "out"))
+    pq = pytest.importorskip("pyarrow.parquet")
+    written = tmp_path / "out/public/data.parquet"
+    table = pq.read_table(written)
+    ids = pq.read_table(person_file).column(name).to_pylist()[:1500]
+    column = [ids[0]] * (len(table) - len(ids)) + ids
+    monkeypatch.setattr(type(release), "columns", [*release.columns, release.columns[0]], raising=False)
+    pq.write_table(table.set_column(0, release.columns[0].name, pa.array(column)), written)
+    with pytest.raises(PublishError, match=f"'{release.columns[0].name}' tells the records apart"):
+        check_rows(written, release)
+
+
+# ---- columns together, and columns that are mostly empty
+
+
+SIZES = RANDOM.integers(1, 8, 2_000)
+ADULTS = np.array([RANDOM.integers(1, size + 1) for size in SIZES])
+FAMILIES = {
+    "hsize": SIZES.tolist(),
+    "adults": ADULTS.tolist(),
+    "children": (SIZES - ADULTS).astype(str).tolist(),
+    "sex": RANDOM.choice(["f", "m"], 2_000).tolist(),
+}
+
+
+def test_what_follows_from_two_columns_that_are_no_keys_is_refused() -> None:
+    assert "hsize (children 100 % with adults)" in refusal(["children"], FAMILIES).message
+    done = released(["children"], FAMILIES, keys=["sex"], accept=["hsize"])
+    assert done.side_channel_risk is not None
+    assert done.side_channel_risk.columns == ("hsize", "adults")
+    shuffled = {**FAMILIES, "children": RANDOM.permutation(FAMILIES["children"]).tolist()}
+    assert released(["children"], shuffled).side_channels == ()
+
+
+@pytest.mark.parametrize("keys", [[], ["hsize"], ["adults", "hsize"]])
+def test_a_column_within_which_is_randomized_tells_nothing_together_with_another(keys: list[str]) -> None:
+    bounds = {"method": "sequential", "within": ["hsize"]}
+    found = refusal(["children"], FAMILIES, bounds=bounds, keys=keys)
+    assert "hsize" in found.message and "adults" in found.message
+
+
+def test_a_column_that_is_accepted_does_not_hide_another_one() -> None:
+    code = RANDOM.integers(0, 8, 4_000)
+
+    def copy(share: float) -> list[int]:
+        return np.where(RANDOM.random(4_000) < share, code, RANDOM.integers(0, 8, 4_000)).tolist()
+
+    data = {"y": code.astype(str).tolist(), "a": copy(0.95), "b": copy(0.97)}
+    for accepted, other in (("a", "b"), ("b", "a")):
+        assert refusal(["y"], data, keys=["a", "b"], accept=[accepted]).objects["columns"] == [other]
+
+
+def test_a_column_with_few_values_and_none_elsewhere_gives_a_rare_value_away() -> None:
+    few = [i % 160 == 0 for i in range(2_400)]
+    data = {
+        "illness": ["rare" if one else "ab"[i % 2] for i, one in enumerate(few)],
+        "drug": ["yes" if one else None for one in few],
+        "sex": ["f", "m", "m"] * 800,
+    }
+    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data).message
+
+
+def test_a_rare_value_that_follows_from_a_column_and_a_key_is_refused() -> None:
+    rare = RANDOM.random(4_000) < 0.02
+    man = RANDOM.random(4_000) < 0.5
+    data = {
+        "illness": np.where(rare, "rare", RANDOM.choice(["a", "b"], 4_000)).tolist(),
+        "drug": (rare ^ man).tolist(),
+        "sex": np.where(man, "m", "f").tolist(),
+    }
+    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data, keys=["sex"]).message
+
+
+@together("tenths", range(1, 10))
+def test_a_gain_of_exactly_one_half_is_named_whatever_the_last_bits(tenths: int) -> None:
+    """In floats (0.7 - 0.4) / (1 - 0.4) is below one half, and others are above."""
+    without = tenths / 10
+
+    def told(share: float) -> list[str]:
+        restored = (dependence.Restored("age", share, without),)
+        groups = np.zeros(dependence.SIZES)
+        facts = dependence.ColumnFacts("z", 400, 2.0, True, groups, restored, records=400)
+        return [one.kind for one in side_channels.side_channels(plan_of(["age"]), [facts])]
+
+    assert told((1 + without) / 2) == ["restores"]
+    assert told((1 + without) / 2 - 1e-6) == []
