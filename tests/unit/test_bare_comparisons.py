@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-DECIDING_ROOMS = ("collection", "estimation", "planning", "release", "reports/text", "verbs")
+DECIDING_ROOMS = ("collection", "estimation", "microdata", "planning", "reports/text", "verbs")
 LIMITS = {"allowed", "asked", "bound", "bounds", "demand", "limit", "match", "threshold", "wanted", "worst", "xi"}
 ESTIMATES = {"estimate", "pi_hat", "theta"}
 SLACK_LIKE = 1e-5

@@ -22,7 +22,7 @@ import maskwell
 HEAVY = ["click", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "pyreadstat", "scipy"]
 FEWEST_TESTS = 8_900
 CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
-PRINTING_ROOMS = ("cli", "estimation", "planning", "release", "reports")
+PRINTING_ROOMS = ("cli", "estimation", "microdata", "planning", "reports")
 ROUNDED = ("Printed", "round_up", "round_down")
 NOT_COMPUTED = {  # constants, steps of a grid, exact decimals
     ("microdata/folder/receipt_contents.py", "towards(round(value / step, 9)) * step"),
@@ -598,7 +598,7 @@ def test_the_path_of_a_command_is_short(tmp_path: Path, root: Path) -> None:
     assert all(switches[name] <= most for name, most in SWITCHES.items()), f"{switches}: {answer.stdout}"
 
 
-LIBRARY = ["core", "designs", "privacy", "procedures", "estimation", "engines", "planning", "release", "verbs"]
+LIBRARY = ["core", "designs", "privacy", "procedures", "estimation", "engines", "planning", "microdata", "verbs"]
 WRITTEN_FOR_COMMANDS = {"microdata/folder/release_folder.py", "microdata/plans/plan_drafts.py", "verbs/demo_story.py"}
 """What writes commands into files and stories."""
 

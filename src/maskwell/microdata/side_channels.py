@@ -1,6 +1,6 @@
 """Side channels: columns that are published unchanged and give records or protected values away.
 
-All rows are looked at (:mod:`maskwell.microdata.records.dependence`). A column that identifies records, or that restores
+All rows are looked at (:mod:`maskwell.microdata.records.dependence`). A column that identifies records, or restores
 a protected column more often than the plan's bounds allow, is refused unless the plan accepts it; a warning names
 weaker ones. What is published all the same enters the risk: that of an intruder who knows these columns too.
 """
