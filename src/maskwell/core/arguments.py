@@ -42,11 +42,7 @@ Words: TypeAlias = NDArray[np.uint32]
 
 
 def code_type(count: int) -> np.dtype[Any]:
-    """The smallest unsigned type that holds the codes 0..count-1.
-
-    >>> code_type(256), code_type(257)
-    (dtype('uint8'), dtype('uint16'))
-    """
+    """The smallest unsigned type that holds the codes 0..count-1."""
     return np.dtype(next(f"u{size}" for size in (1, 2, 4, 8) if count <= 2 ** (8 * size) or size == 8))
 
 
@@ -92,14 +88,7 @@ MADE_BY: Mapping[str, str] = {
 
 
 def check_kind(kind: Any, /, **given: object) -> None:
-    """Raise unless every argument is of a kind, which may be a union such as ``Demand | None``.
-
-    >>> check_kind(str | None, name="region", label=None)
-    >>> check_kind(str, name=3)
-    Traceback (most recent call last):
-    maskwell.errors.WrongTypeError: name must be a text, not an int
-    hint: write it in quotation marks
-    """
+    """Raise unless every argument is of a kind, which may be a union such as ``Demand | None``."""
     for name, value in given.items():
         if not isinstance(value, kind):
             kinds = list(get_args(kind)) if isinstance(kind, UnionType) else [kind]
@@ -108,22 +97,14 @@ def check_kind(kind: Any, /, **given: object) -> None:
 
 
 def a_kind(kind: type) -> str:
-    """The name of a kind with its article.
-
-    >>> a_kind(int), a_kind(str)
-    ('an int', 'a text')
-    """
+    """The name of a kind with its article."""
     name = kind.__name__
     vowel = name[0].lower() in "aeio" or name.startswith("nd")
     return WORDS.get(name) or f"{'an' if vowel else 'a'} {shorten(name, 30)}"
 
 
 def kind_of(value: object) -> str:
-    """What was given, without its value.
-
-    >>> kind_of(None), kind_of([1]), kind_of(dict)
-    ('None', 'a list', 'the class dict')
-    """
+    """What was given, without its value."""
     if value is None:
         return "None"
     if isinstance(value, bool | np.bool_):
@@ -142,22 +123,12 @@ def _hint(kind: type, value: object) -> str:
 
 
 def shown_short(value: object) -> str:
-    """A value that was typed, on one line; only what it is where it is long.
-
-    >>> shown_short("often"), shown_short(np.zeros((9, 9)))
-    ("'often'", 'an ndarray')
-    """
+    """A value that was typed, on one line; only what it is where it is long."""
     return short_repr(value, kind_of(value))
 
 
 def check_option(name: str, given: object, allowed: Collection[str]) -> None:
-    """Raise unless a word is among those that are allowed.
-
-    >>> check_option("method", "bayes", ("moments", "ml"))
-    Traceback (most recent call last):
-    maskwell.errors.ParameterError: method = 'bayes'
-    hint: method is one of 'moments', 'ml'
-    """
+    """Raise unless a word is among those that are allowed."""
     if not isinstance(given, str) or given not in allowed:
         typed = shorten(repr(given)) if isinstance(given, str) else shown_short(given)
         choice = listed(map(repr, allowed), len(allowed), HINT - len(f"{name} is one of "))
@@ -165,10 +136,7 @@ def check_option(name: str, given: object, allowed: Collection[str]) -> None:
 
 
 def check_path(**given: object) -> None:
-    """Raise unless every argument can be the path of a file.
-
-    >>> check_path(path="answers.csv")
-    """
+    """Raise unless every argument can be the path of a file."""
     for name, value in given.items():
         check_kind(str | os.PathLike, **{name: value})
         try:
@@ -189,11 +157,7 @@ def check_ordered(values: object, name: str) -> None:
 
 
 def as_list(values: Any, name: str) -> list[Any]:
-    """A list of what was given, which is no text, no single value and nothing endless.
-
-    >>> as_list(("a", "b"), "names")
-    ['a', 'b']
-    """
+    """A list of what was given, which is no text, no single value and nothing endless."""
     check_ordered(values, name)
     fits = isinstance(values, Iterable) and not isinstance(values, str | bytes) and getattr(values, "ndim", 1) > 0
     if not fits or (isinstance(values, Sized) and _length(values) > MOST):
@@ -209,11 +173,7 @@ def _length(values: Sized) -> int:
 
 
 def list_of(kind: Any, values: Any, name: str) -> list[Any]:
-    """A list whose elements are all of one kind.
-
-    >>> list_of(str, ["a", "b"], "names")
-    ['a', 'b']
-    """
+    """A list whose elements are all of one kind."""
     elements = as_list(values, name)
     for i, value in enumerate(elements):
         check_kind(kind, **{f"{name}[{i}]": value})
@@ -221,11 +181,7 @@ def list_of(kind: Any, values: Any, name: str) -> list[Any]:
 
 
 def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]]:
-    """A list of pairs.
-
-    >>> pairs_of([[0, 1]], "corners")
-    [(0, 1)]
-    """
+    """A list of pairs."""
     pairs = [_elements(pair) for pair in as_list(values, name)]
     if any(len(pair) != 2 for pair in pairs):
         raise InputError(f"{name} are not all pairs", hint=f"give {name} as [(first, second), ...]")
@@ -238,11 +194,7 @@ def _elements(pair: Any) -> tuple[Any, ...]:
 
 
 def as_mapping(values: Any, name: str) -> Mapping[Any, Any]:
-    """What was given, if it is a dictionary.
-
-    >>> as_mapping({"a": 1}, "shares")
-    {'a': 1}
-    """
+    """What was given, if it is a dictionary."""
     if not isinstance(values, Mapping):
         raise WrongTypeError(
             f"{name} must be a dictionary, not {kind_of(values)}", hint=f"give {name} as {{key: value, ...}}"
@@ -258,11 +210,7 @@ def mask_of(values: Any) -> NDArray[np.bool_] | None:
 
 
 def as_array(values: Any, name: str) -> Array:
-    """An array of any kind, of as many dimensions as the lists have levels.
-
-    >>> as_array([[1, 2], [3, 4]], "codes").shape
-    (2, 2)
-    """
+    """An array of any kind, of as many dimensions as the lists have levels."""
     if isinstance(values, range) and _length(values) > MOST:
         raise WrongTypeError(f"{name} has too many elements", hint=f"give at most {MOST:,}")
     masked = mask_of(values)
@@ -278,11 +226,7 @@ def as_array(values: Any, name: str) -> Array:
 
 
 def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
-    """Numbers as an array of floats: not texts, not complex, and finite unless told otherwise.
-
-    >>> as_floats([1, 2], "weights")
-    array([1., 2.])
-    """
+    """Numbers as an array of floats: not texts, not complex, and finite unless told otherwise."""
     array = as_array(values, name)
     if array.dtype.kind not in "buifO" and array.size:
         raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers")
@@ -297,11 +241,7 @@ def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
 
 
 def exact_sum(values: NDArray[Any]) -> int:
-    """The sum of whole numbers of 0 or more, which may be larger than 64 bits hold.
-
-    >>> exact_sum(np.full(4, 2**62)) == 2**64
-    True
-    """
+    """The sum of whole numbers of 0 or more, which may be larger than 64 bits hold."""
     whole = np.asarray(values).astype(np.int64, copy=False)
     return (int((whole >> 32).sum()) << 32) + int((whole & 0xFFFFFFFF).sum())
 
@@ -319,11 +259,7 @@ def check_sum_of_counts(total: float, name: str = "counts") -> None:
 
 
 def as_whole_numbers(values: Any, name: str) -> NDArray[np.int64]:
-    """Whole numbers as an array of integers; nothing is rounded.
-
-    >>> as_whole_numbers([2, 0], "places")
-    array([2, 0])
-    """
+    """Whole numbers as an array of integers; nothing is rounded."""
     whole = as_floats(values, name)
     if (whole != np.floor(whole)).any() or (np.abs(whole) > 2**53).any():
         raise InputError(f"{name} are not all whole numbers", hint="give integers")
@@ -331,11 +267,7 @@ def as_whole_numbers(values: Any, name: str) -> NDArray[np.int64]:
 
 
 def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number in a range.
-
-    >>> as_real("1/4", "share", low=0, high=1)
-    0.25
-    """
+    """A finite number in a range."""
     number = to_float(as_fraction(value, name))
     if not low <= number <= high or math.isinf(number):
         allowed = f"from {low:g} to {high:g}" if high < math.inf else f"of {low:g} or more" if low > -math.inf else ""
@@ -346,11 +278,7 @@ def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math
 
 
 def check_level(level: Any, *, highest: float = HIGHEST_LEVEL) -> float:
-    """A level of confidence strictly between 0 and 1, and not so near to either that no quantile is left.
-
-    >>> check_level(0.95), check_level("19/20")
-    (0.95, 0.95)
-    """
+    """A level of confidence strictly between 0 and 1, and not so near to either that no quantile is left."""
     if not isinstance(level, str | Decimal):
         check_kind(RealNumber, level=level)
     value = as_fraction(level, "level")
@@ -374,11 +302,7 @@ def check_level(level: Any, *, highest: float = HIGHEST_LEVEL) -> float:
 
 
 def as_count(value: object, name: str) -> int:
-    """A whole number, or an error.
-
-    >>> as_count("12", "n"), as_count(3.0, "n")
-    (12, 3)
-    """
+    """A whole number, or an error."""
     if type(value) is int and abs(value) <= LARGEST_COUNT:
         return value  # the common case among a million
     try:
@@ -407,11 +331,7 @@ def _no_count(typed: str, name: str, value: object) -> ParameterError:
 
 
 def as_whole(value: Any, name: str, *, low: int = 0, high: int = LARGEST_COUNT) -> int:
-    """A whole number in a range.
-
-    >>> as_whole(12, "replicates", low=1)
-    12
-    """
+    """A whole number in a range."""
     number = as_count(value, name)
     if not low <= number <= high:
         allowed = f"of {low} or more" if high >= 2**31 else f"from {low} to {high:,}"
@@ -427,11 +347,7 @@ LARGEST_SQUARED = 1e150
 
 
 def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -> Real:
-    """Counts as one column of floats; finite, 0 or more, not all 0, and whole unless ``weighted``.
-
-    >>> check_counts([12, 8, 3]).tolist()
-    [12.0, 8.0, 3.0]
-    """
+    """Counts as one column of floats; finite, 0 or more, not all 0, and whole unless ``weighted``."""
     try:
         counts = as_floats(values, name, finite=False)
     except (TypeError, ValueError, OverflowError):
@@ -461,11 +377,7 @@ def _counts_hint(*, weighted: bool) -> str:
 
 
 def check_weights(values: Any, n: int, *, name: str = "weights", row: int = 0) -> Real:
-    """Weights: finite and above zero. ``row`` is the number of rows before these, for the message.
-
-    >>> check_weights([1.5, 2], 2)
-    array([1.5, 2. ])
-    """
+    """Weights: finite and above zero. ``row`` is the number of rows before these, for the message."""
     weights = numbers_of_rows(values, name, n)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if len(bad):
@@ -485,11 +397,7 @@ def _wrong_rows(values: Real, bad: Array, name: str, what: str, hint: str, row: 
 
 
 def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities", row: int = 0) -> Real:
-    """Probabilities above 0 and up to 1, with a hint for percentages and for weights.
-
-    >>> check_inclusion([0.25, 1], 2)
-    array([0.25, 1.  ])
-    """
+    """Probabilities above 0 and up to 1, with a hint for percentages and for weights."""
     chances = numbers_of_rows(values, name, n)
     bad = np.flatnonzero(~((chances > 0) & (chances <= 1)))
     if len(bad):
@@ -501,11 +409,7 @@ def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities
 
 
 def check_population(values: Any, n: int, *, stage: int = 1, row: int = 0) -> Real:
-    """Numbers of units that a stage was drawn from: finite, at least 1.
-
-    >>> check_population(802, 2)
-    array([802., 802.])
-    """
+    """Numbers of units that a stage was drawn from: finite, at least 1."""
     name = f"population of stage {stage}"
     sizes = numbers_of_rows(values, name, n)
     bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes >= 1)))
@@ -517,11 +421,7 @@ def check_population(values: Any, n: int, *, stage: int = 1, row: int = 0) -> Re
 
 
 def check_replicates(values: Any, n: int, *, row: int = 0) -> Real:
-    """Replicate weights, shape (n, R): finite, 0 or more, at least two columns.
-
-    >>> check_replicates([[2, 0], [0, 2]], 2).shape
-    (2, 2)
-    """
+    """Replicate weights, shape (n, R): finite, 0 or more, at least two columns."""
     replicates = numbers_of_rows(values, "replicate weights", n, columns=True)
     if replicates.shape[1] < 2:
         raise ParameterError(

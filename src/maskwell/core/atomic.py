@@ -59,23 +59,7 @@ def atomic_file(
     mode: int = 0o666,
     again: str | None = None,
 ) -> Iterator[BinaryIO]:
-    """Open a new file that gets its name only when the block ends well; otherwise nothing is left.
-
-    Parameters
-    ----------
-    path
-        Where it goes; the text ``-`` is standard output, which also gets everything or nothing.
-    force
-        Whether a file of that name may be replaced.
-    inputs
-        Files that must not be replaced in any case, because they are being read.
-    like
-        The files that the rows come from: nobody may read the new one who may not read all of these.
-    mode
-        The most that others may do with it.
-    again
-        What a user adds to replace a file, for the hint; the option ``force`` if left out.
-    """
+    """Open a new file that gets its name only when the block ends well; otherwise nothing is left."""
     with atomic_files([path], force=force, inputs=inputs, like=like, mode=mode, again=again) as (file,):
         yield file
 
@@ -113,11 +97,7 @@ def atomic_files(
 def write_files(
     contents: Mapping[str, tuple[str | None, bytes | None]], *, force: bool = False, inputs: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Write the outputs that have a path and a content, all or none, and give the paths of those.
-
-    >>> write_files({"plot": (None, None)})
-    {}
-    """
+    """Write the outputs that have a path and a content, all or none, and give the paths of those."""
     asked = {name: (path, content) for name, (path, content) in contents.items() if path is not None and content}
     with atomic_files([path for path, _ in asked.values()], force=force, inputs=inputs) as files:
         for file, (_, content) in zip(files, asked.values(), strict=True):
@@ -184,13 +164,7 @@ def _link(path: Path, handle: int) -> None:
 
 
 def name_folder(partial: Path, target: Path, *, over_empty: bool = False) -> None:
-    """Bring everything in a partial folder to the disk, then give it its name; nothing but an empty folder is replaced.
-
-    Raises
-    ------
-    FileExistsError
-        Something has the name by now.
-    """
+    """Bring a partial folder to the disk, then give it its name; nothing but an empty folder is replaced."""
     for place in sorted(partial.rglob("*")):
         _sync(place)
     _sync(partial)
@@ -550,11 +524,7 @@ def _start(target: Path) -> str:
 
 
 def target_of(partial: Path) -> Path:
-    """What a file or folder with the name of a partial one is to become.
-
-    >>> target_of(Path("/data/.out.sav.0123456789abcdef0123456789abcdef.partial")).name
-    'out.sav'
-    """
+    """What a file or folder with the name of a partial one is to become."""
     match = re.fullmatch(r"\.(.+)\.[0-9a-f]{32}\.partial", partial.name)
     return partial.with_name(match.group(1)) if match else partial
 

@@ -358,21 +358,11 @@ def _missing_rows(rows: NDArray[np.intp], n: int) -> MissingValueError:
 
 @dataclass(frozen=True)
 class Column:
-    """A column as numpy sees it.
+    """A column as numpy sees it."""
 
-    Parameters
-    ----------
-    data
-        The values themselves (array or list), or, with ``distinct``, positions in it (negative: missing).
-    distinct
-        The distinct values of a dictionary-like column; they need not all occur.
-    missing
-        Rows without a value, where the array itself cannot say so.
-    """
-
-    data: Any
-    distinct: Sequence[Any] | None = None
-    missing: NDArray[np.bool_] | None = None
+    data: Any  # the values themselves (array or list), or, with distinct, positions in it (negative: missing)
+    distinct: Sequence[Any] | None = None  # the distinct values of a dictionary-like column; they need not all occur
+    missing: NDArray[np.bool_] | None = None  # rows without a value, where the array itself cannot say so
 
     def values_at(self, rows: NDArray[np.intp]) -> list[Any]:
         """Values at some rows, None where the library says that there is none."""
@@ -390,11 +380,7 @@ class Column:
 
 
 def split_column(values: Any) -> Column:
-    """See a list, tuple, numpy array, or column of pandas, polars or Arrow as a ``Column``.
-
-    >>> split_column(np.array([True, False])).distinct
-    [False, True]
-    """
+    """See a list, tuple, numpy array, or column of pandas, polars or Arrow as a ``Column``."""
     if isinstance(values, np.ndarray):
         return split_array(values)
     if isinstance(values, list | tuple):
@@ -475,11 +461,7 @@ def first_fit(versions: Versions, build: Callable[[Any], T], to_list: Callable[[
 
 
 def label_array(versions: Versions, dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
-    """Labels as an array of that type where it can hold them, else of the type natural to them.
-
-    >>> label_array([("a", "b")], np.dtype("int64")).dtype.kind
-    'U'
-    """
+    """Labels as an array of that type where it can hold them, else of the type natural to them."""
     if dtype is not None and dtype.kind != "O":
         kind: Any = dtype.kind if dtype.kind in "US" else dtype
         fitting = first_fit(versions, lambda labels: np.array(labels, dtype=kind), lambda array: array.tolist())

@@ -111,11 +111,6 @@ def flat_lines(content: Mapping[str, Any], lines: str = "") -> list[dict[str, An
 
     Values within values get the names of both; the two ends of an interval are ``low`` and ``high``, and lists that are
     no intervals are left out.
-
-    >>> flat_lines({"n": 3, "interval": [0.1, 0.2], "parity": {"asked": 3.0}, "flags": []})
-    [{'n': 3, 'low': 0.1, 'high': 0.2, 'parity_asked': 3.0}]
-    >>> flat_lines({"n": 3, "shares": [{"category": ["a", "b"], "estimate": 0.5}]}, "shares")
-    [{'category': ('a', 'b'), 'estimate': 0.5}]
     """
     if not lines:
         return [_flat(content)]
@@ -163,21 +158,12 @@ def plain_label(label: Hashable) -> Any:
 
 
 def number_or_none(value: float) -> float | None:
-    """A number, or None for NaN, which JSON has no word for.
-
-    >>> number_or_none(0.25), number_or_none(math.nan)
-    (0.25, None)
-    """
+    """A number, or None for NaN, which JSON has no word for."""
     return None if math.isnan(value) else float(value)
 
 
 def plain_numbers(values: Real) -> list[Any]:
-    """An array as nested lists, with None for NaN.
-
-    >>> import numpy as np
-    >>> plain_numbers(np.array([[0.25, math.nan]]))
-    [[0.25, None]]
-    """
+    """An array as nested lists, with None for NaN."""
     plain = values.astype(object)
     plain[values != values] = None  # NaN alone differs from itself; numpy need not be loaded
     return list(plain.tolist())

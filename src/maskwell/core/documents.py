@@ -123,14 +123,7 @@ def _up_to(read: Callable[[int], bytes], most: int) -> bytes:
 
 
 def from_json(text: str, *, parse_float: Callable[[str], Any] | None = None, most: int = MOST_VALUES) -> Any:
-    """What a JSON document says; ValueError for one that two readers could read differently, or that has no bounds.
-
-    >>> from_json('{"a": [1, "1/6"]}')
-    {'a': [1, '1/6']}
-    >>> from_json('{"a": 1, "a": 2}')
-    Traceback (most recent call last):
-    ValueError: a key is repeated
-    """
+    """What a JSON document says; ValueError for one that two readers could read differently, or that has no bounds."""
     with many_objects():
         return bounded(_parsed(text, _no_repeats, parse_float), text, most)
 
@@ -194,11 +187,7 @@ def _no_constant(name: str) -> Any:
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """What a TOML document says, with decimals as they were written; ValueError as for JSON.
-
-    >>> from_toml("theta = 0.3")
-    {'theta': Decimal('0.3')}
-    """
+    """What a TOML document says, with decimals as they were written; ValueError as for JSON."""
     if _LONG_HEX.search(text):
         raise ValueError(_TOO_LONG)
     if any(_TOO_DOTTED.match(run) for run in _DOTTED.findall(text) if len(run) > 2 * _MOST_PARTS):
@@ -252,11 +241,7 @@ def _check_halves(texts: Iterable[str]) -> None:
 
 
 def json_form(value: Any) -> Any:
-    """A value as JSON can hold it: infinity as text, no NaN, fractions as text, library numbers as plain ones.
-
-    >>> json_form({"parity": math.inf, "p": Fraction(1, 6), "se": math.nan})
-    {'parity': 'inf', 'p': '1/6', 'se': None}
-    """
+    """A value as JSON can hold it: infinity as text, no NaN, fractions as text, library numbers as plain ones."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Mapping):
@@ -287,29 +272,17 @@ def version_text() -> str:
 
 
 def fingerprint_of(identity: Mapping[str, Any]) -> str:
-    """SHA-256 of the JSON text with sorted keys and no spaces.
-
-    >>> fingerprint_of({"b": 1, "a": 2}) == fingerprint_of({"a": 2, "b": 1})
-    True
-    """
+    """SHA-256 of the JSON text with sorted keys and no spaces."""
     return fingerprint_of_text([canonical_text(identity)])
 
 
 def canonical_text(content: Any) -> str:
-    """JSON with sorted keys, no spaces and only ASCII characters.
-
-    >>> canonical_text({"b": ["1", 2], "a": {}})
-    '{"a":{},"b":["1",2]}'
-    """
+    """JSON with sorted keys, no spaces and only ASCII characters."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def fingerprint_of_text(pieces: Iterable[str]) -> str:
-    """The same from the canonical text, piece by piece, so that a large one never lies in memory whole.
-
-    >>> fingerprint_of_text(['{"a":', '1}']) == fingerprint_of({"a": 1})
-    True
-    """
+    """The same from the canonical text, piece by piece, so that a large one never lies in memory whole."""
     running = RunningFingerprint()
     for piece in pieces:
         running.add(piece)
@@ -332,9 +305,5 @@ class RunningFingerprint:
 
 
 def joint_fingerprint(names: Sequence[str]) -> str:
-    """One name for the designs of several samples, from the names of each.
-
-    >>> joint_fingerprint(["sha256:00"])
-    'sha256:00'
-    """
+    """One name for the designs of several samples, from the names of each."""
     return names[0] if len(names) == 1 else fingerprint_of({"samples": list(names)})

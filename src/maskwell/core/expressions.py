@@ -116,11 +116,7 @@ Node: TypeAlias = Name | Constant | Items | Operation | Call
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The tokens of a text whose brackets match.
-
-    >>> [token.text for token in tokens_of("y ~ log(age) + `two words`")]
-    ['y', '~', 'log', '(', 'age', ')', '+', '`two words`']
-    """
+    """The tokens of a text whose brackets match."""
     if len(text) > MOST_CHARACTERS:
         raise NotAllowedError(f"it has {len(text):,} characters", f"at most {MOST_CHARACTERS:,} are possible")
     for character in text:
@@ -161,11 +157,7 @@ def _check_brackets(signs: Iterable[str]) -> None:
 
 
 def read_arguments(text: str) -> tuple[tuple[str | None, Node], ...]:
-    """What is given to a function, from the text between its brackets.
-
-    >>> read_arguments("3, p=1/6")
-    ((None, Constant(value=3)), ('p', Operation(symbol='/', operands=(Constant(value=1), Constant(value=6)))))
-    """
+    """What is given to a function, from the text between its brackets."""
     reader = Reader([*tokens_of(text), Token("sign", ")")])
     return reader.arguments(")")
 
@@ -316,11 +308,7 @@ def misplaced(symbol: str) -> NotAllowedError:
 
 
 def written(node: Node, functions: Container[str] = (), least: int = 0) -> str:
-    """An expression as text, with the blanks and brackets that Python's style puts there.
-
-    >>> written(read_arguments("-a*(b+2),cov.age,`two words`")[0][1])
-    '-a * (b + 2)'
-    """
+    """An expression as text, with the blanks and brackets that Python's style puts there."""
     match node:
         case Name(text, quoted):
             plain = is_plain_name(text) and not (quoted and "." in text and text in functions)
@@ -346,9 +334,6 @@ def is_plain_name(name: str) -> bool:
     """Whether a name needs no backticks in an expression: an identifier, or several joined by dots, as R has them.
 
     Parts with two underscores at the start need backticks: they look like an attack, and never are meant.
-
-    >>> is_plain_name("cov.age"), is_plain_name("two words"), is_plain_name("x.__class__")
-    (True, False, False)
     """
     parts = name.split(".")
     if len(parts) == 1:

@@ -33,11 +33,7 @@ EXTRAS = {
 
 
 def require_library(library: str, what: str, *, extra: str | None = None) -> Any:
-    """Import a library that ``what`` needs, or say which extra to install.
-
-    >>> require_library("math", "arithmetic").sqrt(4)
-    2.0
-    """
+    """Import a library that ``what`` needs, or say which extra to install."""
     try:
         return importlib.import_module(library)
     except ImportError as error:
@@ -45,12 +41,7 @@ def require_library(library: str, what: str, *, extra: str | None = None) -> Any
 
 
 def missing_extra(library: str, what: str, *, extra: str | None = None) -> MissingExtraError:
-    """The error for a library that ``what`` needs; ``extra`` names it where several extras bring the library.
-
-    >>> print(missing_extra("pyspark.sql", "a Spark table"))
-    a Spark table needs pyspark, which is not installed
-    hint: pip install 'maskwell[spark]'
-    """
+    """The error for a library that ``what`` needs; ``extra`` names it where several extras bring the library."""
     root = library.partition(".")[0]
     return MissingExtraError(
         f"{what} needs {root}, which is not installed",
@@ -59,11 +50,7 @@ def missing_extra(library: str, what: str, *, extra: str | None = None) -> Missi
 
 
 def is_installed(library: str) -> bool:
-    """Whether a library could be imported; it is not imported.
-
-    >>> is_installed("math"), is_installed("maths")
-    (True, False)
-    """
+    """Whether a library could be imported; it is not imported."""
     try:
         return find_spec(library) is not None
     except (ImportError, ValueError):  # blocked on purpose

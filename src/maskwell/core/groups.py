@@ -27,21 +27,10 @@ TABLE_SLOTS = 1 << 20  # integers spread wider than this, and than the rows, are
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """Codes into sorted distinct labels.
+    """Codes into sorted distinct labels."""
 
-    Attributes
-    ----------
-    codes
-        Shape (n,), type int64.
-    labels
-        Sorted and distinct. Labels that no row bears are allowed, and stay.
-
-    >>> Factor.of(["south", "north", "south"])
-    Factor(codes=array([1, 0, 1]), labels=array(['north', 'south'], dtype='<U5'))
-    """
-
-    codes: Array
-    labels: Array
+    codes: Array  # shape (n,), type int64
+    labels: Array  # sorted and distinct. Labels that no row bears are allowed, and stay
 
     @classmethod
     def of(cls, values: Any, name: str = "column") -> Factor:
@@ -189,30 +178,14 @@ MARKED = 1 << 22  # this many places are marked, even for few keys
 
 
 def possible_cells(sizes: Iterable[int]) -> int:
-    """How many combinations columns with so many codes have; a column without codes counts as one.
-
-    >>> possible_cells([2, 3, 0])
-    6
-    """
+    """How many combinations columns with so many codes have; a column without codes counts as one."""
     return math.prod(max(1, size) for size in sizes)
 
 
 def joint_keys(columns: Sequence[Array], sizes: Sequence[int], rows: int, *, first: int = 0) -> Array:
     """The key of each row; machine words where they hold all keys, else Python's integers.
 
-    Parameters
-    ----------
-    columns
-        Codes, one array of shape (rows,) for each column.
-    sizes
-        Number of codes of each column.
-    first
-        The lowest code: -1 where that stands for a missing value, which ``sizes`` counts too.
-
-    >>> joint_keys([np.array([0, 1]), np.array([2, 0])], [2, 3], 2)
-    array([2, 3])
-    >>> joint_keys([np.array([-1, 0])], [3], 2, first=-1)
-    array([0, 1])
+    ``first`` is the lowest code: -1 where that stands for a missing value, which ``sizes`` counts too.
     """
     keys = np.zeros(rows, dtype=np.int64 if possible_cells(sizes) <= LARGEST_KEY else object)
     for codes, size in zip(columns, sizes, strict=True):
@@ -224,11 +197,7 @@ def joint_keys(columns: Sequence[Array], sizes: Sequence[int], rows: int, *, fir
 
 
 def separate_codes(keys: Array, sizes: Sequence[int]) -> list[Array]:
-    """The codes of each column back from keys.
-
-    >>> [codes.tolist() for codes in separate_codes(np.array([2, 3]), [2, 3])]
-    [[0, 1], [2, 0]]
-    """
+    """The codes of each column back from keys."""
     codes = []
     for size in reversed(sizes):
         radix = max(1, size)
@@ -241,16 +210,6 @@ def number_cells(sizes: Sequence[int], *tables: Array) -> list[Array]:
     """Numbers that rise with the combinations, first column slowest; equal in all tables where the codes are.
 
     They are keys where a machine word holds these, and never more than it holds.
-
-    Parameters
-    ----------
-    sizes
-        Number of codes of each column.
-    tables
-        Codes, arrays of shape (rows, columns).
-
-    >>> number_cells([2, 3], np.array([[0, 2], [1, 0]]), np.array([[1, 0]]))
-    [array([2, 3]), array([3])]
     """
     stacked = np.concatenate(tables)
     keys, _ = _word_keys(zip(stacked.T, sizes, strict=True), len(stacked))
@@ -258,11 +217,7 @@ def number_cells(sizes: Sequence[int], *tables: Array) -> list[Array]:
 
 
 def renumber(space: int, *keys: Array) -> tuple[list[Array], int]:
-    """Numbers below ``space`` as 0, 1, 2, ... in their order, the same in all arrays, and how many there are.
-
-    >>> renumber(100, np.array([70, 5]), np.array([5, 99]))
-    ([array([1, 0]), array([0, 2])], 3)
-    """
+    """Numbers below ``space`` as 0, 1, 2, ... in their order, the same in all arrays, and how many there are."""
     if space > MARKED + 4 * sum(map(len, keys)):  # marking places would cost more than sorting
         distinct, place = np.unique(np.concatenate(keys), return_inverse=True)
         return _split_like(place.ravel(), keys), len(distinct)
@@ -276,15 +231,7 @@ def renumber(space: int, *keys: Array) -> tuple[list[Array], int]:
 class KeyFinder:
     """Finds where keys stand among known ones: the first place of each, -1 for a key that is not known.
 
-    Parameters
-    ----------
-    known
-        Shape (n,): keys, in any order.
-    space
-        All keys lie in 0..space-1. Given so and up to ``dense``, they are looked up in a table of so many places.
-
-    >>> KeyFinder(np.array([5, 3])).find(np.array([3, 4, 5])).tolist()
-    [1, -1, 0]
+    Where all keys lie in 0..space-1, and ``space`` is at most ``dense``, they are looked up in a table.
     """
 
     def __init__(self, known: Array, space: int | None = None, *, dense: int = 0) -> None:
@@ -308,21 +255,12 @@ class KeyFinder:
 
 
 def find_keys(known: Array, keys: Array) -> Array:
-    """The place of each key among known ones, or -1, where one asks once.
-
-    >>> find_keys(np.array([5, 3]), np.array([3, 4, 5])).tolist()
-    [1, -1, 0]
-    """
+    """The place of each key among known ones, or -1, where one asks once."""
     return KeyFinder(known).find(keys)
 
 
 def distinct_rows(columns: Sequence[Array], rows: int) -> tuple[Array, Array]:
-    """The distinct rows of codes, in order, shape (groups, columns), and which of them each row is.
-
-    >>> groups, of_row = distinct_rows([np.array([1, 0, 1]), np.array([2, 2, 2])], 3)
-    >>> groups.tolist(), of_row.tolist()
-    ([[0, 2], [1, 2]], [1, 0, 1])
-    """
+    """The distinct rows of codes, in order, shape (groups, columns), and which of them each row is."""
     if not columns or not rows:
         return np.zeros((min(rows, 1), len(columns)), dtype=np.int64), np.zeros(rows, dtype=np.int64)
     sizes = [int(codes.max()) + 1 for codes in columns]
@@ -338,10 +276,6 @@ class Groups:
     """Rows put together by a key: ``key`` (n,) below ``space``, of which only the values ``used`` occur.
 
     Sums take one pass when the codes are few, and a sort otherwise.
-
-    >>> groups = Groups.by([(np.array([1, 0, 1]), 2), (np.array([2, 2, 2]), 3)], 3)
-    >>> len(groups), groups.sums(np.array([1.0, 2.0, 3.0])), groups.codes
-    (2, array([2., 4.]), array([1, 0, 1]))
     """
 
     key: Array

@@ -12,11 +12,7 @@ _LEFTWARD_SCRIPTS = frozenset(["adlm", "arab", "hebr", "nkoo", "rohg", "syrc", "
 
 
 def direction_of(language: str) -> str:
-    """The direction in which a language is written, by its script where the code names one.
-
-    >>> direction_of("ar"), direction_of("pt-BR"), direction_of("az-Arab"), direction_of("ur-Latn")
-    ('rtl', 'ltr', 'rtl', 'ltr')
-    """
+    """The direction in which a language is written, by its script where the code names one."""
     first, *more = language.lower().split("-")
     script = next((one for one in more if len(one) == 4 and one.isalpha()), None)
     leftward = first in _LEFTWARD if script is None else script in _LEFTWARD_SCRIPTS

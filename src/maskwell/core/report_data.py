@@ -107,9 +107,6 @@ def join_sets(reports: Reports, like: Any = None, kept: Array | None = None, *, 
 
     Packed, a report is ``ceil(k/8)`` bytes: fixed-size binary in Arrow, binary in pandas and polars, the type
     ``V{ceil(k/8)}`` in NumPy, ``bytes`` in lists. As texts it is k characters 0 or 1.
-
-    >>> join_sets(Reports("", 9, "bits", np.array([[65, 1]], dtype=np.uint8)), like=[]) == [bytes([65, 1])]
-    True
     """
     check_option("sets", sets, SETS)
     masks = _as_bytes(reports.data, "V")
@@ -130,11 +127,7 @@ def _as_bytes(bits: Array, kind: str) -> Array:
 
 
 def split_sets(column: Any, k: int) -> Array:
-    """Bit masks from a column of set reports in any form of :func:`join_sets`, refusing anything else.
-
-    >>> split_sets([bytes([5])], 3).tolist(), split_sets(["101"], 3).tolist()
-    ([[5]], [[5]])
-    """
+    """Bit masks from a column of set reports in any form of :func:`join_sets`, refusing anything else."""
     if not isinstance(column, np.ndarray | list | tuple) and is_of_library(column):
         return adapter_of(column).split_sets(column, k)
     reports = as_array(column, "reports") if hasattr(column, "__array__") else as_list(column, "reports")
@@ -182,11 +175,7 @@ def _masks_from_bytes(values: list[bytes], k: int) -> Array:
 
 
 def masks_of_width(data: Array, k: int) -> Array:
-    """Bit masks from rows of bytes, shape (n, width), which are masks or k characters 0 and 1.
-
-    >>> masks_of_width(np.array([[49, 48, 49]], dtype=np.uint8), 3).tolist()
-    [[5]]
-    """
+    """Bit masks from rows of bytes, shape (n, width), which are masks or k characters 0 and 1."""
     if len(data) == 0:
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
     if data.shape[1] != (k + 7) // 8:
@@ -229,11 +218,7 @@ def _wrong_texts(wrong: Array, k: int, first: str) -> ReportError:
 
 
 def _masks_from_texts(texts: Any, k: int) -> Array:
-    """Read a column of 0/1 texts back into bit masks, refusing anything else.
-
-    >>> _masks_from_texts(np.array(["101"]), 3).tolist()
-    [[5]]
-    """
+    """Read a column of 0/1 texts back into bit masks, refusing anything else."""
     column = np.array([], dtype=np.str_) if not len(texts) else as_array(texts, "reports").astype(np.str_)
     if len(column) == 0:
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)

@@ -76,11 +76,7 @@ HARMLESS = re.compile(
 
 
 def reason_of(error: BaseException, what: str = "read") -> str:
-    """Why another library refused data, without any value of it.
-
-    >>> reason_of(ValueError("CSV parse error: Expected 2 columns, got 3: Bob,no,1")), reason_of(ValueError("Bob?"))
-    ('Expected 2 columns, got 3', 'the data cannot be decoded (ValueError)')
-    """
+    """Why another library refused data, without any value of it."""
     if isinstance(error, UnicodeError):
         return "some bytes are not UTF-8"
     if isinstance(error, OSError) and error.strerror:
@@ -165,11 +161,6 @@ def numbers_array(values: Array, lost: Array | None = None) -> Any:
     """Numbers as an Arrow array that shares their memory, without those that are lost, if any.
 
     ``pyarrow.array`` would load pandas, which takes long.
-
-    >>> numbers_array(np.array([2, 3], dtype=np.int8)).to_pylist()
-    [2, 3]
-    >>> numbers_array(np.array([2, 3]), np.array([True, False])).to_pylist()
-    [None, 3]
     """
     arrow, held = require(), np.ascontiguousarray(values)
     there = None if lost is None else arrow.py_buffer(np.packbits(~lost, bitorder="little"))
@@ -177,11 +168,7 @@ def numbers_array(values: Array, lost: Array | None = None) -> Any:
 
 
 def texts_array(texts: Sequence[str]) -> Any:
-    """Texts as an Arrow array, without loading pandas.
-
-    >>> texts_array(["yes", "", "nein"]).to_pylist()
-    ['yes', '', 'nein']
-    """
+    """Texts as an Arrow array, without loading pandas."""
     arrow, held = require(), [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, held)]).astype(np.int32)
     buffers = [None, arrow.py_buffer(ends), arrow.py_buffer(b"".join(held))]
@@ -189,11 +176,7 @@ def texts_array(texts: Sequence[str]) -> Any:
 
 
 def masks_from_bits(bits: Bits) -> Any:
-    """Bit masks as an array of fixed-size binary values.
-
-    >>> masks_from_bits(np.array([[65]], dtype=np.uint8)).to_pylist()
-    [b'A']
-    """
+    """Bit masks as an array of fixed-size binary values."""
     arrow, data = require(), np.ascontiguousarray(bits)
     return arrow.Array.from_buffers(arrow.binary(data.shape[1]), len(data), [None, arrow.py_buffer(data)])
 
@@ -202,9 +185,6 @@ def arrow_values(values: Any) -> Any:
     """One column of a table in memory as Arrow has it; NaN and None are missing values, whatever else is there.
 
     Set reports in NumPy, whose type Arrow does not know, become fixed-size binary.
-
-    >>> arrow_values(["yes", float("nan")]).to_pylist()
-    ['yes', None]
     """
     arrow = require()
     if hasattr(values, "to_arrow"):
@@ -224,11 +204,7 @@ def arrow_values(values: Any) -> Any:
 
 
 def texts_from_bits(bits: Bits, k: int) -> Any:
-    """Bit masks as texts of k characters 0 and 1.
-
-    >>> texts_from_bits(np.array([[5]], dtype=np.uint8), 3).to_pylist()
-    ['101']
-    """
+    """Bit masks as texts of k characters 0 and 1."""
     arrow = require()
     characters = np.unpackbits(np.ascontiguousarray(bits), axis=1, count=k, bitorder="little") | np.uint8(ord("0"))
     offsets = np.arange(len(bits) + 1, dtype=np.int32) * np.int32(k)
@@ -238,12 +214,7 @@ def texts_from_bits(bits: Bits, k: int) -> Any:
 
 
 def bits_from_array(values: Any, k: int) -> Bits:
-    """Bit masks from a column without missing values: binary of any type, or texts of k characters 0 and 1.
-
-    >>> import pyarrow as pa
-    >>> bits_from_array(pa.array([b"A"], pa.large_binary()), 7).tolist(), bits_from_array(pa.array(["101"]), 3).tolist()
-    ([[65]], [[5]])
-    """
+    """Bit masks from a column without missing values: binary of any type, or texts of k characters 0 and 1."""
     arrow = require()
     if arrow.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
@@ -296,12 +267,7 @@ def missing_rows(values: Any) -> Array:
 
 
 def without_nan(values: Any) -> Any:
-    """The column with missing values in place of NaN: what pandas and dictionaries call missing is so everywhere.
-
-    >>> import pyarrow as pa
-    >>> without_nan(pa.array([1.0, float("nan")])).null_count
-    1
-    """
+    """The column with missing values in place of NaN: what pandas and dictionaries call missing is so everywhere."""
     if not require().types.is_floating(values.type):
         return values
     compute = require("pyarrow.compute")
@@ -315,12 +281,7 @@ def flags_in_memory(values: Any) -> Array:
 
 
 def numbers_in_memory(values: Any) -> Array:
-    """Numbers of an Arrow array without missing ones, as they lie in memory; ``to_numpy`` would load pandas.
-
-    >>> import pyarrow as pa
-    >>> numbers_in_memory(pa.array([1, 2, 3], pa.int8()).slice(1)).tolist()
-    [2, 3]
-    """
+    """Numbers of an Arrow array without missing ones, as they lie in memory; ``to_numpy`` would load pandas."""
     if not len(values):
         return np.zeros(0, dtype=np.int64)
     numbers = np.frombuffer(values.buffers()[1], dtype=str(values.type))
@@ -334,10 +295,6 @@ def without_views(kind: Any) -> Any:
     """The plain type of texts and bytes that polars keeps as views: these share buffers with rows that went elsewhere.
 
     Runs of equal values become the values, one by one: few functions of Arrow take such columns.
-
-    >>> import pyarrow as pa
-    >>> without_views(pa.list_(pa.string_view()))
-    ListType(list<item: string>)
     """
     arrow = require()
     types = arrow.types
@@ -404,11 +361,6 @@ def first_used(values: Any) -> Any:
     """A dictionary array whose dictionary holds the values that occur, in the order in which they do, and no others.
 
     One that is ordered keeps its order, which has a meaning.
-
-    >>> import pyarrow as pa
-    >>> array = pa.DictionaryArray.from_arrays(pa.array([2, None, 0, 2]), pa.array(["a", "b", "c"]))
-    >>> first_used(array).dictionary.to_pylist(), first_used(array).to_pylist()
-    (['c', 'a'], ['c', None, 'a', 'c'])
     """
     arrow, compute = require(), require("pyarrow.compute")
     used = _first_places(values.indices, len(values.dictionary))
@@ -430,13 +382,7 @@ def _first_places(indices: Any, size: int) -> Any:
 
 
 def with_dictionary(values: Any, dictionary: Any) -> Any:
-    """The same values with another dictionary, which has all of them.
-
-    >>> import pyarrow as pa
-    >>> array = with_dictionary(pa.array(["b", "a", None]).dictionary_encode(), pa.array(["a", "b", "c"]))
-    >>> array.indices.to_pylist(), array.to_pylist()
-    ([1, 0, None], ['b', 'a', None])
-    """
+    """The same values with another dictionary, which has all of them."""
     places = require("pyarrow.compute").index_in(values.dictionary, value_set=dictionary).cast(values.type.index_type)
     return require().DictionaryArray.from_arrays(places.take(values.indices), dictionary, ordered=values.type.ordered)
 
@@ -446,11 +392,6 @@ class SortedDictionary:
 
     What a later batch adds comes after the values of those before it, so that a file may go on with its dictionary. One
     that is ordered keeps its order, which has a meaning.
-
-    >>> import pyarrow as pa
-    >>> array = SortedDictionary().sorted(pa.array(["b", "a", None]).dictionary_encode())
-    >>> array.dictionary.to_pylist(), array.to_pylist()
-    (['a', 'b'], ['b', 'a', None])
     """
 
     def __init__(self) -> None:
@@ -581,13 +522,7 @@ def _changed(change: Callable[[Any], Any], arrays: list[Any]) -> tuple[list[Any]
 
 
 def labels_once(array: Any) -> Any:
-    """The same values, with each label once in the dictionary; Arrow lets a dictionary repeat them.
-
-    >>> import pyarrow as pa
-    >>> array = pa.DictionaryArray.from_arrays(pa.array([2, 1, None, 0]), pa.array(["no", "yes", "no"]))
-    >>> labels_once(array).dictionary.to_pylist(), labels_once(array).to_pylist()
-    (['no', 'yes'], ['no', 'yes', None, 'no'])
-    """
+    """The same values, with each label once in the dictionary; Arrow lets a dictionary repeat them."""
     arrow, compute = require(), require("pyarrow.compute")
     if not arrow.types.is_dictionary(array.type):
         return array
@@ -705,11 +640,7 @@ lists of items; or only to be there."""
 
 
 def check_column_type(field: Any, use: str) -> None:
-    """Raise for a column whose type cannot be used for what it is asked.
-
-    >>> import pyarrow as pa
-    >>> check_column_type(pa.field("born", pa.date32()), VALUES)
-    """
+    """Raise for a column whose type cannot be used for what it is asked."""
     sets, lists = use in (REPORTS, BASKETS) and holds_bytes(field.type), use == BASKETS and holds_lists(field.type)
     if use == ANY or has_values(field.type) or sets or lists:
         return

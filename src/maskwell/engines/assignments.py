@@ -41,11 +41,6 @@ class Assignment:
     """A design and its column, or its columns: one for each factor of a product, one for each answer of a report.
 
     ``when`` names the rows that used it, by columns and their values: all of them when it is empty.
-
-    >>> from maskwell.designs import Uniform
-    >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
-    >>> Assignment.of("smokes,drinks", Kronecker.of([coin, coin])).columns
-    ('smokes', 'drinks')
     """
 
     columns: tuple[str, ...]
@@ -107,12 +102,7 @@ class Assignment:
 
 
 def answers_in(design: Design) -> int:
-    """How many answers a report of the design holds: more than one where all reports are tuples of that length.
-
-    >>> from maskwell.designs import Dense
-    >>> answers_in(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], outputs=Categories.of([("yes", "no"), ("no", "yes")])))
-    2
-    """
+    """How many answers a report of the design holds: more than one where all reports are tuples of that length."""
     labels = design.outputs.labels if isinstance(design.outputs, Categories) else ()
     if isinstance(labels, range):
         return 1
@@ -166,14 +156,7 @@ def expected_categories(assignments: Iterable[Assignment], *, reports: bool) -> 
 
 @dataclass(frozen=True)
 class Variable:
-    """A column, or the columns of a product of designs, and the designs that groups of rows used for it.
-
-    >>> from maskwell.designs import Uniform
-    >>> coin, die = (Uniform.from_gamma(g, Categories.of(["yes", "no"])) for g in (3, 5))
-    >>> first, second = (Assignment.of("y", d, [("group", v)]) for d, v in ((coin, "1"), (die, "2")))
-    >>> variables_of([first, second])[0].group_columns
-    ('group',)
-    """
+    """A column, or the columns of a product of designs, and the designs that groups of rows used for it."""
 
     choices: tuple[Assignment, ...]
 
@@ -328,14 +311,7 @@ def check_reports_one(design: Design) -> Categories:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The answers that make up labels that are tuples, and which label they make.
-
-    >>> pairs = Answers(Categories.of([("yes", 1), ("no", 1), ("no", 2)]))
-    >>> [place.labels for place in pairs.places]
-    [('yes', 'no'), (1, 2)]
-    >>> pairs.join([np.array([0, 1, 0]), np.array([0, 1, 1])]).tolist()   # yes with 2 is none of them
-    [0, 2, -1]
-    """
+    """The answers that make up labels that are tuples, and which label they make."""
 
     labels: Categories
 

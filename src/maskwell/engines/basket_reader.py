@@ -114,11 +114,6 @@ class BasketCoder:
     """Turns one column of baskets into rows of bits, batch after batch; what cannot be used is in ``problems``.
 
     ``missing`` is ``"error"``, or ``"drop"`` the rows; an empty basket is a basket like others.
-
-    >>> import pyarrow as pa
-    >>> coder = BasketCoder("bought", ("bread", "milk", "soap"))
-    >>> coder.bits(pa.array(["milk bread", "", "001"]), 1).codes.tolist()
-    [[3], [0], [4]]
     """
 
     def __init__(self, column: str, items: Sequence[str], missing: str = "error") -> None:

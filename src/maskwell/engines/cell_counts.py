@@ -184,11 +184,7 @@ def _names_in(tables: Sequence[Sequence[str]]) -> list[str]:
 
 
 def merged(tables: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
-    """Fewer tables that contain all of these, joined while they have few possible cells, each and together.
-
-    >>> merged([("a", "b"), ("b",), ("b", "c"), ("d",)], {"a": 2, "b": 3, "c": 5, "d": 10**6})
-    [('a', 'b', 'c'), ('d',)]
-    """
+    """Fewer tables that contain all of these, joined while they have few possible cells, each and together."""
     most = min(MERGED_CELLS, ALL_MERGED_CELLS // max(1, len(tables)))
     larger: list[tuple[str, ...]] = []
     cells = np.full(len(tables), np.inf)  # of each of these, so that thousands of columns take no search by hand
@@ -463,23 +459,7 @@ def write_cell_values(
     declared: bool = True,
     force: bool = False,
 ) -> None:
-    """Write for each record of a file the values of its cell, with its id or else its number, from 1.
-
-    Parameters
-    ----------
-    path, output
-        The file, and where the values go.
-    table
-        The cells of the file.
-    values
-        Named values, one for each cell.
-    identity
-        Column with the ids of the records.
-    declared
-        Whether codes that the file declares missing count as missing values.
-    force
-        Whether a file of that name may be replaced.
-    """
+    """Write for each record of a file the values of its cell, with its id or else its number, from 1."""
     arrow = require()
     with Rows.of(path).open_stored(table.columns) as source:
         finder = RowCells(source, path, table, declared=declared)

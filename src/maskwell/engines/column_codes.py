@@ -47,15 +47,7 @@ Label = Hashable
 
 
 def places_of(values: Any) -> tuple[Array, Any]:
-    """For each row its place in the dictionary of a column, one behind the last for none; and the dictionary.
-
-    >>> import pyarrow as pa
-    >>> places, dictionary = places_of(pa.array(["no", None, "yes", "no"]))
-    >>> places.tolist(), dictionary.to_pylist()
-    ([0, 2, 1, 0], ['no', 'yes'])
-    >>> places_of(pa.array([-0.0, 0.0, 1.0]))[0].tolist()
-    [0, 0, 1]
-    """
+    """For each row its place in the dictionary of a column, one behind the last for none; and the dictionary."""
     arrow = require()
     if arrow.types.is_float32(values.type) or arrow.types.is_float64(values.type):
         values = arrow.compute.add(values, arrow.scalar(0.0, values.type))  # one zero, whatever its sign
@@ -267,11 +259,7 @@ def common_rows(encoded: Sequence[Encoded], rows: int) -> tuple[Array | None, li
 
 
 def joint_codes(codes: Sequence[Array], sizes: Sequence[int]) -> Array:
-    """One code for each row of several columns, the first column slowest; a single column stays as it is.
-
-    >>> joint_codes([np.array([1, 0]), np.array([2, 1])], [2, 3]).tolist()
-    [5, 1]
-    """
+    """One code for each row of several columns, the first column slowest; a single column stays as it is."""
     return codes[0] if len(codes) == 1 else joint_keys(codes, sizes, len(codes[0]))
 
 
@@ -287,11 +275,6 @@ class LevelCoder:
     """Turns one column into codes, batch after batch; labels get their codes as they are met.
 
     With ``levels`` the labels are given (``fixed``), and any other is an error.
-
-    >>> import pyarrow as pa
-    >>> coder = LevelCoder("smokes")
-    >>> coder.codes(pa.array(["no", None, "yes"])).tolist(), coder.labels
-    ([0, -1, 1], ['no', 'yes'])
     """
 
     def __init__(self, column: str, levels: Sequence[Label] | None = None, about: ColumnLabels | None = None) -> None:
@@ -408,13 +391,7 @@ class NumberedColumn(NamedTuple):
 
 
 def numbered_column(column: Any) -> NumberedColumn:
-    """Values of any type as numbers of 64 bits; those of integers are all different.
-
-    >>> import pyarrow as pa
-    >>> places, numbers = numbered_column(pa.array(["a", None, "b", "a"]))
-    >>> places.tolist(), len(set(numbers.tolist()))
-    ([0, 2, 1, 0], 3)
-    """
+    """Values of any type as numbers of 64 bits; those of integers are all different."""
     places, values = places_of(column if require().types.is_dictionary(column.type) else _simple(column))
     numbers = np.append(_numbers(values), MISSING_NUMBER)
     if values.null_count:

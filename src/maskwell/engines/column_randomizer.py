@@ -153,38 +153,7 @@ def randomize_file(
     to: str | None = None,
     progress: Progress | None = None,
 ) -> Randomized:
-    """Randomize the assigned columns and copy the others as they are.
-
-    Parameters
-    ----------
-    path, output
-        Files whose ending tells their kind; ``-`` is CSV on standard input or output. The input may be a folder of
-        files of one kind, with partitions, or a pattern such as ``part-*.csv``; then an output without an ending, or
-        with a slash at its end, is a folder of files with the same names.
-    assignments
-        Which design for which column.
-    random
-        Where the draws come from; the operating system's generator by default.
-    person
-        The column that tells whose row it is, where draws are kept by a key.
-    missing
-        ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
-    sets
-        ``"packed"``: set reports as bytes where the kind of file holds them; ``"texts"``: as texts of 0 and 1.
-    force
-        Whether the output may replace a file.
-    inputs
-        Further files that the output must not replace.
-    to
-        What standard output gets: ``"csv"``, or ``"arrow"`` for a stream of Arrow.
-    progress
-        Called after each batch.
-
-    Raises
-    ------
-    DataFileError, UnknownCategoryError, MissingValueError
-        Then no output is left. Values that no design knows are counted over the whole file first.
-    """
+    """Randomize the assigned columns and copy the others as they are."""
     check_columns(assignments, person)
     check_option("sets", sets, SETS)
     files = input_files(path)
@@ -279,13 +248,7 @@ def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
 
 
 class BatchRandomizer:
-    """All assigned columns at work: batches of true rows in, batches with reports out.
-
-    Attributes
-    ----------
-    schema
-        Of the batches with reports.
-    """
+    """All assigned columns at work: batches of true rows in, batches with reports out."""
 
     def __init__(
         self,
@@ -627,16 +590,7 @@ def randomize_table(
     missing: str = "error",
     sets: str = "packed",
 ) -> Any:
-    """A table of the kind that was given, with reports in place of the truth; the other columns stay as they are.
-
-    Parameters
-    ----------
-    data
-        A DataFrame of pandas or polars, an Arrow table, or a dictionary of columns. Index, names and types are kept
-        where they can hold the reports; set reports come as bytes unless ``sets`` asks for texts.
-    assignments, random, person, missing, sets
-        As for :func:`randomize_file`.
-    """
+    """A table of the kind that was given, with reports in place of the truth; the other columns stay as they are."""
     check_option("sets", sets, SETS)
     columns = check_columns(assignments, person)
     table = TableInMemory(data)

@@ -34,24 +34,12 @@ MOST_FROM_SPARK = 1 << 31
 
 
 class Table(ABC):
-    """Columns by name.
+    """Columns by name."""
 
-    Attributes
-    ----------
-    names
-        All columns there are.
-    where
-        What to call the table in messages.
-    texts_only
-        Whether numbers come as text, as in a CSV file.
-    labels
-        What a file says about its columns, such as labels of values; empty where it says nothing.
-    """
-
-    names: list[str]
-    where: str
-    texts_only: bool
-    labels: Mapping[str, ColumnLabels]
+    names: list[str]  # all columns there are
+    where: str  # what to call the table in messages
+    texts_only: bool  # whether numbers come as text, as in a CSV file
+    labels: Mapping[str, ColumnLabels]  # what a file says about its columns, such as labels of values
 
     @abstractmethod
     def columns(self, names: Sequence[str], use: str = REPORTS) -> dict[str, Any]:

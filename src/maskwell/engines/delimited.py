@@ -58,21 +58,12 @@ _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
 @dataclass(frozen=True)
 class Style:
-    """What a CSV file keeps besides its rows.
-
-    Attributes
-    ----------
-    newline, separator, encoding
-        What ends a line, what stands between two fields of a .csv file (None: a comma; in a .tsv file it is always a
-        tab), and which bytes stand for which characters.
-    commas
-        Columns whose numbers have decimal commas; more of them may come while rows are read.
-    """
+    """What a CSV file keeps besides its rows."""
 
     newline: bytes = b"\n"
-    separator: str | None = None
+    separator: str | None = None  # of a .csv file (None: a comma); in a .tsv file it is always a tab
     encoding: str = UTF8
-    commas: Collection[str] = ()
+    commas: Collection[str] = ()  # columns whose numbers have decimal commas; more of them may come while rows are read
 
     @property
     def form(self) -> TextForm:
@@ -470,11 +461,7 @@ class EvenBytes:
 
 
 def separator(ending: str) -> str:
-    """What stands between two fields.
-
-    >>> separator(".csv.gz")
-    ','
-    """
+    """What stands between two fields."""
     return TAB if ending.startswith(".tsv") else ","
 
 
@@ -684,11 +671,7 @@ def _is_ready(handle: int) -> bool:
 
 
 def first_end(data: bytes, separator: bytes) -> int:
-    r"""Where the second record begins, 0 where the first has no end yet.
-
-    >>> first_end(b'a,"b\n"\n1,2\n', b",")
-    7
-    """
+    r"""Where the second record begins, 0 where the first has no end yet."""
     at = 0
     for start, stop in _quoted_parts(data, separator):
         if end := data.find(b"\n", at, start) + 1:
@@ -698,11 +681,7 @@ def first_end(data: bytes, separator: bytes) -> int:
 
 
 def last_end(data: bytes, separator: bytes) -> int:
-    r"""Where the last record ends that has an end, 0 without one.
-
-    >>> last_end(b'1,2\n3,"4\n', b",")
-    4
-    """
+    r"""Where the last record ends that has an end, 0 without one."""
     last = data.rfind(b"\n")
     if last < 0 or b'"' not in data:
         return last + 1
@@ -726,11 +705,7 @@ def _last_end_from(data: bytes, at: int, separator: bytes) -> int:
 
 
 def is_open(data: bytes, separator: bytes) -> bool:
-    """Whether a quoted field has no end.
-
-    >>> is_open(b'a,"b', b","), is_open(b'a,"b"', b","), is_open(b'a,b"', b",")
-    (True, False, False)
-    """
+    """Whether a quoted field has no end."""
     return any(stop > len(data) for _, stop in _quoted_parts(data, separator))
 
 

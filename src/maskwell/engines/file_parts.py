@@ -85,11 +85,7 @@ def _fixed_part(pattern: str) -> str:
 
 
 def _keys(path: str) -> tuple[tuple[str, str | None], ...]:
-    """What the folders of a file tell.
-
-    >>> _keys("year=2025/town=Bad%20Ems/part-0.csv"), _keys("year=__HIVE_DEFAULT_PARTITION__/part-0.csv")
-    ((('year', '2025'), ('town', 'Bad Ems')), (('year', None),))
-    """
+    """What the folders of a file tell."""
     pairs = (folder.partition("=") for folder in Path(path).parts[:-1] if "=" in folder.strip("="))
     return tuple((unquote(name), None if value == NO_VALUE else unquote(value)) for name, _, value in pairs)
 
@@ -295,11 +291,7 @@ LINE = 92
 
 
 def _end_of(name: str, room: int) -> str:
-    """The name of a file in about so many characters; the last ones tell it from others.
-
-    >>> _end_of("year=2025/month=11/part-0.csv", 20)
-    '…month=11/part-0.csv'
-    """
+    """The name of a file in about so many characters; the last ones tell it from others."""
     return name if len(name) <= max(room, LEAST) else f"…{name[1 - max(room, LEAST) :]}"
 
 

@@ -44,27 +44,13 @@ _RANDOM = "write it as: outcome ~ predictor + (1 | firm)"
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula that was read.
+    """A formula that was read."""
 
-    Attributes
-    ----------
-    text
-        As typed.
-    outcome
-        The column on the left.
-    columns
-        Columns on the right, in the order in which they are first named.
-    right
-        The terms of the right side.
-    group
-        The column whose values have an intercept each, as in ``(1 | firm)``; None without one.
-    """
-
-    text: str
-    outcome: str
-    columns: tuple[str, ...]
-    right: tuple[Term, ...]
-    group: str | None = None
+    text: str  # as typed
+    outcome: str  # the column on the left
+    columns: tuple[str, ...]  # columns on the right, in the order in which they are first named
+    right: tuple[Term, ...]  # the terms of the right side
+    group: str | None = None  # the column whose values have an intercept each, as in (1 | firm); None without one
 
     def without(self, names: Sequence[str]) -> tuple[Term, ...]:
         """The terms of the right side that do not involve these columns."""
@@ -72,12 +58,7 @@ class Formula:
 
 
 def read_formula(text: str, *, random: bool = False) -> Formula:
-    """Read ``outcome ~ predictors``; with ``random`` there may be a random intercept, ``(1 | firm)``, among them.
-
-    >>> found = read_formula("y ~ age + C(region):age")
-    >>> found.outcome, found.columns
-    ('y', ('age', 'region'))
-    """
+    """Read ``outcome ~ predictors``; with ``random`` there may be a random intercept, ``(1 | firm)``, among them."""
     with _problems(text):
         tokens = tokens_of(_checked_text(text))
         middle = next((place for place, token in enumerate(tokens) if token == Token("sign", "~")), 0)
@@ -126,11 +107,7 @@ def _problems(text: str) -> Iterator[None]:
 
 
 def uses_of(terms: Iterable[Term]) -> dict[str, set[str]]:
-    """How each column stands in some terms: by "name", in "C", or inside another "function".
-
-    >>> {name: sorted(found) for name, found in uses_of(read_formula("y ~ a + C(b) + log(a)").right).items()}
-    {'a': ['function', 'name'], 'b': ['C']}
-    """
+    """How each column stands in some terms: by "name", in "C", or inside another "function"."""
     uses: dict[str, set[str]] = {}
     for factor in (factor for term in terms for factor in term):
         for name in factor.columns():
@@ -160,12 +137,7 @@ def check_columns(names: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _right_side(tokens: list[Token]) -> tuple[tuple[Term, ...], str | None]:
-    """The terms, the intercept included unless it is taken out, and the column of a random intercept.
-
-    >>> terms, group = _right_side(tokens_of("0 + a*b - b + log(c) + (1 | firm)"))
-    >>> [":".join(factor.text for factor in term) for term in terms], group
-    (['a', 'log(c)', 'a:b'], 'firm')
-    """
+    """The terms, the intercept included unless it is taken out, and the column of a random intercept."""
     if not tokens:
         raise _nothing()
     reader = _TermReader()

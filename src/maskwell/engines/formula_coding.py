@@ -78,15 +78,7 @@ Term: TypeAlias = tuple[Factor, ...]
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """Turns tables of predictors into columns of numbers, always in the same way.
-
-    >>> from maskwell.engines.formula import read_formula
-    >>> region = CategoryColumn(np.array([0, 1]), ["north", "south"])
-    >>> table = Predictors({"age": np.array([20.0, 30.0]), "region": region}, 2)
-    >>> coding, values = Coding.learn(read_formula("y ~ age + region").right, table)
-    >>> coding.names, values.tolist()
-    (('Intercept', 'age', 'region[T.south]'), [[1.0, 20.0, 0.0], [1.0, 30.0, 1.0]])
-    """
+    """Turns tables of predictors into columns of numbers, always in the same way."""
 
     names: tuple[str, ...]
     terms: tuple[Term, ...]

@@ -108,25 +108,13 @@ EDGE = _words("raise", "clip", "na", "zero", "extend")
 
 @dataclass(frozen=True)
 class Function:
-    """A function of a formula.
+    """A function of a formula."""
 
-    Attributes
-    ----------
-    parameters
-        By name and in order, what may be given for each; only the first ``needed`` must be.
-    work
-        What computes it; None where ``formula_coding`` does.
-    kind
-        "plain", "stateful" (it remembers the rows of the fit), or "contrast".
-    by_name
-        Parameters that must be named.
-    """
-
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # by name and in order, what may be given for each; only the first needed must be
     needed: int
-    work: Any = None
-    kind: str = "plain"
-    by_name: frozenset[str] = frozenset()
+    work: Any = None  # what computes it; None where formula_coding does
+    kind: str = "plain"  # "plain", "stateful" (it remembers the rows of the fit), or "contrast"
+    by_name: frozenset[str] = frozenset()  # parameters that must be named
 
 
 def _stateful(work: Any, first: str, **others: Any) -> Function:
@@ -189,11 +177,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
 
 
 def checked(node: expressions.Node) -> Expression:
-    """What was read, if all of it is allowed: functions with their parameters, numbers computed.
-
-    >>> checked(expressions.read_arguments("log(age)")[0][1])
-    Call(name='log', arguments={'x': Name(text='age', quoted=False)}, text='log(age)')
-    """
+    """What was read, if all of it is allowed: functions with their parameters, numbers computed."""
     match node:
         case Name(text, quoted):
             known = text.isidentifier() or (is_plain_name(text) and text not in FUNCTIONS)

@@ -17,11 +17,7 @@ _GIVE = "give a category, or a dictionary of columns and categories: {'region': 
 
 @dataclass(frozen=True)
 class References:
-    """Reference categories: by the names of their columns, or alone where only one column has such a category.
-
-    >>> References.typed(["never", "region=north"])
-    References(columns={'region': 'north'}, labels=('never',))
-    """
+    """Reference categories: by the names of their columns, or alone where only one column has such a category."""
 
     columns: Mapping[str, Any] = field(default_factory=dict)
     labels: tuple[Any, ...] = ()

@@ -35,24 +35,11 @@ UTF8 = "utf-8"
 
 @dataclass(frozen=True)
 class TextForm:
-    r"""How the text of a CSV file is read; what is None is found out from its beginning.
+    r"""How the text of a CSV file is read; what is None is found out from its beginning."""
 
-    Attributes
-    ----------
-    separator
-        What stands between two fields: one of :data:`SEPARATORS`.
-    encoding
-        Which bytes stand for which characters, by the names that Python knows.
-    decimal
-        What stands before the decimals of a number: a point or a comma.
-
-    >>> TextForm.of(separator="tab", encoding="Latin-1")
-    TextForm(separator='\t', encoding='iso8859-1', decimal=None)
-    """
-
-    separator: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
+    separator: str | None = None  # what stands between two fields: one of SEPARATORS
+    encoding: str | None = None  # which bytes stand for which characters, by the names that Python knows
+    decimal: str | None = None  # what stands before the decimals of a number: a point or a comma
 
     @classmethod
     def of(cls, *, separator: str | None = None, encoding: str | None = None, decimal: str | None = None) -> Self:
@@ -110,24 +97,13 @@ def csv_file(
 class InputFile(str):
     """The path of a file wherever a path can stand, which also says how the file is to be read.
 
-    Attributes
-    ----------
-    form
-        How the text of a CSV file is read.
-    view
-        What is made of its rows before anybody sees them, or None.
-
     ``os.fspath`` keeps the rest, ``str`` and ``Path`` do not.
-
-    >>> file = InputFile.of("people.csv", TextForm(separator=";"))
-    >>> file == "people.csv", InputFile.of(file).form.separator
-    (True, ';')
     """
 
     __slots__ = ("form", "view")
 
-    form: TextForm
-    view: View | None
+    form: TextForm  # how the text of a CSV file is read
+    view: View | None  # what is made of its rows before anybody sees them, or None
 
     @classmethod
     def of(cls, path: str, form: TextForm | None = None, view: View | None = None) -> Self:
@@ -158,9 +134,6 @@ def encoding_of(start: bytes) -> str:
     """The encoding of a file that begins so: UTF-8 where it can be, or UTF-16 by its mark, Windows-1252 or Latin-1.
 
     A text that is UTF-8 for the most part is called UTF-8: whoever reads it says where it is damaged.
-
-    >>> encoding_of("Z\u00fcrich".encode("cp1252")), encoding_of("Z\u00fcrich".encode())
-    ('cp1252', 'utf-8')
     """
     mark = WIDE_MARKS.get(start[:2])
     if mark is not None and start[2:4] != b"\0\0":
@@ -179,9 +152,6 @@ def separator_of(start: bytes, path: str = "the file") -> str:
     r"""What stands between the fields of a file that begins so, in UTF-8; a comma where nothing speaks against it.
 
     DataFileError where two signs would do: nothing tells which of them belongs to texts or numbers.
-
-    >>> separator_of(b"sex;income\nf;1,5\n"), separator_of(b"name\nA; B\n")
-    (';', ',')
     """
     first, _, _ = start.partition(b"\n")
     candidates = [sign for sign in (",", ";", "\t", "|") if sign.encode() in first]
@@ -203,11 +173,7 @@ _NAMED = re.compile(rb"sep=([,;|:\t ])\r?\n", re.IGNORECASE)
 
 
 def named_separator(start: bytes, path: str) -> tuple[str | None, bytes]:
-    r"""The separator in a first line that Excel writes for itself, and the text without that line.
-
-    >>> named_separator(b"sep=;\nsex;income\nf;1,5\n", "people.csv")
-    (';', b'sex;income\nf;1,5\n')
-    """
+    r"""The separator in a first line that Excel writes for itself, and the text without that line."""
     line = _NAMED.match(start)
     if line is None:
         return None, start
@@ -231,11 +197,6 @@ def _fits(start: bytes, sign: str) -> bool:
 
 class DecimalCommas:
     """Turns decimal commas into points as rows are read, in columns that have them throughout.
-
-    Attributes
-    ----------
-    columns
-        The columns in which this was done, so that a file of the same form gets its commas back.
 
     With ``asked`` a column counts in which some numbers have a comma and none a point; else all its first values must
     be numbers, too, and one of them no whole number with its thousands parted, as 1,234 may be.

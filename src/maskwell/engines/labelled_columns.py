@@ -36,41 +36,20 @@ INTEGERS = ("int8", "int16", "int32")
 
 @dataclass(frozen=True)
 class ColumnLabels:
-    """What is known about one column.
-
-    Attributes
-    ----------
-    text, whole
-        Whether it holds texts, or whole numbers.
-    label
-        The question or description.
-    values
-        Labels of values, by the value.
-    missing
-        Ranges of values that stand for missing ones, as (low, high).
-    tagged
-        Letters of extended missing values of Stata and SAS.
-    format, measure, width
-        How it is shown.
-    """
+    """What is known about one column."""
 
     text: bool = False
     whole: bool = False
-    label: str | None = None
-    values: Mapping[Any, str] = field(default_factory=dict)
-    missing: tuple[tuple[Any, Any], ...] = ()
-    tagged: tuple[str, ...] = ()
+    label: str | None = None  # the question or description
+    values: Mapping[Any, str] = field(default_factory=dict)  # labels of values, by the value
+    missing: tuple[tuple[Any, Any], ...] = ()  # ranges of values that stand for missing ones, as (low, high)
+    tagged: tuple[str, ...] = ()  # letters of extended missing values of Stata and SAS
     format: str | None = None
     measure: str | None = None
     width: int | None = None
 
     def speaks(self, categories: Categories | None) -> bool:
-        """Whether these categories are labels of the values, and not the values themselves.
-
-        >>> sex = ColumnLabels(values={1.0: "male", 2.0: "female"})
-        >>> sex.speaks(Categories.of(["female", "male"])), sex.speaks(Categories.of([1, 2]))
-        (True, False)
-        """
+        """Whether these categories are labels of the values, and not the values themselves."""
         if not self.values:
             return False
         if categories is None:
@@ -82,11 +61,7 @@ class ColumnLabels:
 
     @property
     def in_order(self) -> list[str]:
-        """The labels, in the order of their values.
-
-        >>> ColumnLabels(values={2.0: "middle", 1.0: "low", 3.0: "high"}).in_order
-        ['low', 'middle', 'high']
-        """
+        """The labels, in the order of their values."""
         return [*dict.fromkeys(self.values[value] for value in _in_order(self))]
 
     def label_of(self, value: Any) -> str:
@@ -141,11 +116,7 @@ class Labels:
         return [name for name, there in present.items() if there]
 
     def lost_in(self, ending: str) -> tuple[str, ...]:
-        """What a file of another kind, or even of this kind, does not keep, in one sentence; nothing if all is kept.
-
-        >>> Labels(".sav", {"sex": ColumnLabels(label="Sex", values={1.0: "male"})}).lost_in(".csv")
-        ('a .csv file does not keep variable labels and value labels of the .sav file',)
-        """
+        """What a file of another kind, or even of this kind, does not keep, in one sentence; nothing if all is kept."""
         kept = set(KEEPS.get(ending, ()))
         if ending == self.kind == ".dta":
             kept.add("missing codes")
@@ -157,11 +128,7 @@ class Labels:
 
 
 def value_text(value: Any) -> str:
-    """A value as people type it.
-
-    >>> value_text(1.0), value_text(2.5), value_text("a")
-    ('1', '2.5', 'a')
-    """
+    """A value as people type it."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -205,11 +172,7 @@ SAS_TIMES = {"DATETIME", "E8601DT", "IS8601DT", "B8601DT"}
 
 
 def date_type(kind: str, form: str | None) -> Any:
-    """The Arrow type of a column with this format, None where it is no date.
-
-    >>> str(date_type(".sav", "DATE11")), str(date_type(".dta", "%tc")), date_type(".sav", "F8.2")
-    ('date32[day]', 'timestamp[us]', None)
-    """
+    """The Arrow type of a column with this format, None where it is no date."""
     arrow, scale = require(), _scale(kind, form)
     if scale is None:
         return None

@@ -21,11 +21,7 @@ from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 @dataclass(frozen=True)
 class MissingCodes:
-    """Codes by their texts: those of all columns, and those of single columns.
-
-    >>> MissingCodes.of(["NA", "age=98,99"])
-    MissingCodes(everywhere=('NA',), columns={'age': ('98', '99')})
-    """
+    """Codes by their texts: those of all columns, and those of single columns."""
 
     everywhere: tuple[str, ...] = ()
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

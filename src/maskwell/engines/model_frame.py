@@ -54,27 +54,13 @@ class ReportColumn:
 
 @dataclass(frozen=True, eq=False)
 class OutcomeColumn:
-    """The outcome of a regression: one of three kinds, the other two are None.
+    """The outcome of a regression: one of three kinds, the other two are None."""
 
-    Attributes
-    ----------
-    reports
-        Of a randomized outcome.
-    asked
-        Codes of an outcome asked directly, and its categories; the last is the reference.
-    numbers
-        Of an outcome that is measured.
-    combined
-        Categories that count as one: the label of each group, and the codes of its categories.
-    reference
-        The code of the category that the others are compared with; None for the last one.
-    """
-
-    reports: ReportColumn | None = None
-    asked: tuple[Array, Categories] | None = None
-    numbers: Real | None = None
-    combined: Groups = ()
-    reference: int | None = None
+    reports: ReportColumn | None = None  # of a randomized outcome
+    asked: tuple[Array, Categories] | None = None  # codes of an outcome asked directly, and its categories
+    numbers: Real | None = None  # of an outcome that is measured
+    combined: Groups = ()  # categories that count as one: the label of each group, and the codes of its categories
+    reference: int | None = None  # the code of the category that the others are compared with; None for the last one
 
     @property
     def labels(self) -> Sequence[Any]:
@@ -103,47 +89,23 @@ class _Hidden:
 
 @dataclass(frozen=True, eq=False)
 class ModelFrame:
-    """A table made ready for a regression.
+    """A table made ready for a regression."""
 
-    Attributes
-    ----------
-    formula
-        As typed.
-    outcome_name, outcome
-        The outcome: reports of a randomized one, codes of one asked directly, or numbers.
-    versions, names
-        The model matrix, shape (n, p): one, or one for each category of the randomized predictors.
-    predictor, predictor_name
-        The reports of the randomized predictors, None without one.
-    latent, latent_names
-        Columns that the categories of the randomized predictors depend on, without their intercept; none without one.
-    plan
-        Weights, strata, clusters and population, as far as they are given.
-    rows, dropped
-        Rows of the table, and how many were left out for missing values.
-    matrix_of
-        The model matrix of another table with the same columns.
-    variables
-        The predictors as columns, for what moving one of them does.
-    group, group_name
-        Number of the group of each row that has an intercept of its own, and the column; None without one.
-    """
-
-    formula: str
+    formula: str  # as typed
     outcome_name: str
     outcome: OutcomeColumn
-    versions: tuple[Real, ...]
+    versions: tuple[Real, ...]  # matrices of shape (n, p): one, or one for each category of the randomized predictors
     names: tuple[str, ...]
-    predictor: ReportColumn | None
+    predictor: ReportColumn | None  # the reports of the randomized predictors, None without one
     predictor_name: str
-    latent: Real
+    latent: Real  # columns that the categories of the randomized predictors depend on, without their intercept
     latent_names: tuple[str, ...]
-    plan: dict[str, Any]
+    plan: dict[str, Any]  # weights, strata, clusters and population, as far as they are given
     rows: int
-    dropped: int
-    matrix_of: Callable[[Any], Real]
-    variables: _Variables
-    group: Array | None = None
+    dropped: int  # rows left out for missing values
+    matrix_of: Callable[[Any], Real]  # the model matrix of another table with the same columns
+    variables: _Variables  # the predictors as columns, for what moving one of them does
+    group: Array | None = None  # of each row, the number of the group that has an intercept of its own
     group_name: str = ""
 
     def moved(self, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:  # noqa: FBT001 - there is nothing else

@@ -20,9 +20,6 @@ class CategoryColumn:
     """A category for each row, by its place in a list; -1 where it is not known.
 
     ``contrast``, ``levels`` and ``spans_intercept`` are what ``C`` says about how to code it in a formula.
-
-    >>> CategoryColumn.of(np.array([3, 1, 3])).categories
-    [1, 3]
     """
 
     codes: Array

@@ -42,11 +42,7 @@ MOST_COLUMNS = 50_000
 
 
 def rows_of_cells(columns: int) -> int:
-    """Rows that so many columns allow at a time.
-
-    >>> rows_of_cells(20_000)
-    209
-    """
+    """Rows that so many columns allow at a time."""
     return max(1, BATCH_CELLS // max(1, columns))
 
 
@@ -106,31 +102,15 @@ class OpensSink(Protocol):
 
 @dataclass(frozen=True)
 class Engine:
-    """What the module of one kind of file offers.
-
-    Attributes
-    ----------
-    open_source, open_sink
-        How such a file is read and written.
-    texts_only
-        Whether it holds nothing but text.
-    holds_bytes
-        Whether it can hold bytes; set reports are written as texts of 0 and 1 otherwise.
-    holds_codes
-        Whether it holds codes and tells their labels, as the files of SPSS, Stata and SAS do.
-    shows_cuts
-        Whether a file tells in which pieces its rows were handed to the sink.
-    takes_dictionaries
-        Whether its sink takes a column of texts also as a dictionary of them, and writes the same file.
-    """
+    """What the module of one kind of file offers."""
 
     open_source: OpensSource
     open_sink: OpensSink
-    texts_only: bool = False
-    holds_bytes: bool = False
-    holds_codes: bool = False
-    shows_cuts: bool = True
-    takes_dictionaries: bool = False
+    texts_only: bool = False  # whether it holds nothing but text
+    holds_bytes: bool = False  # whether it can hold bytes; set reports are written as texts of 0 and 1 otherwise
+    holds_codes: bool = False  # whether it holds codes and tells their labels, as the files of SPSS, Stata and SAS do
+    shows_cuts: bool = True  # whether a file tells in which pieces its rows were handed to the sink
+    takes_dictionaries: bool = False  # its sink writes a dictionary of texts as it writes texts
 
 
 def _delimited() -> Engine:
@@ -186,9 +166,6 @@ def ending_of(path: str) -> str:
     """The ending that tells what a file is; ``-`` stands for CSV on standard input or output.
 
     A folder may have the ending of its files, as Spark writes them; if not, the first of its files tells.
-
-    >>> ending_of("answers.csv.gz"), ending_of("Answers.PARQUET"), ending_of("-")
-    ('.csv.gz', '.parquet', '.csv')
     """
     if path == "-":
         return ".csv"
@@ -238,11 +215,7 @@ def open_source(
 
 
 def is_several(path: str) -> bool:
-    """Whether a path names a folder, or files by a pattern.
-
-    >>> is_several("part-*.csv"), is_several("answers.csv"), is_several("-")
-    (True, False, False)
-    """
+    """Whether a path names a folder, or files by a pattern."""
     if path == "-" or "\0" in path or os.path.isfile(path):  # noqa: PTH113 - False for names that cannot be
         return False
     return os.path.isdir(path) or glob.has_magic(path)  # noqa: PTH112
@@ -325,13 +298,7 @@ Progress = Callable[[int, float | None], None]
 
 
 def steps(progress: Progress | None, count: int) -> list[Progress | None]:
-    """What each of several passes reports to, so that together they are one work, each an equal part of it.
-
-    >>> for one in steps(lambda rows, share: print(rows, share), 2):
-    ...     one(10, 0.5)
-    10 0.25
-    10 0.75
-    """
+    """What each of several passes reports to, so that together they are one work, each an equal part of it."""
     if progress is None:
         return [None] * count
 
@@ -349,11 +316,6 @@ class RowPass:
     """One pass over the rows of a source, in batches of at most so many rows; a source without rows is refused.
 
     ``first_row`` is how many rows of the table came before, where the source is one of its parts, which may be empty.
-
-    Attributes
-    ----------
-    rows
-        How many rows of the source came before the batch at hand; in the end, all.
     """
 
     def __init__(

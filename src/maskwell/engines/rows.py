@@ -256,11 +256,7 @@ def not_in_memory(rows: Rows) -> ParameterError:
 
 
 def is_spark(data: Any) -> bool:
-    """Whether something is a table of Spark; nothing is imported for that.
-
-    >>> is_spark({"answer": ["yes"]})
-    False
-    """
+    """Whether something is a table of Spark; nothing is imported for that."""
     return type(data).__module__.startswith("pyspark.") and hasattr(data, "mapInArrow")
 
 

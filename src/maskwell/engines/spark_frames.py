@@ -396,25 +396,7 @@ def randomize_spark(
     sets: str = "packed",
     force: bool = False,
 ) -> Any:
-    """A table of Spark with reports in place of the truth; the other columns stay as they are.
-
-    Parameters
-    ----------
-    table, assignments, missing, sets
-        As for :func:`~maskwell.engines.column_randomizer.randomize_table`.
-    output
-        A folder of Parquet files to be written at once; the table that is returned reads it. Needed unless draws are
-        kept by a key.
-    random, person
-        A key, and the column that tells whose row it is. Without a key the operating system's generator of each worker.
-    force
-        Whether the output may replace a folder.
-
-    Raises
-    ------
-    ParameterError
-        Where neither a key nor an output is given, or a seed.
-    """
+    """A table of Spark with reports in place of the truth; the other columns stay as they are."""
     check_columns(assignments, person)
     check_option("sets", sets, SETS)
     _check_no_second_draw(random, output)

@@ -42,35 +42,17 @@ from maskwell.errors import DataFileError, ParameterError, ReportError
 
 @dataclass(frozen=True)
 class PlanColumns:
-    """Names of the columns of a sampling plan, and of those that tell the domains.
+    """Names of the columns of a sampling plan, and of those that tell the domains."""
 
-    Attributes
-    ----------
-    weights, inclusion
-        One of them: how many people a row stands for, or the chance with which it was drawn.
-    strata, clusters
-        Clusters from the first stage on; a cluster is told by its label within its stratum.
-    population
-        For each stage, the number of units to draw from, or the column that holds it.
-    replicates
-        How the names of the replicate weights start.
-    by
-        Columns whose values are the domains.
-    chances
-        Whether a weight is one over a chance, and so 1 or more.
-    auxiliary
-        Of calibrated weights: the values that they were calibrated with, and their factors.
-    """
-
-    weights: str | None = None
-    inclusion: str | None = None
+    weights: str | None = None  # how many people a row stands for; not together with inclusion
+    inclusion: str | None = None  # the chance with which a row was drawn
     strata: str | None = None
-    clusters: tuple[str, ...] = ()
-    population: tuple[str | float, ...] = ()
-    replicates: str | None = None
-    by: tuple[str, ...] = ()
-    chances: bool = False
-    auxiliary: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()  # from the first stage on; told apart by their labels within a stratum
+    population: tuple[str | float, ...] = ()  # for each stage the units to draw from, or the column that holds them
+    replicates: str | None = None  # how the names of the replicate weights start
+    by: tuple[str, ...] = ()  # columns whose values are the domains
+    chances: bool = False  # whether a weight is one over a chance, and so 1 or more
+    auxiliary: tuple[str, ...] = ()  # of calibrated weights
 
     def __post_init__(self) -> None:
         if self.weights is not None and self.inclusion is not None:
@@ -239,11 +221,7 @@ def _sizes(parts: Sequence[Factor]) -> list[int]:
 
 
 def population_of(texts: Sequence[str]) -> tuple[str | float, ...]:
-    """Sizes typed as numbers or names of columns.
-
-    >>> population_of(["802", "fpc"])
-    (802.0, 'fpc')
-    """
+    """Sizes typed as numbers or names of columns."""
     return tuple(_number_or_name(text) for text in texts)
 
 
@@ -263,12 +241,7 @@ def _number_or_name(text: str) -> str | float:
 
 
 def labels_of(column: Any, name: str, row: int, needed: str = NEEDED) -> Factor:
-    """A column of labels as codes; a missing value is refused with its row.
-
-    >>> import pyarrow as pa
-    >>> labels_of(pa.array(["south", "north", "south"]), "region", 0).codes.tolist()
-    [1, 0, 1]
-    """
+    """A column of labels as codes; a missing value is refused with its row."""
     check_no_missing(column, name, row, needed)
     codes, dictionary = places_of(column)
     with column_errors(name):
@@ -306,11 +279,7 @@ def whole_numbers(column: Any, name: str, row: int) -> Array:
 
 
 def _not_whole(values: list[Any], row: int) -> tuple[str, str]:
-    """Where the first value is that is not a whole number, or too large for one, and the value.
-
-    >>> _not_whole(["12", "a few"], 0), _not_whole([2**63], 0)[0]
-    (('does not have a whole number in row 2', "'a few'"), 'has a count above 10^18 in row 1')
-    """
+    """Where the first value is that is not a whole number, or too large for one, and the value."""
     for i, value in enumerate(values, start=row + 1):
         whole = value.is_integer() if isinstance(value, float) else re.fullmatch(r"[+-]?[0-9]{1,18}", str(value))
         if value is not None and not whole:
