@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from tests.support.inside.microdata import RELEASE_METHODS
-from tests.support.inside.reports import release_report
 from tests.support.intruders import (
     Campaign,
     Record,
@@ -39,6 +38,7 @@ from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Uniform, save_design
 from maskwell.errors import InfeasibleError
 from maskwell.microdata import ReleasePlan, release_table
+from maskwell.reports.text.release_report import release_report
 
 SLACK = Fraction(1, 10**9)
 """What the program itself allows above a bound for the rounding of floats."""

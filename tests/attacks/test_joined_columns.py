@@ -17,7 +17,6 @@ import pytest
 from scipy.stats import binom
 from tests.support.arrays import Array
 from tests.support.inside.microdata import Stage
-from tests.support.inside.reports import release_report
 from tests.support.intruders import FALSE_ALARM, Record, assessed, drawn_rows, headline, printed_for
 
 import maskwell as mw
@@ -25,6 +24,7 @@ from maskwell import verbs
 from maskwell.core import SeededRandom
 from maskwell.errors import InfeasibleError
 from maskwell.microdata import Release, ReleasePlan
+from maskwell.reports.text.release_report import release_report
 
 REGIONS, AGES, COLUMNS, PEOPLE, TIMES = 30, 20, 10, 1500, 4
 KEYS = ("region", "age")

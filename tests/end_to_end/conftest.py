@@ -10,7 +10,7 @@ import pytest
 from tests.support.running_service import RunningService, chromium, running
 
 if TYPE_CHECKING:
-    from tests.support.inside.collection import Store
+    from maskwell.collection.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def service_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def store(service_folder: Path) -> Iterator[Store]:
     """The database of the service."""
-    from tests.support.inside.collection import Store
+    from maskwell.collection.store import Store
 
     made = Store(f"sqlite:///{service_folder / 'surveys.db'}")
     made.create()

@@ -11,9 +11,10 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.collecting import opened
-from tests.support.inside.collection import Store
 from tests.support.kept_on_device import change_kept, kept_by
 from tests.support.running_service import RunningService
+
+from maskwell.collection.store import Store
 
 CHAIN = """
 [survey]

@@ -17,9 +17,12 @@ from scipy.stats import chi2
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.collecting import BY_INVITATION, SURVEY
-from tests.support.inside.collection import Store, StoredSurvey, Survey, text_table
 from tests.support.kept_on_device import KEPT, kept_by
 from tests.support.running_service import RunningService
+
+from maskwell.collection.page_texts import text_table
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.survey import Survey
 
 FALSE_ALARM = 1e-10
 """The browser draws anew in every run."""

@@ -20,11 +20,14 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
-from tests.support.inside.collection import Desk, Survey, embed_text, offline_page
 from tests.support.inside.designs import dumps
 from tests.support.kept_on_device import KEPT, kept_by
 from tests.support.running_service import chromium as started_browser
 
+from maskwell.collection.desk import Desk
+from maskwell.collection.embeds import embed_text
+from maskwell.collection.offline import offline_page
+from maskwell.collection.survey import Survey
 from maskwell.core import Categories
 from maskwell.designs import Dense
 

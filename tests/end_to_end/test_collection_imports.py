@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.command_line import run
-from tests.support.inside.collection import Desk
 
+from maskwell.collection.desk import Desk
 from maskwell.errors import ReportError
 
 SURVEY = """

@@ -17,7 +17,8 @@ pytest.importorskip("sqlalchemy", reason="the service is not installed: pip inst
 from bench.collection import Service, check_counts, database, opened_example, sending
 from bench.collection_kills import check_journal, rows_of
 from bench.submissions import CONTENTS
-from tests.support.inside.collection import Store, Submission
+
+from maskwell.collection.store import Store, Submission
 
 ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("MASKWELL_KILLS", "2"))

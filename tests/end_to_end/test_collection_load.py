@@ -14,7 +14,8 @@ pytest.importorskip("sqlalchemy", reason="the service is not installed: pip inst
 
 from bench.collection import Service, check_counts, opened_example, sending
 from bench.submissions import Crowd
-from tests.support.inside.collection import Store, StoredSurvey
+
+from maskwell.collection.store import Store, StoredSurvey
 
 Running = tuple[Service, Store, StoredSurvey]
 

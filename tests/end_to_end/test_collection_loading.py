@@ -17,8 +17,9 @@ pytest.importorskip("sqlalchemy", reason="the service is not installed: pip inst
 
 from tests.support.browser import browser as browser_path
 from tests.support.collecting import SURVEY, opened
-from tests.support.inside.collection import Store
 from tests.support.running_service import FLAGS, RunningService
+
+from maskwell.collection.store import Store
 
 MOST_BYTES = 30_000
 KILLS = 3

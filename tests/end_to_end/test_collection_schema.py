@@ -18,16 +18,14 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from starlette.testclient import TestClient
 from tests.support.collecting import REPORTS, SURVEY
-from tests.support.inside.collection import (
-    Accounts,
-    Settings,
-    Store,
-    StoredSurvey,
-    Survey,
-    application,
-    create_app,
-    studio_routes,
-)
+
+from maskwell.collection import application
+from maskwell.collection.accounts import Accounts
+from maskwell.collection.application import create_app
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.studio import studio_routes
+from maskwell.collection.survey import Survey
 
 EXAMPLES = int(os.environ.get("MASKWELL_EXAMPLES", "8"))
 MALFORMED = int(os.environ.get("MASKWELL_MALFORMED", "300"))

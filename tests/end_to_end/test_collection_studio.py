@@ -13,9 +13,12 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.collecting import BY_INVITATION, SURVEY, submission
-from tests.support.inside.collection import Accounts, Store, StoredSurvey, Survey
 from tests.support.kept_on_device import kept_by
 from tests.support.running_service import RunningService
+
+from maskwell.collection.accounts import Accounts
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.survey import Survey
 
 PASSWORD = "a long password"
 SESSIONS: dict[str, Any] = {}

@@ -25,13 +25,14 @@ from tests.support.inside.engines import read_curves, read_matrix
 from tests.support.inside.microdata import acting, needed_columns, read_plan, receipt_from_dict
 from tests.support.inside.privacy import verify_text
 from tests.support.inside.procedures import known_procedure
-from tests.support.inside.reports import audit_report, explain
 from tests.support.together import together
 
 from maskwell.errors import DesignFileError, MaskwellError
 from maskwell.microdata import load_plan, load_receipt
 from maskwell.planning import improve
 from maskwell.privacy import Demand, audit, certify
+from maskwell.reports.demand_words import explain
+from maskwell.reports.text.privacy_report import audit_report
 
 PLAN = """
 [release]

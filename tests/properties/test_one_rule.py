@@ -20,13 +20,13 @@ from tests.support.command_line import run
 from tests.support.inside.core import to_text
 from tests.support.inside.planning import at_parity
 from tests.support.inside.privacy import SLACK, verify_text
-from tests.support.inside.reports import explain
 
 from maskwell.designs import Dense, Design, Kronecker, Sparse, design_from_dict, save_design
 from maskwell.errors import ParameterError
 from maskwell.planning import compare, improve
 from maskwell.plots import plot_revealed
 from maskwell.privacy import Demand, audit, certify
+from maskwell.reports.demand_words import explain
 
 
 def at_its_bound(rng: np.random.Generator) -> tuple[np.ndarray, Fraction]:

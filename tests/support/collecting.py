@@ -14,7 +14,10 @@ from typing import Any
 
 import pytest
 from bench import postgres
-from tests.support.inside.collection import Store, StoredSurvey, Submission, Survey, content_of
+
+from maskwell.collection.report_cells import content_of
+from maskwell.collection.store import Store, StoredSurvey, Submission
+from maskwell.collection.survey import Survey
 
 SURVEY = """
 [survey]

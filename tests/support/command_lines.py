@@ -580,7 +580,10 @@ def make_folder(folder: Path) -> None:
 def _surveys(folder: Path) -> None:
     """A database with a survey in each state, an account with a key, and a copy of it."""
     import sqlalchemy as sa
-    from tests.support.inside.collection import Accounts, Store, Survey
+
+    from maskwell.collection.accounts import Accounts
+    from maskwell.collection.store import Store
+    from maskwell.collection.survey import Survey
 
     folder.joinpath("survey.toml").write_text(SURVEY, encoding="utf-8")
     folder.joinpath("reports.csv").write_text("cash\nyes\nno\n", encoding="utf-8")

@@ -22,10 +22,10 @@ from scipy.stats import binom
 from tests.support.arrays import Array
 from tests.support.inside.engines import MemoryRows
 from tests.support.inside.microdata import Stage, release_batches, row_plan
-from tests.support.inside.reports import release_report
 
 from maskwell.core import SeededRandom
 from maskwell.microdata import Release, ReleasePlan, release_table
+from maskwell.reports.text.release_report import release_report
 
 Record = tuple[Hashable, ...]
 Law = Mapping[Record, Fraction]

@@ -135,23 +135,14 @@ class Few:
 
 
 class Service:
-    """What all requests share: the store, the thread that writes, the files.
-
-    Attributes
-    ----------
-    passwords
-        Threads that hash passwords: each hash takes 64 MB.
-    drafts
-        Threads that read survey files: one file may make many designs.
-    exports
-        Threads that write archives.
-    """
+    """What all requests share: the store, the thread that writes, the files."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.store = Store(settings.database)
         self.intake = Intake(self.store)
         self.assets = load_assets()
+        # Few threads for each: a hash of a password takes 64 MB, and a survey file may make many designs.
         self.passwords, self.drafts, self.exports = Few(), Few(), Few()
         self._known: dict[str, StoredSurvey] = {}
         self._well_until = 0.0

@@ -14,11 +14,7 @@ _MOST = 20
 
 
 def accepted_languages(header: str) -> list[str]:
-    """The languages that a browser asks for, each followed by its main language.
-
-    >>> accepted_languages("de-AT, fr;q=0.8")
-    ['de-AT', 'de', 'fr', 'fr']
-    """
+    """The languages that a browser asks for, each followed by its main language."""
     codes = [code for part in header.split(",")[:_MOST] for code in re.findall(r"^\s*([A-Za-z][A-Za-z0-9-]*)", part)]
     return [code for one in codes for code in (one, one.split("-")[0])]
 

@@ -29,15 +29,7 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE
 
 
 def embed_text(survey: Survey, name: str, platform: str) -> str:
-    """The snippet for one question of a survey.
-
-    Parameters
-    ----------
-    name
-        Of a sensitive question; open ones are asked by the platform itself.
-    platform
-        "qualtrics", "limesurvey" or "surveyjs".
-    """
+    """The snippet for one question of a survey."""
     question = sensitive_question(survey, name)
     if platform not in PLATFORMS:
         raise ParameterError(f"there is no snippet for {platform!r}", hint=f"one of {', '.join(PLATFORMS)}")
@@ -62,11 +54,7 @@ def report_texts(question: Question) -> list[str] | None:
 
 
 def field_name(name: str) -> str:
-    """A question's name as other programs take it: ASCII letters, digits and ``_``, with a letter first.
-
-    >>> field_name("paid in cash?"), field_name("2nd job")
-    ('paid_in_cash', 'q_2nd_job')
-    """
+    """A question's name as other programs take it: ASCII letters, digits and ``_``, with a letter first."""
     plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "q"
     return plain if plain[0].isalpha() else f"q_{plain}"
 
@@ -264,11 +252,7 @@ def _limesurvey_head(question: Question) -> str:
 
 
 def limesurvey_code(name: str) -> str:
-    """A question's name as LimeSurvey takes it for a code: letters and digits, at most 20.
-
-    >>> limesurvey_code("paid in cash?")
-    'paidincash'
-    """
+    """A question's name as LimeSurvey takes it for a code: letters and digits, at most 20."""
     return field_name(name).replace("_", "")[:20]
 
 

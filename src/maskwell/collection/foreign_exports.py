@@ -56,24 +56,12 @@ class Export:
 
 @dataclass(frozen=True)
 class Format:
-    """What an export looks like.
+    """What an export looks like."""
 
-    Attributes
-    ----------
-    marks
-        Columns by which it is known; all of one of these groups.
-    ids
-        Columns that can hold the id of a row; the first that is there is taken.
-    plain
-        The name of a question within the name of its column.
-    is_left_out
-        Whether the platform says that a row is no answer.
-    """
-
-    marks: tuple[frozenset[str], ...]
-    ids: tuple[str, ...]
-    plain: Callable[[str], str] = str
-    is_left_out: Callable[[Line], bool] = lambda _: False
+    marks: tuple[frozenset[str], ...]  # columns by which it is known; all of one of these groups
+    ids: tuple[str, ...]  # columns that can hold the id of a row; the first that is there is taken
+    plain: Callable[[str], str] = str  # the name of a question within the name of its column
+    is_left_out: Callable[[Line], bool] = lambda _: False  # whether the platform says that a row is no answer
 
 
 def _unfinished_qualtrics(line: Line) -> bool:
@@ -126,13 +114,7 @@ SOURCES = (*FORMATS, "table")
 
 
 def read_export(survey: Survey, path: str | Path, source: str | None = None) -> Export | None:
-    """The rows of an export; None for a plain table of reports, which has no ids.
-
-    Parameters
-    ----------
-    source
-        One of :data:`SOURCES`; by default it is seen from the file.
-    """
+    """The rows of an export; None for a plain table of reports, which has no ids."""
     if source is not None and source not in SOURCES:
         raise ParameterError(f"nothing is read from {source!r}", hint=f"one of {', '.join(SOURCES)}")
     if source == "table" or (source is None and not _is_export(path)):

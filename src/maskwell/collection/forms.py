@@ -50,11 +50,7 @@ def form_names(survey: Survey) -> dict[str, str]:
 
 
 def choice_names(labels: Sequence[str]) -> list[str]:
-    """The names that answers or reports have in the form and in its exports, in their order.
-
-    >>> choice_names(["never", "once or twice", "never!"])
-    ['never', 'once_or_twice', 'never_2']
-    """
+    """The names that answers or reports have in the form and in its exports, in their order."""
     return _distinct(labels)
 
 
@@ -257,11 +253,7 @@ def _joined(texts: Sequence[Mapping[str, str]], between: str) -> dict[str, str]:
 
 
 def language_name(code: str) -> str:
-    """A language as XLSForm names it.
-
-    >>> language_name("de"), language_name("ka")
-    ('Deutsch (de)', 'ka (ka)')
-    """
+    """A language as XLSForm names it."""
     known = texts_in(code, "page", {}) or {"name": code}
     return f"{known['name']} ({code})"
 

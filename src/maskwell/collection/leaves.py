@@ -107,23 +107,14 @@ def room_of(longest: int) -> int:
 class Leaves:
     """Which of the leaves of a survey an id belongs to, while there are so many ids in all.
 
-    Attributes
-    ----------
-    first
-        The place of the first leaf.
-    salt
-        The key of the hash.
-    room
-        Characters of each.
-
     >>> leaves = Leaves(0, b"key", 960)
     >>> leaves.count(0), leaves.count(7), leaves.count(8), leaves.count(40)
     (1, 1, 2, 6)
     """
 
-    first: int
-    salt: bytes
-    room: int
+    first: int  # the place of the first leaf
+    salt: bytes  # the key of the hash
+    room: int  # characters of each
 
     def count(self, size: int) -> int:
         """How many leaves so many ids have."""

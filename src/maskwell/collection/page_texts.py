@@ -101,11 +101,7 @@ def check_language(language: str, own: Mapping[str, Mapping[str, Texts]]) -> Non
 
 
 def text_table(language: str, group: str = "page") -> str:
-    """The table of a survey file that completes a language, with the English texts to be translated.
-
-    >>> print(text_table("ar").splitlines()[0])
-    [wording.ar.page]
-    """
+    """The table of a survey file that completes a language, with the English texts to be translated."""
     if not LANGUAGE.fullmatch(language):
         given = shorten(language, 20)
         raise ParameterError(f"language must be a code, not {given!r}", hint="write a code such as ar or pt-BR")

@@ -35,13 +35,7 @@ MOST_BITS = MOST_ANSWERS + 2
 
 
 def content_of(survey: Survey, reports: Mapping[str, Any]) -> str:
-    """One field for each question.
-
-    >>> from maskwell.collection.survey import Question, Survey
-    >>> two = tuple(Question(name, {}, {"a": {}, "b": {}}) for name in ("x", "y"))
-    >>> content_of(Survey({}, two, ("en",)), {"y": 1})
-    ',1'
-    """
+    """One field for each question."""
     return ",".join(str(reports.get(question.name, "")) for question in survey.questions)
 
 

@@ -43,19 +43,11 @@ MARGIN = 0.05
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """The shares of one question.
+    """The shares of one question."""
 
-    Attributes
-    ----------
-    question, n
-        What was asked, and how many reports there are.
-    shares
-        The estimate; None before the first reports.
-    """
-
-    question: Question
+    question: Question  # question, n: what was asked, and how many reports there are
     n: int
-    shares: Shares | None
+    shares: Shares | None  # the estimate; None before the first reports
 
     def to_dict(self) -> dict[str, Any]:
         """In JSON: as ``maskwell estimate --json`` has it, with what the page adds."""

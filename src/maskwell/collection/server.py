@@ -133,21 +133,13 @@ _SHARES = {"hours": [0.7, 0.3], "cash": [0.62, 0.2, 0.12, 0.06], "declared": [0.
 
 @dataclass(frozen=True)
 class Ready:
-    """What whoever starts the service is told: addresses, and the link for the first account.
+    """What whoever starts the service is told: addresses, and the link for the first account."""
 
-    Attributes
-    ----------
-    address
-        Of the service.
-    setup
-        The one-time link to make the first account; None where there is one.
-    respond, watch
-        The example survey as a respondent sees it, and its live results, signed in once; None without the example.
-    """
-
-    address: str
+    address: str  # of the service
     database: str
-    setup: str | None = None
+    setup: str | None = None  # the one-time link to make the first account; None where there is one
+    # respond, watch: the example survey as a respondent sees it, and its live results, signed in once; None without
+    # the example
     respond: str | None = None
     watch: str | None = None
 

@@ -19,37 +19,20 @@ METRICS = ("local", "open")
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings with their defaults.
+    """All settings with their defaults."""
 
-    Attributes
-    ----------
-    database
-        Of SQLAlchemy; a file in the working folder by default.
-    host, port
-        Where the service listens: this machine only, unless another address is given.
-    workers
-        Processes that share the work.
-    public_url
-        The address that respondents type, where a reverse proxy stands before the service; https makes cookies secure.
-    session_hours
-        How long somebody stays signed in.
-    proxy
-        The address of a proxy whose header X-Forwarded-For is believed; whoever guesses passwords is known by it.
-    metrics
-        Who may read ``/metrics``: "local" this machine, where no proxy stands before the service; "open" everybody.
-    metrics_token
-        Whoever sends it (``Authorization: Bearer``) may read ``/metrics`` from anywhere.
-    """
-
-    database: str = "sqlite:///maskwell-surveys.db"
-    host: str = "127.0.0.1"
+    database: str = "sqlite:///maskwell-surveys.db"  # of SQLAlchemy; a file in the working folder by default
+    host: str = "127.0.0.1"  # host, port: where the service listens: this machine only, unless another address is given
     port: int = 8750
-    workers: int = 1
+    workers: int = 1  # processes that share the work
+    # the address that respondents type, where a reverse proxy stands before the service; https makes cookies secure
     public_url: str = ""
-    session_hours: int = 12
+    session_hours: int = 12  # how long somebody stays signed in
+    # the address of a proxy whose header X-Forwarded-For is believed; whoever guesses passwords is known by it
     proxy: str = ""
+    # who may read ``/metrics``: "local" this machine, where no proxy stands before the service; "open" everybody
     metrics: str = "local"
-    metrics_token: str = ""
+    metrics_token: str = ""  # whoever sends it (``Authorization: Bearer``) may read ``/metrics`` from anywhere
 
     @classmethod
     def load(

@@ -225,13 +225,7 @@ def sqlite_url(path: str | Path, **query: str) -> str:
 
 
 class Store:
-    """One database.
-
-    Parameters
-    ----------
-    url
-        Of SQLAlchemy: ``sqlite:///surveys.db``, ``postgresql+psycopg://user@host/name``.
-    """
+    """One database."""
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -74,25 +74,14 @@ Texts = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Question:
-    """One question; ``design`` is None where the answer is open and sent as it is.
+    """One question; ``design`` is None where the answer is open and sent as it is."""
 
-    Attributes
-    ----------
-    name
-        The column of its reports in exports.
-    ask, help
-        What is asked, and a line below it, in each language.
-    answers
-        The labels of the answers, with their texts in each language.
-    show_if
-        Open questions by name, with the answers after which this question is asked.
-    """
-
-    name: str
-    ask: Texts
-    answers: Mapping[str, Texts]
+    name: str  # the column of its reports in exports
+    ask: Texts  # ask, help: what is asked, and a line below it, in each language
+    answers: Mapping[str, Texts]  # the labels of the answers, with their texts in each language
     design: Design | None = None
     help: Texts = field(default_factory=dict)
+    # open questions by name, with the answers after which this question is asked
     show_if: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -132,13 +121,6 @@ class Question:
 class Survey:
     """Questions that are asked together, and the demand that all reports of one person must keep.
 
-    Attributes
-    ----------
-    accept_no_protection
-        Whether the survey may be asked though reports can reveal answers; respondents are then informed of it.
-    texts
-        Texts of the pages in languages that the package does not have, by language and group.
-
     >>> survey = Survey.from_toml('''
     ... [survey]
     ... title = "Working life"
@@ -163,7 +145,9 @@ class Survey:
     contact: str = ""
     practice: bool = True
     results: str | int = "live"
+    # whether the survey may be asked though reports can reveal answers; respondents are then informed of it
     accept_no_protection: bool = False
+    # texts of the pages in languages that the package does not have, by language and group
     texts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod

@@ -36,11 +36,7 @@ COLUMNS = ("belief before", "breach below", "breach above", "really asked: at le
 
 
 def in_symbols(demand: Demand) -> str:
-    """A demand as it was stated, with the letters of the literature.
-
-    >>> in_symbols(Demand.from_rho("0.1", "0.5"))
-    'ρ₁ = 0.1 to ρ₂ = 0.5'
-    """
+    """A demand as it was stated, with the letters of the literature."""
     return re.sub("|".join(SYMBOLS), lambda match: SYMBOLS[match[0]], demand.text)
 
 
@@ -67,11 +63,7 @@ def kept(parity: Parity) -> str:
 
 
 def demand_in_words(demand: Demand) -> str:
-    """What is met when a demand is met, with examples.
-
-    >>> print(demand_in_words(Demand.from_beta(4)).split(":")[0])
-    The demand β = 4 is met by a design exactly when its parity is at most B = 4, that is γ = 4 (ε = 1.386). In numbers
-    """
+    """What is met when a demand is met, with examples."""
     return f"{_condition(demand)} In numbers: {'; '.join(_case(row) for row in demand_rows(demand))}."
 
 
@@ -120,14 +112,7 @@ SPOKEN = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 
 
 def explain(design: Design, demand: Demand | AverageSecurity | None = None) -> list[str]:
-    """Sentences for respondents: what happens to an answer, what anyone can conclude, and what to keep in mind.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Subset
-    >>> design = Subset.from_gamma(3, Categories.numbered(4), size=2)
-    >>> print(explain(design)[0].replace(SPACE, " "))
-    You name 2 answers; with chance 75 % your true answer is among them.
-    """
+    """Sentences for respondents: what happens to an answer, what anyone can conclude, and what to keep in mind."""
     parity = stands_for(design)
     sentences = [*_how_it_works(design), promise(parity)]
     if not isinstance(parity, float):

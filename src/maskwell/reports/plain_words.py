@@ -30,40 +30,24 @@ LAST_BITS = Fraction(1, 2**50)
 
 
 def gives_all() -> str:
-    """Where all is told that a table leaves out.
-
-    >>> gives_all()
-    'to_dict() gives all'
-    """
+    """Where all is told that a table leaves out."""
     return in_language("--json gives all", "to_dict() gives all")
 
 
 def number(value: float | None, digits: int = 6) -> str:
-    """A number to so many significant digits.
-
-    >>> number(2.718281828), number(float("inf")), number(3.0), number(None)
-    ('2.71828', 'infinite', '3', 'none')
-    """
+    """A number to so many significant digits."""
     if value is None:
         return "none"
     return "infinite" if math.isinf(value) else f"{Printed(value):.{digits}g}"
 
 
 def decimals(value: float, digits: int) -> str:
-    """So many decimals; what is not known is a dash.
-
-    >>> decimals(0.25, 3), decimals(float("nan"), 3), decimals(-1e-17, 3)
-    ('0.250', '-', '0.000')
-    """
+    """So many decimals; what is not known is a dash."""
     return "-" if math.isnan(value) else f"{Printed(value):.{digits}f}"
 
 
 def count(value: int) -> str:
-    """A count with its digits grouped, or as a power of ten when it is very large.
-
-    >>> count(12345), count(2**100)
-    ('12,345', '1.27e+30')
-    """
+    """A count with its digits grouped, or as a power of ten when it is very large."""
     if value < 10**12:
         return f"{value:,}"
     exponent = math.floor(math.log10(value))
@@ -72,11 +56,7 @@ def count(value: int) -> str:
 
 
 def label(value: object) -> str:
-    """A category as people read it: a cell of a table as its parts, a text with a comma in quotes, a set as it is.
-
-    >>> label("never"), label("yes, once"), label(("yes", "never")), label("{once, never}")
-    ('never', '"yes, once"', '(yes, never)', '{once, never}')
-    """
+    """A category as people read it: a cell of a table as its parts, a text with a comma in quotes, a set as it is."""
     if isinstance(value, tuple):
         return f"({', '.join(map(label, value))})"
     text = str(value)
@@ -85,20 +65,12 @@ def label(value: object) -> str:
 
 
 def counted(number_of: int, one: str, more: str) -> str:
-    """A count with its noun.
-
-    >>> counted(1, "row", "rows"), counted(1200, "row", "rows")
-    ('1 row', '1,200 rows')
-    """
+    """A count with its noun."""
     return f"{count(number_of)} {one if number_of == 1 else more}"
 
 
 def with_article(name: str) -> str:
-    """A name at the start of a sentence, with its article as it is spoken.
-
-    >>> with_article("k-ary"), with_article("oue"), with_article("l-diverse"), with_article("unary")
-    ('A k-ary', 'An oue', 'An l-diverse', 'A unary')
-    """
+    """A name at the start of a sentence, with its article as it is spoken."""
     return f"An {name}" if name.startswith(("a", "e", "i", "o", "l-")) else f"A {name}"
 
 
@@ -268,21 +240,13 @@ def _without_residues(errors: Iterable[float]) -> list[float]:
 
 
 def digits_for(errors: Iterable[float]) -> int:
-    """Decimals of a share that show two digits of its smallest error; what is left of zero by rounding does not count.
-
-    >>> digits_for([0.25, 0.0123]), digits_for([0.0]), digits_for([0.25, 1e-9])
-    (3, 4, 3)
-    """
+    """Decimals of a share that show two digits of its smallest error; what rounding left of zero does not count."""
     positive = _without_residues(errors)
     return 4 if not positive else min(9, max(3, 1 - magnitude(min(positive))))
 
 
 def decimals_for(errors: Iterable[float]) -> int:
-    """Decimals of a percentage that show its smallest error with two digits; at least one.
-
-    >>> decimals_for([0.009, 0.011]), decimals_for([0.0004])
-    (1, 2)
-    """
+    """Decimals of a percentage that show its smallest error with two digits; at least one."""
     shown = _without_residues(errors)
     if not shown:
         return 1

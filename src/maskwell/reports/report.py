@@ -28,27 +28,16 @@ WIDTH = 100
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Sentences.
+    """Sentences."""
 
-    Attributes
-    ----------
-    text
-        What is said.
-    indent, hang
-        What stands before the first line, and before those that follow, in a terminal.
-    split
-        Whether words may be broken, at hyphens or where they are longer than a line.
-    wrapped
-        Whether it is broken into lines at all.
-    keeps_units
-        Whether its no-break spaces hold numbers and units together, and are blanks in a terminal.
-    """
-
-    text: str
+    text: str  # what is said
+    # indent, hang: what stands before the first line, and before those that follow, in a terminal
     indent: str = field(default="", kw_only=True)
     hang: str = field(default="  ", kw_only=True)
+    # whether words may be broken, at hyphens or where they are longer than a line
     split: bool = field(default=False, kw_only=True)
-    wrapped: bool = field(default=True, kw_only=True)
+    wrapped: bool = field(default=True, kw_only=True)  # whether it is broken into lines at all
+    # whether its no-break spaces hold numbers and units together, and are blanks in a terminal
     keeps_units: bool = field(default=False, kw_only=True)
 
     def to_text(self) -> list[str]:
@@ -91,11 +80,7 @@ def sentence(text: str) -> Paragraph:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and values, one pair to a line.
-
-    >>> Facts((("parity", "3"), ("k", "2"))).to_text()
-    ['  parity  3', '  k       2']
-    """
+    """Names and values, one pair to a line."""
 
     pairs: Sequence[tuple[str, str]]
 
@@ -120,34 +105,16 @@ class Facts:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of texts: names in the first column, numbers in the others.
+    """A table of texts: names in the first column, numbers in the others."""
 
-    Attributes
-    ----------
-    header, rows
-        Texts; every row is as long as the header.
-    title
-        A line above it.
-    marks
-        What is said behind each row, if anything.
-    more
-        A line below it, such as how many rows were left out.
-    texts
-        Whether all columns hold texts, which stand to the left.
-    names
-        How many columns at the left hold names, where not all are texts.
-    indent
-        What stands before each line in a terminal, besides two blanks.
-    """
-
-    header: Sequence[str]
+    header: Sequence[str]  # header, rows: texts; every row is as long as the header
     rows: Sequence[Sequence[str]]
-    title: str = field(default="", kw_only=True)
-    marks: Sequence[str] = field(default=(), kw_only=True)
-    more: str = field(default="", kw_only=True)
-    texts: bool = field(default=False, kw_only=True)
-    indent: str = field(default="", kw_only=True)
-    names: int = field(default=1, kw_only=True)
+    title: str = field(default="", kw_only=True)  # a line above it
+    marks: Sequence[str] = field(default=(), kw_only=True)  # what is said behind each row, if anything
+    more: str = field(default="", kw_only=True)  # a line below it, such as how many rows were left out
+    texts: bool = field(default=False, kw_only=True)  # whether all columns hold texts, which stand to the left
+    indent: str = field(default="", kw_only=True)  # what stands before each line in a terminal, besides two blanks
+    names: int = field(default=1, kw_only=True)  # how many columns at the left hold names, where not all are texts
 
     def to_text(self) -> list[str]:
         """Lines for a terminal."""
@@ -196,11 +163,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Notes:
-    """Remarks that a reader must not overlook, each after one ``word``.
-
-    >>> Notes(("few reports",)).to_text()
-    ['note: few reports']
-    """
+    """Remarks that a reader must not overlook, each after one ``word``."""
 
     texts: Sequence[str]
     word: str = field(default="note", kw_only=True)
@@ -244,29 +207,11 @@ class Report(Sequence[str]):
     """What a result says to people.
 
     As a sequence it is the lines of a terminal; a notebook shows it as a page would.
-
-    Attributes
-    ----------
-    headline
-        What answers the question.
-    body
-        Facts, tables, notes and sentences, in the order of reading.
-    next_step
-        What to type or to do next; empty where another report goes on.
-
-    >>> report = Report("3 rows.", [Facts([("parity", "3")]), Notes(["few rows"])], next_step="maskwell audit d.json")
-    >>> print(*report, sep=chr(10))
-    3 rows.
-      parity  3
-    note: few rows
-    Next: maskwell audit d.json
-    >>> report.facts, report.notes
-    ([('parity', '3')], ['few rows'])
     """
 
-    headline: str | Paragraph | Sequence[Paragraph] = ()
-    body: Sequence[Block] = ()
-    next_step: str = field(default="", kw_only=True)
+    headline: str | Paragraph | Sequence[Paragraph] = ()  # what answers the question
+    body: Sequence[Block] = ()  # facts, tables, notes and sentences, in the order of reading
+    next_step: str = field(default="", kw_only=True)  # what to type or to do next; empty where another report goes on
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -325,25 +270,13 @@ class Report(Sequence[str]):
         return list(self._lines)
 
     def to_markdown(self) -> list[str]:
-        r"""Lines of Markdown.
-
-        >>> print("\n".join(Report("3 rows.", [Facts([("parity", "3")])], next_step="audit").to_markdown()))
-        3 rows.
-        <BLANKLINE>
-        - parity: 3
-        <BLANKLINE>
-        Next: `audit`
-        """
+        """Lines of Markdown."""
         following = [[f"Next: `{self.next_step}`"]] if self.next_step else []
         parts = [part for part in (*(block.to_markdown() for block in self.blocks), *following) if part]
         return [row for part in parts for row in ("", *part)][1:]
 
     def to_html(self) -> str:
-        r"""A piece of a page.
-
-        >>> Report("a < b", [Notes(["few"])]).to_html()
-        '<p>a &lt; b</p>\n<p class="notice">Note: few</p>'
-        """
+        """A piece of a page."""
         following = [f"<p>Next: <code>{in_html(self.next_step)}</code></p>"] if self.next_step else []
         return "\n".join([*(row for block in self.blocks for row in block.to_html()), *following])
 
@@ -368,11 +301,7 @@ def in_html(text: str) -> str:
 
 
 def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1) -> list[str]:
-    """Lines of a table: names in the first columns to the left, the others aligned on the decimal point.
-
-    >>> table_lines(["answer", "share"], [["yes", "0.25"], ["no", "10.5"]])
-    ['  answer  share', '  yes      0.25', '  no      10.5']
-    """
+    """Lines of a table: names in the first columns to the left, the others aligned on the decimal point."""
     rows = [[one_line(cell) for cell in row] for row in rows]
     columns = [[*column] for column in zip(*rows, strict=True)] or [[] for _ in header]
     cells = [[*map(shorten, column)] if i < names else _on_the_point(column) for i, column in enumerate(columns)]
@@ -390,13 +319,7 @@ def _on_the_point(cells: Sequence[str]) -> list[str]:
 
 
 def left_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table of texts, all to the left; a last column that is too wide goes on in further lines.
-
-    >>> left_lines(["sum", "instruction"], [["2 to 4", "Say “yes”."]])
-    ['  sum     instruction', '  2 to 4  Say “yes”.']
-    >>> left_lines(["sum", "instruction"], [["2", "word " * 30]])[2]
-    '       word word word word word word word word word word word word'
-    """
+    """A table of texts, all to the left; a last column that is too wide goes on in further lines."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     room = WIDTH - sum(width + 2 for width in widths[:-1]) - 2
     whole = [line for row in [header, *rows] for line in _broken(row, room)]

@@ -11,7 +11,9 @@ from tests.support.collecting import database
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from argon2 import PasswordHasher
-from tests.support.inside.collection import Store, accounts
+
+from maskwell.collection import accounts
+from maskwell.collection.store import Store
 
 
 @pytest.fixture(autouse=True)

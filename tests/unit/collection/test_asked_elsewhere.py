@@ -17,25 +17,12 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
-from tests.support.inside.collection import (
-    DEVICES,
-    PLATFORMS,
-    Desk,
-    StateError,
-    Store,
-    StoredSurvey,
-    Survey,
-    check_elsewhere,
-    choice_names,
-    embed_text,
-    field_name,
-    form_bytes,
-    form_names,
-    limesurvey_code,
-    offline_page,
-    report_texts,
-)
-
+from maskwell.collection.desk import Desk, check_elsewhere
+from maskwell.collection.embeds import PLATFORMS, embed_text, field_name, limesurvey_code, report_texts
+from maskwell.collection.forms import DEVICES, choice_names, form_bytes, form_names
+from maskwell.collection.offline import offline_page
+from maskwell.collection.store import StateError, Store, StoredSurvey
+from maskwell.collection.survey import Survey
 from maskwell.errors import MaskwellError, ParameterError
 
 FIELD = """
@@ -187,7 +174,7 @@ def test_the_page_holds_what_the_service_hands_out(field: Survey) -> None:
 
 def test_words_are_there_in_the_same_keys_in_every_language() -> None:
     for name in ("offline.json", "forms.json", "wording.json"):
-        from tests.support.inside.collection import static_text
+        from maskwell.collection.page_texts import static_text
 
         words = json.loads(static_text(name))
         assert set(words["en"]) == set(words["de"])
@@ -317,7 +304,11 @@ def test_drafts_and_invitations_stay_at_home(desk: Desk, tmp_path: Path) -> None
 
 def test_the_studio_hands_out_the_same_files(field: Survey, tmp_path: Path) -> None:
     from starlette.testclient import TestClient
-    from tests.support.inside.collection import Accounts, Settings, create_app, studio_routes
+
+    from maskwell.collection.accounts import Accounts
+    from maskwell.collection.application import create_app
+    from maskwell.collection.settings import Settings
+    from maskwell.collection.studio import studio_routes
 
     url = f"sqlite:///{tmp_path / 'surveys.db'}"
     store = Store(url)

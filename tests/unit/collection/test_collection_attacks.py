@@ -13,24 +13,15 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.support.collecting import BY_INVITATION, SURVEY, opened, submission
-from tests.support.inside.collection import (
-    LARGEST_BODY,
-    LONGEST_NAME,
-    TRIES,
-    AccessError,
-    Accounts,
-    NoSurveyError,
-    Settings,
-    Store,
-    Survey,
-    Waits,
-    consequences,
-    create_app,
-    studio_routes,
-    token_hash,
-)
-from tests.support.inside.collection import accounts as accounts_module
 
+from maskwell.collection import accounts as accounts_module
+from maskwell.collection.accounts import TRIES, AccessError, Accounts, Waits
+from maskwell.collection.application import LARGEST_BODY, create_app
+from maskwell.collection.drafts import consequences
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import NoSurveyError, Store, token_hash
+from maskwell.collection.studio import studio_routes
+from maskwell.collection.survey import LONGEST_NAME, Survey
 from maskwell.errors import PlanError
 
 PASSWORD = "correct horse battery"

@@ -11,28 +11,25 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from tests.support.collecting import SURVEY, opened, submission
-from tests.support.inside.collection import (
+from tests.support.inside.estimation import Flag
+from tests.support.together import together
+
+from maskwell import design as make_design
+from maskwell.collection.drafts import consequences, form_of, survey_text, unit_variance
+from maskwell.collection.results import (
     NO_INTERVAL,
     SMALL_SAMPLING,
-    Store,
-    Survey,
     axis_of,
     card_of,
-    consequences,
     fit_of,
-    form_of,
     notes_of,
     place,
     question_result,
     read_margin,
     shrinking,
-    survey_text,
-    unit_variance,
 )
-from tests.support.inside.estimation import Flag
-from tests.support.together import together
-
-from maskwell import design as make_design
+from maskwell.collection.store import Store
+from maskwell.collection.survey import Survey
 from maskwell.core import Counts
 from maskwell.errors import PlanError
 from maskwell.estimation import estimate_by_moments

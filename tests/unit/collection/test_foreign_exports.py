@@ -10,8 +10,9 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
-from tests.support.inside.collection import SOURCES, Desk, Survey, read_export
-
+from maskwell.collection.desk import Desk
+from maskwell.collection.foreign_exports import SOURCES, read_export
+from maskwell.collection.survey import Survey
 from maskwell.errors import DataFileError, MaskwellError, ParameterError, ReportError
 
 SURVEY = Survey.from_toml("""

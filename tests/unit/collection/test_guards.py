@@ -20,27 +20,18 @@ import uvicorn
 from starlette.testclient import TestClient
 from tests.support.collecting import REPORTS, SURVEY, database, opened, submission
 from tests.support.command_line import run
-from tests.support.inside.collection import (
-    OPTIONS,
-    TRIES,
-    TRIES_FOR_NAME,
-    TRIES_IN_ALL,
-    AccessError,
-    Accounts,
-    Desk,
-    MaskedFormatter,
-    Settings,
-    Store,
-    StoredSurvey,
-    Survey,
-    Waits,
-    application,
-    create_app,
-    padded,
-    prepare,
-    studio_routes,
-)
 from tests.unit.collection.test_trouble import no_file_beyond
+
+from maskwell.collection import application
+from maskwell.collection.accounts import TRIES, TRIES_FOR_NAME, TRIES_IN_ALL, AccessError, Accounts, Waits
+from maskwell.collection.application import create_app
+from maskwell.collection.client import padded
+from maskwell.collection.desk import Desk
+from maskwell.collection.server import OPTIONS, MaskedFormatter, prepare
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.studio import studio_routes
+from maskwell.collection.survey import Survey
 
 PASSWORD = "correct horse battery"
 SECRET = "Zebra-s3cret"

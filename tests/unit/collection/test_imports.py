@@ -14,8 +14,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from tests.support.collecting import opened
-from tests.support.inside.collection import Desk, Store
 
+from maskwell.collection.desk import Desk
+from maskwell.collection.store import Store
 from maskwell.errors import DataFileError, ReportError
 
 HEADER, ROW = "region,cash,tax,sources", "south,,yes,1010"

@@ -15,21 +15,16 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 from tests.support.collecting import SURVEY, submission
 from tests.support.command_line import run
-from tests.support.inside.collection import (
-    AccessError,
-    Accounts,
-    Settings,
-    Store,
-    Survey,
-    address_of,
-    create_app,
-    question_result,
-    results_csv,
-    studio,
-    studio_routes,
-)
-from tests.support.inside.collection import accounts as accounts_module
 
+from maskwell.collection import accounts as accounts_module
+from maskwell.collection import studio
+from maskwell.collection.accounts import AccessError, Accounts
+from maskwell.collection.application import address_of, create_app
+from maskwell.collection.results import question_result, results_csv
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import Store
+from maskwell.collection.studio import studio_routes
+from maskwell.collection.survey import Survey
 from maskwell.errors import ParameterError, PlanError
 
 PASSWORD, OTHER = "correct horse battery", "another horse battery"

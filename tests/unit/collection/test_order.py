@@ -15,22 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, database, opened, submission
-from tests.support.inside.collection import (
-    Leaves,
-    Parts,
-    Store,
-    StoredSurvey,
-    Submission,
-    Survey,
-    holdings,
-    invitations,
-    leaf_text,
-    lines_of,
-    longest_content,
-    reports,
-    tallies,
-    token_hash,
-)
+
+from maskwell.collection.leaves import Leaves, leaf_text, lines_of
+from maskwell.collection.report_cells import Parts, longest_content
+from maskwell.collection.store import Store, StoredSurvey, Submission, token_hash
+from maskwell.collection.survey import Survey
+from maskwell.collection.tables import holdings, invitations, reports, tallies
 
 SALT = bytes(16)
 PAGE = 4096
@@ -270,7 +260,7 @@ def old_file(path: Path, count: int) -> tuple[list[Submission], int]:
 
 
 def _document(survey: Survey) -> str:
-    from tests.support.inside.collection import document_text
+    from maskwell.collection.survey import document_text
 
     return document_text(survey)
 

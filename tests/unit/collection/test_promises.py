@@ -18,28 +18,22 @@ import pytest
 from starlette.testclient import TestClient
 from tests.support.collecting import SURVEY, opened, submission
 from tests.support.command_line import run
-from tests.support.inside.collection import (
-    Accounts,
-    Settings,
-    Store,
-    Survey,
-    check_words,
-    create_app,
-    embed_text,
-    factor_in,
-    form_of,
-    offline_page,
-    package_texts,
-    static_text,
-    studio,
-    studio_routes,
-    survey_text,
-    text_table,
-)
 from tests.support.inside.core import direction_of
 from tests.support.inside.privacy import LIMITS, strength_of
 
 import maskwell
+from maskwell.collection import studio
+from maskwell.collection.accounts import Accounts
+from maskwell.collection.application import create_app
+from maskwell.collection.check_page import check_words
+from maskwell.collection.drafts import form_of, survey_text
+from maskwell.collection.embeds import embed_text
+from maskwell.collection.offline import offline_page
+from maskwell.collection.page_texts import factor_in, package_texts, static_text, text_table
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import Store
+from maskwell.collection.studio import studio_routes
+from maskwell.collection.survey import Survey
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design
 from maskwell.errors import ParameterError, PlanError

@@ -14,7 +14,8 @@ import pytest
 import sqlalchemy as sa
 from tests.support.collecting import BY_HAND, SURVEY, database, opened, submission
 from tests.support.command_line import run
-from tests.support.inside.collection import Store
+
+from maskwell.collection.store import Store
 
 URL = ("--database", "sqlite:///surveys.db")
 READING = ("list", "results CODE", "check CODE", "export CODE -o {out}/folder", "backup -o {out}/copy.db", "keys")

@@ -12,19 +12,15 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened
-from tests.support.inside.collection import (
-    LARGEST_BODY,
-    TRIES,
-    Accounts,
-    Settings,
-    Store,
-    StoredSurvey,
-    Survey,
-    accounts,
-    create_app,
-    studio_routes,
-)
 from tests.support.inside.core import json_form
+
+from maskwell.collection import accounts
+from maskwell.collection.accounts import TRIES, Accounts
+from maskwell.collection.application import LARGEST_BODY, create_app
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.studio import studio_routes
+from maskwell.collection.survey import Survey
 
 PASSWORD = "correct horse battery"
 

@@ -14,26 +14,17 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.support.collecting import REPORTS, SURVEY, opened, submission
 from tests.support.command_line import run
-from tests.support.inside.collection import (
-    STEP,
-    Accounts,
-    Desk,
-    Settings,
-    StateError,
-    Store,
-    StoredSurvey,
-    Survey,
-    _told,
-    create_app,
-    export_bytes,
-    holdings,
-    question_result,
-    reports,
-    studio_routes,
-    table_result,
-    tallies,
-)
 
+from maskwell.collection.accounts import Accounts
+from maskwell.collection.application import create_app
+from maskwell.collection.desk import Desk
+from maskwell.collection.exports import export_bytes
+from maskwell.collection.results import question_result, table_result
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import StateError, Store, StoredSurvey, _told
+from maskwell.collection.studio import studio_routes
+from maskwell.collection.survey import STEP, Survey
+from maskwell.collection.tables import holdings, reports, tallies
 from maskwell.errors import PlanError
 
 IN_STEPS = SURVEY.replace('results = "live"', "results = 5")

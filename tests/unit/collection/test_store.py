@@ -10,21 +10,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, database, opened, submission
-from tests.support.inside.collection import (
-    Accounts,
-    Desk,
-    NoSurveyError,
-    Parts,
-    StateError,
-    Store,
-    StoredSurvey,
-    Survey,
-    holdings,
-    invitations,
-    reports,
-    token_hash,
-)
 
+from maskwell.collection.accounts import Accounts
+from maskwell.collection.desk import Desk
+from maskwell.collection.report_cells import Parts
+from maskwell.collection.store import NoSurveyError, StateError, Store, StoredSurvey, token_hash
+from maskwell.collection.survey import Survey
+from maskwell.collection.tables import holdings, invitations, reports
 from maskwell.errors import DataFileError, InputError
 
 
@@ -39,7 +31,8 @@ def check_counts(store: Store, stored: StoredSurvey) -> None:
 def test_the_tables_are_those_of_the_last_migration(store: Store) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
-    from tests.support.inside.collection import metadata
+
+    from maskwell.collection.tables import metadata
 
     with store.engine.connect() as connection:
         changes = compare_metadata(MigrationContext.configure(connection), metadata)

@@ -14,8 +14,14 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 from tests.support.collecting import REPORTS, SURVEY, opened, submission
 from tests.support.command_line import run
-from tests.support.inside.collection import Desk, Intake, Settings, Store, StoredSurvey, Survey, create_app, intake
 
+from maskwell.collection import intake
+from maskwell.collection.application import create_app
+from maskwell.collection.desk import Desk
+from maskwell.collection.intake import Intake
+from maskwell.collection.settings import Settings
+from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.survey import Survey
 from maskwell.errors import ParameterError
 
 

@@ -21,7 +21,6 @@ from tests.support.inside.microdata import (
     is_kept_as_drawn,
     tables_of,
 )
-from tests.support.inside.reports import dry_run_report, promises, refusal, release_report
 from tests.support.together import together
 
 import maskwell as mw
@@ -29,6 +28,8 @@ from maskwell.core import CellTable, SeededRandom
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.microdata import Release, ReleasePlan, release_table
 from maskwell.reports import release_page
+from maskwell.reports.text.release_report import dry_run_report, refusal, release_report
+from maskwell.reports.text.release_words import promises
 
 CELLS = {("n", "a"): 30, ("n", "b"): 20, ("s", "a"): 25, ("s", "b"): 25, ("w", "a"): 3}
 """The west has one value only."""

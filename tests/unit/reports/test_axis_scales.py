@@ -4,7 +4,8 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.reports import round_numbers, scale_number, spread
+
+from maskwell.reports.pictures.sheet import round_numbers, scale_number, spread
 
 places = st.lists(st.floats(0, 300), min_size=1, max_size=12)
 

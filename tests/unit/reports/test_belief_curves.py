@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.reports import BESIDE, Jump, Outline, Region
-from tests.support.inside.reports import PriorGrid as Grid
 
 from maskwell.privacy import Demand, Lines, Steps
+from maskwell.reports.pictures.belief_square import BESIDE, Grid, Jump, Outline, Region
 
 STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
 inner = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000)

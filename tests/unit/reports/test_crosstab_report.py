@@ -4,16 +4,16 @@ import re
 
 import numpy as np
 import pytest
-from tests.support.inside.reports import (
-    WIDTH,
+
+import maskwell as mw
+from maskwell.reports.report import WIDTH
+from maskwell.reports.text.crosstab_report import (
     crosstab_content,
     crosstab_report,
     crosstab_table,
     odds_sentence,
     table_in,
 )
-
-import maskwell as mw
 
 WARNER = mw.design("warner", p="4/5")
 FORCED = mw.design("forced", truth="3/4", yes="1/6", no="1/12")

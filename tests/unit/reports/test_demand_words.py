@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from tests.support.examples import numbered
 from tests.support.inside.core import SPACE
-from tests.support.inside.reports import explain
 
 from maskwell.designs import Subset, Unary, Uniform
 from maskwell.privacy import Demand, Smooth, Steps
+from maskwell.reports.demand_words import explain
 
 
 def told(*args: object) -> list[str]:

@@ -9,12 +9,14 @@ from html import unescape
 from typing import Any
 
 import pytest
-from tests.support.inside.reports import Face, assigned, grid_for, sheet_notes
 
 from maskwell.core import Categories
 from maskwell.designs import Design
 from maskwell.procedures import make_design, make_device
 from maskwell.reports import SheetOptions, device_page, device_texts
+from maskwell.reports.device.device_report import assigned
+from maskwell.reports.device.device_sheets import sheet_notes
+from maskwell.reports.device.paper_cards import Face, grid_for
 
 THREE = Categories.of(["never", "once", "often"])
 REVEALING = [

@@ -3,7 +3,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from tests.support.inside.reports import PALETTE, contrast, levels, variables, with_variables
+
+from maskwell.reports.pictures.palette import PALETTE, contrast, levels, variables, with_variables
 
 TEXT = 4.5
 GRAPHIC = 3.0

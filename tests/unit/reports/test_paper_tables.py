@@ -2,9 +2,9 @@ import csv
 import io
 
 import pytest
-from tests.support.inside.reports import STYLES, Table, in_latex
 
 from maskwell.errors import ParameterError
+from maskwell.reports.pages.paper_tables import STYLES, Table, in_latex
 
 NASTY = ["plain", "a_b & c", "50 %", "{x}^2 ~ $y", "back\\slash", "pipe|bar", 'comma, "quote"', "a < b > c", "#1"]
 

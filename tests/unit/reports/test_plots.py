@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.drawings import said, smallest_letters, words_of
-from tests.support.inside.reports import estimate_picture
 from tests.support.together import together
 
 from maskwell.core import Categories, Counts
@@ -19,6 +18,7 @@ from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Unifo
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, UnknownCategoryError, WrongTypeError
 from maskwell.estimation import Estimate, Sampling, SurveyEstimate, estimate_by_moments, estimate_survey
 from maskwell.plots import Picture, plot_flows, plot_learned, plot_revealed
+from maskwell.reports.pictures import estimate_picture
 
 ODD = ["<script>alert(1)</script>", "$x^2$ & 'y'", '"quoted"', "病気 🙂"]
 SVG = "{http://www.w3.org/2000/svg}"

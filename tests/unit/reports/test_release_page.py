@@ -23,20 +23,6 @@ from tests.support.inside.microdata import (
     public_receipt,
     tables_of,
 )
-from tests.support.inside.reports import (
-    WIDTH,
-    _stage_facts,
-    _stages,
-    bound_value,
-    dry_run_report,
-    lead,
-    promises,
-    release_report,
-    risk_rows,
-    riskiest,
-    rule_in_words,
-    utility_rows,
-)
 from tests.support.releases import changed
 
 from maskwell.core import CellTable
@@ -45,6 +31,10 @@ from maskwell.microdata import Release, ReleasePlan, RiskUtilityPoint
 from maskwell.microdata.risk import UnitRisk
 from maskwell.plots import Picture, plot_release_risk
 from maskwell.reports import release_page
+from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
+from maskwell.reports.report import WIDTH
+from maskwell.reports.text.release_report import dry_run_report, release_report
+from maskwell.reports.text.release_words import bound_value, promises, risk_rows, riskiest, rule_in_words, utility_rows
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 ODD = "<script>alert(1)</script>"

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.inside.core import parity_text, rounded
-from tests.support.inside.reports import GAP, Facts, Notes, Paragraph, Report, design_report, label, line, table_lines
-from tests.support.inside.reports import ReportGrid as Grid
 
 from maskwell.core import Categories
 from maskwell.designs import Uniform
+from maskwell.reports.plain_words import label
+from maskwell.reports.report import GAP, Facts, Grid, Notes, Paragraph, Report, line, table_lines
+from maskwell.reports.text.design_report import design_report
 
 positive = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
 

@@ -7,9 +7,11 @@ from fractions import Fraction
 
 import pytest
 from tests.support.inside.core import percent
-from tests.support.inside.reports import asked, average_promise, bound_value, decimals_for, kept, number
 
 from maskwell.privacy import Demand
+from maskwell.reports.demand_words import asked, kept
+from maskwell.reports.plain_words import average_promise, decimals_for, number
+from maskwell.reports.text.release_words import bound_value
 
 
 def around(value: float) -> list[float]:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from tests.support.inside.core import visible
 from tests.support.inside.microdata import Entry, codebook_csv, ddi_codebook, formula_columns, readme
-from tests.support.inside.reports import Table, document
 
 import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments
+from maskwell.reports.pages.paper_tables import Table, document
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -43,7 +43,7 @@ def test_pictures_are_valid_xml(draw: str, tmp_path: Path) -> None:
 
 
 def test_pages_hold_labels_as_text() -> None:
-    from tests.support.inside.reports import PageContent, page
+    from maskwell.reports.pages.survey_page import PageContent, page
 
     made = page(PageContent(title=SPITEFUL, question=SPITEFUL, lead="x", design=DESIGN, estimate=estimate()))
     made.encode("utf-8")

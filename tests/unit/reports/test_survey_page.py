@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from tests.support.inside.reports import PageContent, estimate_picture, page
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
@@ -16,6 +15,8 @@ from maskwell.errors import MissingExtraError
 from maskwell.estimation import estimate_by_moments
 from maskwell.plots import Picture
 from maskwell.privacy import Demand
+from maskwell.reports.pages.survey_page import PageContent, page
+from maskwell.reports.pictures import estimate_picture
 
 ODD = ["<script>alert(1)</script>", "a & b", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}"]
 VOID = {"meta", "br", "img", "link", "input", "hr"}

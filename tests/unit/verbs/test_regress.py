@@ -3,13 +3,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.reports import regression_table
 from tests.support.quiet import quiet
 from tests.support.regression import THREE, WARNER, logistic_data
 from tests.support.surveys import regress_with
 
 import maskwell as mw
 from maskwell.errors import DataFileError, InputError, MissingValueError, ParameterError, WrongTypeError
+from maskwell.reports.text.regression_report import regression_table
 
 pd, pl, pa = pytest.importorskip("pandas"), pytest.importorskip("polars"), pytest.importorskip("pyarrow")
 

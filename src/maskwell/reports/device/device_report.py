@@ -169,11 +169,6 @@ def assigned(design: Design, name: str, path: str) -> str:
     """What ``--design`` takes: the columns that hold the reports, and the file of the design.
 
     One column, or one for each answer where a report is several; the rows of one sample where others are needed.
-
-    >>> from maskwell.procedures import simmons
-    >>> from maskwell.procedures import simmons_twice
-    >>> assigned(simmons_twice("0.6", "0.7"), "answer", "d.json"), assigned(simmons("3/4"), "answer", "d.json")
-    ('answer1,answer2=d.json', "'answer[group=1]=d.json' --design ...")
     """
     first = design.outputs.labels[0] if isinstance(design.outputs, Categories) else ""
     columns = ",".join(f"{name}{i + 1}" for i in range(len(first))) if isinstance(first, tuple) else name

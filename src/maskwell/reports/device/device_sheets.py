@@ -309,35 +309,17 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """A procedure with what is said and printed.
+    """A procedure with what is said and printed."""
 
-    Attributes
-    ----------
-    title
-        Its name.
-    template, facts
-        Which sentences it has, and what stands in them.
-    design, thing
-        What it realises, and what nobody but the respondent may see.
-    questions
-        What the respondent reads first.
-    sheets
-        What is printed besides.
-    notes
-        What whoever prints it must know.
-    hidden_by
-        What hides the answer: "chance" or "the_other_question".
-    """
-
-    title: str
-    template: str
+    title: str  # its name
+    template: str  # template, facts: which sentences it has, and what stands in them
     facts: Mapping[str, Any]
-    design: Design
+    design: Design  # design, thing: what it realises, and what nobody but the respondent may see
     thing: str
-    questions: tuple[Question, ...]
-    sheets: tuple[CardSheet, ...] = ()
-    notes: tuple[str, ...] = ()
-    hidden_by: str = "chance"
+    questions: tuple[Question, ...]  # what the respondent reads first
+    sheets: tuple[CardSheet, ...] = ()  # what is printed besides
+    notes: tuple[str, ...] = ()  # what whoever prints it must know
+    hidden_by: str = "chance"  # what hides the answer: "chance" or "the_other_question"
 
     def words(self) -> Words:
         """What both sides are told."""
@@ -389,11 +371,7 @@ def other_question(share: Fraction | None, asked: Asked) -> tuple[str, tuple[str
 
 
 def months(share: Fraction) -> str | None:
-    """A question about birth months to which about this share says yes; None where no whole number of months does.
-
-    >>> months(Fraction(1, 6)), months(Fraction(1, 12)), months(Fraction(1, 5))
-    ('Was your mother born in January or February?', 'Was your mother born in January?', None)
-    """
+    """A question about birth months to which about this share says yes; None where no whole number of months does."""
     count = 12 * share
     if count.denominator != 1 or not 0 < count < 12:
         return None
@@ -456,11 +434,7 @@ def _question_cards(p: Fraction, answers: Sequence[str], reports: Sequence[str],
 
 
 def _said(answers: Sequence[str], reports: Sequence[str]) -> str:
-    """In which words an answer is given.
-
-    >>> _said(["yes", "no"], ["yes", "no"]), _said(["evaded", "honest"], ["yes", "no"])
-    ('Say “yes” or “no”.', 'Say “yes” for “evaded”, “no” for “honest”.')
-    """
+    """In which words an answer is given."""
     return f"Say {either(reports)}." if list(answers) == list(reports) else f"Say {matched(answers, reports)}."
 
 
@@ -555,11 +529,7 @@ def _counted(
 
 
 def _count_as_said(reports: Sequence[str]) -> str:
-    """How a count is said: as a number, or in other words where reports have other names.
-
-    >>> _count_as_said(["0", "1", "2"]), _count_as_said(["none", "one"])
-    (': “0”, “1” or “2”', ': “none” for “0”, “one” for “1”')
-    """
+    """How a count is said: as a number, or in other words where reports have other names."""
     numbers = [str(number) for number in range(len(reports))]
     if list(reports) != numbers:
         return f": {matched(numbers, reports)}"

@@ -187,13 +187,7 @@ _BREAK = "\ue000"  # stands for a line break of a label, which is no new line of
 
 
 class Sentences:
-    """The macros of one file of ``templates/device``, filled with facts.
-
-    >>> Sentences("promise").text("ruled_out", "no", ["never"], ["often"], 3)
-    'Who says “no” has the true answer “never” for sure.'
-    >>> Sentences("rules", {"thing": "card"}).lines("opening")
-    ('Let the person read the sheet “How to answer”, or read it aloud. Ask whether it is clear.',)
-    """
+    """The macros of one file of ``templates/device``, filled with facts."""
 
     def __init__(self, name: str, facts: Mapping[str, Any] | None = None) -> None:
         environment()

@@ -114,11 +114,7 @@ def throws_of(table: DiceTable) -> dict[str, Any]:
 
 
 def _range(low: int, high: int) -> str:
-    """Numbers from low to high in words.
-
-    >>> _range(2, 2), _range(11, 12), _range(2, 4)
-    ('2', '11 or 12', '2 to 4')
-    """
+    """Numbers from low to high in words."""
     return str(low) if low == high else f"{low} or {high}" if high == low + 1 else f"{low} to {high}"
 
 
@@ -194,11 +190,7 @@ def spinner_svg(spinner: Spinner) -> str:
 
 
 def tenths(degrees: Fraction) -> str:
-    """Degrees to a tenth.
-
-    >>> tenths(Fraction(108)), tenths(Fraction(360, 7))
-    ('108', '51.4')
-    """
+    """Degrees to a tenth."""
     return f"{float(round(10 * degrees)) / 10:g}"
 
 

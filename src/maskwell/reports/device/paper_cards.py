@@ -25,23 +25,12 @@ LONG_TEXT = 32
 
 @dataclass(frozen=True)
 class Face:
-    """The text of one card.
+    """The text of one card."""
 
-    Attributes
-    ----------
-    copies
-        How many cards of this kind there are.
-    text
-        What the card says, in large letters; empty where a table says it.
-    note
-        One sentence below it.
-    rows
-        Pairs of a truth and what to say, or of a number and a truth where ``ordered``.
-    """
-
-    copies: int
-    text: str = ""
-    note: str = ""
+    copies: int  # how many cards of this kind there are
+    text: str = ""  # what the card says, in large letters; empty where a table says it
+    note: str = ""  # one sentence below it
+    # pairs of a truth and what to say, or of a number and a truth where ``ordered``
     rows: tuple[tuple[str, str], ...] = ()
     ordered: bool = False
 
@@ -73,57 +62,33 @@ class CardSheet:
 
 
 def cards_of(face: Face) -> str:
-    """How many cards of a kind there are.
-
-    >>> cards_of(Face(1, "Red")), cards_of(Face(7, "Red"))
-    ('1 card', '7 cards')
-    """
+    """How many cards of a kind there are."""
     return f"{face.copies} {'card' if face.copies == 1 else 'cards'}"
 
 
 def quoted(label: str) -> str:
-    """A label as it is said.
-
-    >>> quoted("yes")
-    '“yes”'
-    """
+    """A label as it is said."""
     return f"“{label}”"
 
 
 def either(labels: Sequence[str]) -> str:
-    """Labels to choose from, in a sentence.
-
-    >>> either(["yes", "no"]), either(["a", "b", "c"])
-    ('“yes” or “no”', '“a”, “b” or “c”')
-    """
+    """Labels to choose from, in a sentence."""
     labels_said = [quoted(label) for label in labels]
     return labels_said[0] if len(labels_said) == 1 else f"{', '.join(labels_said[:-1])} or {labels_said[-1]}"
 
 
 def matched(truths: Sequence[str], reports: Sequence[str]) -> str:
-    """Which words stand for which answers, in a sentence.
-
-    >>> matched(["evaded", "honest"], ["yes", "no"])
-    '“yes” for “evaded”, “no” for “honest”'
-    """
+    """Which words stand for which answers, in a sentence."""
     return ", ".join(f"{quoted(report)} for {quoted(truth)}" for truth, report in zip(truths, reports, strict=True))
 
 
 def if_right(reports: Sequence[str]) -> str:
-    """What is said of a statement, at the start of a sentence.
-
-    >>> if_right(["yes", "no"])
-    'Say “yes” if it is right for you, else “no”.'
-    """
+    """What is said of a statement, at the start of a sentence."""
     return f"Say {quoted(reports[0])} if it is right for you, else {quoted(reports[1])}."
 
 
 def letter(number: int) -> str:
-    """A, B, ..., Z, AA, AB, ... for 0, 1, ...
-
-    >>> letter(0), letter(25), letter(26)
-    ('A', 'Z', 'AA')
-    """
+    """A, B, ..., Z, AA, AB, ... for 0, 1, ..."""
     first = letter(number // 26 - 1) if number >= 26 else ""
     return first + ascii_uppercase[number % 26]
 
@@ -184,11 +149,7 @@ _MADE: dict[str, Callable[[Deck, Card], Face]] = {
 
 
 def grid_for(faces: Sequence[Face]) -> tuple[int, int]:
-    """Columns and rows of the smallest cards that hold every face.
-
-    >>> grid_for([Face(1, "Say “yes”.")]), grid_for([Face(1, rows=(("often", "never"),) * 12)])
-    ((3, 4), (2, 2))
-    """
+    """Columns and rows of the smallest cards that hold every face."""
     for columns, rows in GRIDS:
         if all(face.height(SHEET[0] / columns) <= SHEET[1] / rows for face in faces):
             return columns, rows
@@ -238,20 +199,12 @@ T = TypeVar("T")
 
 
 def letters(text: str) -> int:
-    """Letters of a text, those of double width twice.
-
-    >>> letters("never"), letters("从不")
-    (5, 4)
-    """
+    """Letters of a text, those of double width twice."""
     return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def lines(text: str, width: float, size: tuple[float, float] = SMALL) -> int:
-    """Lines that a text takes on so many millimetres.
-
-    >>> lines("", 50), lines("Say it whatever your true answer is.", 50)
-    (0, 2)
-    """
+    """Lines that a text takes on so many millimetres."""
     return math.ceil(letters(text) / max(4, int(width / size[0])))
 
 
@@ -263,11 +216,7 @@ def height(text: str, width: float, size: tuple[float, float] = SMALL) -> float:
 def instruction_height(
     questions: Iterable[tuple[str, bool]], steps: Iterable[str], table: Sequence[str], paragraphs: Iterable[str]
 ) -> float:
-    """Millimetres of the sheet for respondents: questions (with a list of answers or without), steps, a table, text.
-
-    >>> instruction_height([("Did you?", True)], ["Think.", "Draw."], [], ["We add up."]) < FULL / 2
-    True
-    """
+    """Millimetres of the sheet for respondents: questions (with a list of answers or without), steps, a table, text."""
     asked = sum(20.0 + 6 * listed + max(9.0, height(text, SHEET[0] - 11, (3.4, 7.8))) for text, listed in questions)
     told = sum(4.0 + height(step, SHEET[0] - 14, (2.5, 6.2)) for step in steps)
     thrown = 13.0 * bool(table) + sum(3.5 + height(shown, 34.0, (2.9, 7.2)) for shown in table)
@@ -276,11 +225,7 @@ def instruction_height(
 
 
 def pages(items: Sequence[T], heights: Iterable[float], *, first: float, room: float) -> list[list[T]]:
-    """Items page by page: those that fit the room on the first page, which may be none, then on each further one.
-
-    >>> pages("abcde", [10] * 5, first=25, room=20)
-    [['a', 'b'], ['c', 'd'], ['e']]
-    """
+    """Items page by page: those that fit the room on the first page, which may be none, then on each further one."""
     sheets: list[list[T]] = [[]]
     left = first
     for item, needed in zip(items, heights, strict=True):

@@ -59,37 +59,14 @@ MOST_ROWS = 40
 
 @dataclass(frozen=True)
 class Table:
-    r"""A table to be published.
+    """A table to be published."""
 
-    Attributes
-    ----------
-    header
-        Names of the columns.
-    rows
-        One sequence of texts for each line, as long as the header.
-    caption, notes
-        What stands above and below.
-    names
-        How many columns at the left hold names.
-    label
-        What ``\\ref`` calls it in LaTeX; made from the caption where none is given.
-
-    >>> shares = Table(["answer", "share"], [["yes", "0.25"], ["no", "0.75"]], notes=["n = 300"])
-    >>> print("\n".join(shares.lines("md")))
-    | answer | share |
-    |:-------|------:|
-    | yes    |  0.25 |
-    | no     |  0.75 |
-    <BLANKLINE>
-    n = 300
-    """
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    caption: str = ""
+    header: Sequence[str]  # names of the columns
+    rows: Sequence[Sequence[str]]  # one sequence of texts for each line, as long as the header
+    caption: str = ""  # caption, notes: what stands above and below
     notes: Sequence[str] = ()
-    names: int = 1
-    label: str = ""
+    names: int = 1  # how many columns at the left hold names
+    label: str = ""  # what ``\\ref`` calls it in LaTeX; made from the caption where none is given
 
     def __post_init__(self) -> None:
         odd = next((row for row in self.rows if len(row) != len(self.header)), None)
@@ -107,11 +84,7 @@ class Table:
         return STYLES[style](self)
 
     def once(self) -> list[list[str]]:
-        """The rows, with a group that is that of the row above left empty; the last column of names is always there.
-
-        >>> Table(["group", "answer", "n"], [["a", "yes", "1"], ["a", "no", "2"]], names=2).once()
-        [['a', 'yes', '1'], ['', 'no', '2']]
-        """
+        """The rows, with a group that is that of the row above left empty; the last column of names is always there."""
         rows: list[list[str]] = []
         above: Sequence[str] = ()
         for row in self.rows:
@@ -149,11 +122,7 @@ RULE = "1px solid"
 
 
 def to_html(table: Table) -> list[str]:
-    """Lines of HTML with all looks inside, so that a table keeps them when it is pasted into Word.
-
-    >>> to_html(Table(["answer", "share"], [["a < b", "0.5"]]))[3]
-    '<tr><th scope="row" style="text-align:left;padding:2px 8px;font-weight:normal">a &lt; b</th>...</tr>'
-    """
+    """Lines of HTML with all looks inside, so that a table keeps them when it is pasted into Word."""
     caption = f'<caption style="text-align:left;padding:4px 8px">{in_cell(table.caption)}</caption>'
     head = "".join(
         _html_cell(cell, place < table.names, "th", ' scope="col"', f";border-top:{RULE};border-bottom:{RULE}")
@@ -193,17 +162,7 @@ def in_cell(text: str) -> str:
 
 
 def to_latex(table: Table) -> list[str]:
-    r"""Lines of LaTeX for ``\usepackage{booktabs}``: a table with caption and notes where there are any.
-
-    >>> print("\n".join(to_latex(Table(["a_b", "50 %"], [["x & y", "-0.5"]]))))
-    \begin{tabular}{lr}
-    \toprule
-    a\_b & 50 \% \\
-    \midrule
-    x \& y & $-0.5$ \\
-    \bottomrule
-    \end{tabular}
-    """
+    r"""Lines of LaTeX for ``\usepackage{booktabs}``: a table with caption and notes where there are any."""
     if not table.caption and not table.notes:
         return [line for part in _fitting(table) for line in _tabular(part)]
     parts = list(_fitting(table))
@@ -253,11 +212,7 @@ def _latex_cell(text: str, *, wrapped: bool) -> str:
 
 
 def _breakable(text: str) -> str:
-    r"""Text as LaTeX sets it, in which words longer than a narrow column may be broken.
-
-    >>> print(_breakable("the north-east/south-west"))
-    the north\allowbreak{}-\allowbreak{}east\allowbreak{}/\allowbreak{}south\allowbreak{}-\allowbreak{}west
-    """
+    """Text as LaTeX sets it, in which words longer than a narrow column may be broken."""
     words = one_line(text).split(" ")
     pieces = ([word] if len(word) < LONG_WORD else _PIECES.findall(word) for word in words)
     return " ".join("\\allowbreak{}".join(map(in_latex, word)) for word in pieces)
@@ -294,11 +249,7 @@ def _leaves_room(table: Table, width: int) -> bool:
 
 
 def _wrapped(table: Table) -> dict[int, str]:
-    r"""Columns of names that are wrapped, with their width: what the others leave of a line.
-
-    >>> _wrapped(Table(["answer", "share"], [["a very long answer " * 4, "0.25"]]))
-    {0: 'p{\\dimexpr\\linewidth-4.0em\\relax}'}
-    """
+    """Columns of names that are wrapped, with their width: what the others leave of a line."""
     if _is_narrow(table) or not table.names or _fits_stacked(table, COLUMN):
         return {}
     if not _leaves_room(table, COLUMN) and _fits_stacked(table, PAGE):
@@ -337,21 +288,13 @@ def _column_groups(table: Table) -> list[list[int]]:
 
 
 def label_of(caption: str) -> str:
-    r"""The name of a table for ``\ref``, from its caption.
-
-    >>> label_of("Estimated shares: bribe by region")
-    'tab:estimated-shares-bribe-by-region'
-    """
+    r"""The name of a table for ``\ref``, from its caption."""
     words = re.findall(r"[a-z0-9]+", caption.lower())
     return f"tab:{'-'.join(words)[:40].strip('-') or 'maskwell'}"
 
 
 def to_csv(table: Table) -> list[str]:
-    """Lines of CSV with a header; notes and caption are left out. What a spreadsheet would work out gets an apostrophe.
-
-    >>> to_csv(Table(["answer", "share"], [["yes, once", "0.25"]]))
-    ['answer,share', '"yes, once",0.25']
-    """
+    """Lines of CSV with a header, without notes and caption; what a spreadsheet would work out gets an apostrophe."""
     text = io.StringIO()
     cells = ([in_spreadsheet(one_line(cell)) for cell in row] for row in (table.header, *table.rows))
     csv.writer(text, lineterminator="\n").writerows(cells)
@@ -368,12 +311,9 @@ STYLES: dict[str, Callable[[Table], list[str]]] = {
 
 
 def in_latex(text: str) -> str:
-    r"""Text as LaTeX sets it: special characters protected, a negative number with a proper minus.
+    """Text as LaTeX sets it: special characters protected, a negative number with a proper minus.
 
     A bracket or a star at the start would be read as an option of the line above.
-
-    >>> in_latex("C(x)[T.a_1] < 50 %"), in_latex("-1.25"), in_latex("[20, 30)")
-    ('C(x)[T.a\\_1] \\textless{} 50 \\%', '$-1.25$', '{[}20, 30)')
     """
     plain = "".join(_LATEX.get(character, character) for character in one_line(text))
     plain = f"{{{plain[0]}}}{plain[1:]}" if plain[:1] in ("[", "*") else plain

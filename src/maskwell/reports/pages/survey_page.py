@@ -37,39 +37,20 @@ GROWTH = (0.25, 1, 4, 16)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PageContent:
-    """What a page tells.
+    """What a page tells."""
 
-    Attributes
-    ----------
-    title, question, lead
-        Heading, the question that people were asked, and the answer in one sentence.
-    design, estimate
-        The design that made the reports, and what was learned from them.
-    demand
-        What was asked of the design, if anything.
-    truth
-        True shares where they are known, as in a simulation.
-    reported
-        Shares of the reports, where they are the same categories as the truths.
-    notice
-        A sentence that must not be overlooked, such as that the data are made up.
-    commands
-        What the reader may type, each with a word on what it does.
-    level
-        Of the intervals.
-    """
-
-    title: str
+    title: str  # title, question, lead: heading, the question that people were asked, and the answer in one sentence
     question: str
     lead: str
-    design: Design
+    design: Design  # design, estimate: the design that made the reports, and what was learned from them
     estimate: Estimate
-    demand: Demand | None = None
-    truth: Real | None = None
-    reported: Real | None = None
-    notice: str = ""
+    demand: Demand | None = None  # what was asked of the design, if anything
+    truth: Real | None = None  # true shares where they are known, as in a simulation
+    reported: Real | None = None  # shares of the reports, where they are the same categories as the truths
+    notice: str = ""  # a sentence that must not be overlooked, such as that the data are made up
+    # what the reader may type, each with a word on what it does
     commands: Sequence[tuple[str, str]] = field(default=())
-    level: float = 0.95
+    level: float = 0.95  # of the intervals
 
 
 def page(content: PageContent) -> str:

@@ -47,19 +47,11 @@ class Jump:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Priors, and one minus each of them as exactly as the breaks are known.
+    """Priors, and one minus each of them as exactly as the breaks are known."""
 
-    Attributes
-    ----------
-    prior, mirror
-        Rising and falling, shape (n,).
-    breaks
-        Places of the breaks and of their mirror images in ``prior``.
-    """
-
-    prior: Real
+    prior: Real  # prior, mirror: rising and falling, shape (n,)
     mirror: Real
-    breaks: tuple[int, ...]
+    breaks: tuple[int, ...]  # places of the breaks and of their mirror images in ``prior``
 
     @classmethod
     def around(cls, breaks: Iterable[float] = ()) -> Grid:
@@ -84,19 +76,11 @@ def _partner(b: float, breaks: Iterable[float]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A curve on a grid.
+    """A curve on a grid."""
 
-    Attributes
-    ----------
-    prior, value
-        Points of the curve, shape (n,).
-    jumps
-        From left to right.
-    """
-
-    prior: Real
+    prior: Real  # prior, value: points of the curve, shape (n,)
     value: Real
-    jumps: tuple[Jump, ...] = ()
+    jumps: tuple[Jump, ...] = ()  # from left to right
 
     @classmethod
     def on(cls, grid: Grid, value: Real) -> Outline:
@@ -182,22 +166,13 @@ NEARLY = 0.95  # how much of the worst excess an easier belief must show
 
 @dataclass(frozen=True)
 class Worst:
-    """A belief before a report, what it can become, and what a demand allows it to become.
+    """A belief before a report, what it can become, and what a demand allows it to become."""
 
-    Attributes
-    ----------
-    before, after, limit
-        Probabilities.
-    upwards
-        Whether the belief rises.
-    beside
-        ``"just below "`` or ``"just above "`` where the limit holds on that side of a jump only, else empty.
-    """
-
-    before: Fraction
+    before: Fraction  # before, after, limit: probabilities
     after: Fraction
     limit: Fraction
-    upwards: bool
+    upwards: bool  # whether the belief rises
+    # ``"just below "`` or ``"just above "`` where the limit holds on that side of a jump only, else empty
     beside: str = ""
 
     def __str__(self) -> str:
@@ -215,13 +190,6 @@ class Worst:
 
 def find_worst(parity: Parity, demand: Demand, reached: Region, stated: Region) -> Worst | None:
     """The belief with the largest excess; None where there is none that can be seen.
-
-    Parameters
-    ----------
-    parity, reached
-        Of the design, and the region of that parity on the grid of ``stated``.
-    demand, stated
-        The demand and its region.
 
     >>> demand = Demand.from_rho("0.1", "0.5")
     >>> stated = Region.of(demand)

@@ -253,21 +253,13 @@ def _checked_axes(ax: Any) -> Axes | None:
 
 
 def numbered(path: str | Path, page: int) -> str:
-    """The name of the file of a further page.
-
-    >>> numbered("out/shares.png", 2)
-    'out/shares-2.png'
-    """
+    """The name of the file of a further page."""
     whole = Path(path)
     return str(whole.with_name(f"{whole.stem}-{page}{whole.suffix}"))
 
 
 def check_ending(path: str | Path) -> str:
-    """The ending of a file for a picture, in small letters; raises when it is none that can be drawn.
-
-    >>> check_ending("region.SVG")
-    '.svg'
-    """
+    """The ending of a file for a picture, in small letters; raises when it is none that can be drawn."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise DataFileError(
@@ -341,18 +333,7 @@ def page_words(page: int, pages: int) -> str:
 
 
 def ordered(labels: Sequence[str], values: Sequence[float], order: str | Sequence[Any]) -> list[int]:
-    """Places of lines in the order that was asked for.
-
-    Parameters
-    ----------
-    labels, values
-        Of the lines, as they are given.
-    order
-        "given", "largest", "smallest", "name", or the labels in their order; labels that are left out come last.
-
-    >>> ordered(["b", "a", "c"], [0.1, 0.3, 0.2], "largest"), ordered(["b", "a", "c"], [0.1, 0.3, 0.2], ["c"])
-    ([1, 2, 0], [2, 0, 1])
-    """
+    """Places of lines in the order that was asked for."""
     places = [*range(len(labels))]
     if not isinstance(order, str):
         named = [str(one) for one in as_list(order, "order")]

@@ -195,24 +195,13 @@ NEAR = 0.04  # part of the scale below which an arrow would say nothing
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One design with one estimator.
+    """One design with one estimator."""
 
-    Attributes
-    ----------
-    label
-        Its name.
-    error
-        Of one share, at each epsilon of the scene, shape (n,).
-    beaten_by
-        Label of what dominates it.
-    recommended, drawn, listed
-        Whether it is the one to take, whether it has a line, and whether it has a point: not where it is the same
-        design as another one.
-    """
-
-    label: str
-    error: Real
-    beaten_by: str | None
+    label: str  # its name
+    error: Real  # of one share, at each epsilon of the scene, shape (n,)
+    beaten_by: str | None  # label of what dominates it
+    # recommended, drawn, listed: whether it is the one to take, whether it has a line, and whether it has a point:
+    # not where it is the same design as another one
     recommended: bool
     drawn: bool
     listed: bool
@@ -225,26 +214,14 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """All that is drawn.
+    """All that is drawn."""
 
-    Attributes
-    ----------
-    epsilon, place
-        The scale of privacy, shape (n,), and where on it the designs are set side by side.
-    entries
-        The designs.
-    k, n
-        Numbers of categories and of reports.
-    where, reason, remarks
-        The demand in words, why one design is recommended, and what else must be said.
-    """
-
-    epsilon: Real
+    epsilon: Real  # epsilon, place: the scale of privacy, shape (n,), and where on it the designs are set side by side
     place: int
-    entries: Sequence[Entry]
-    k: int
+    entries: Sequence[Entry]  # the designs
+    k: int  # k, n: numbers of categories and of reports
     n: int
-    where: str
+    where: str  # where, reason, remarks: the demand in words, why one design is recommended, and what else must be said
     reason: str
     remarks: Sequence[str]
 
@@ -316,11 +293,7 @@ def _lines(axes: Axes, scene: Scene) -> None:
 
 
 def _ticks(low: float, high: float, *, most: int) -> list[float]:
-    """Whole epsilons, not too many.
-
-    >>> _ticks(0.25, 5, most=8), _ticks(0.25, 900, most=5)
-    ([1.0, 2.0, 3.0, 4.0, 5.0], [200.0, 400.0, 600.0, 800.0])
-    """
+    """Whole epsilons, not too many."""
     step = next(
         step * 10**power for power in itertools.count() for step in (1, 2, 5) if high / 10**power / step <= most
     )
@@ -328,11 +301,7 @@ def _ticks(low: float, high: float, *, most: int) -> list[float]:
 
 
 def _gamma(epsilon: float) -> str:
-    """``e**epsilon`` to one or two digits, or the nearest power of ten where it is huge.
-
-    >>> _gamma(1), _gamma(20), _gamma(2000)
-    ('2.7', '5·10⁸', '10⁸⁶⁹')
-    """
+    """``e**epsilon`` to one or two digits, or the nearest power of ten where it is huge."""
     power = epsilon / math.log(10)
     if power >= HUGE_POWER:
         return f"10{raised(round(power))}"

@@ -209,64 +209,33 @@ ALL = "all"
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One estimate with its interval; a heading has a label only.
+    """One estimate with its interval; a heading has a label only."""
 
-    Attributes
-    ----------
-    label, group
-        Its name, and that of the domain it belongs to, if any.
-    centre, low, high
-        The estimate and the ends of its interval.
-    half, openly
-        Half widths of Wald intervals: as it is, and if the same people had been asked openly.
-    truth, reported
-        True share and share of the reports, NaN where they are not known.
-    method
-        The name of its interval.
-    """
-
-    label: str
+    label: str  # label, group: its name, and that of the domain it belongs to, if any
     group: str = ""
-    centre: float = np.nan
+    centre: float = np.nan  # centre, low, high: the estimate and the ends of its interval
     low: float = np.nan
     high: float = np.nan
+    # half, openly: half widths of Wald intervals: as it is, and if the same people had been asked openly
     half: float = np.nan
     openly: float = np.nan
-    truth: float = np.nan
+    truth: float = np.nan  # truth, reported: true share and share of the reports, NaN where they are not known
     reported: float = np.nan
     heading: bool = False
-    method: str = ""
+    method: str = ""  # the name of its interval
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """All lines of a picture, and what they have in common.
+    """All lines of a picture, and what they have in common."""
 
-    Attributes
-    ----------
-    lines
-        From top to bottom.
-    share_of
-        What the shares are of, as the axis says it.
-    level
-        Of the intervals.
-    first_columns
-        Names of the labels in the table.
-    known
-        Which of "truth" and "reported" are known.
-    foot
-        Which page it is, where there are several.
-    limits
-        Of the scale, where other pages decide about it too.
-    """
-
-    lines: tuple[Line, ...]
-    share_of: str
-    level: float
-    first_columns: tuple[str, ...]
-    known: tuple[str, ...] = ()
-    foot: str = ""
-    limits: tuple[float, float] | None = None
+    lines: tuple[Line, ...]  # from top to bottom
+    share_of: str  # what the shares are of, as the axis says it
+    level: float  # of the intervals
+    first_columns: tuple[str, ...]  # names of the labels in the table
+    known: tuple[str, ...] = ()  # which of "truth" and "reported" are known
+    foot: str = ""  # which page it is, where there are several
+    limits: tuple[float, float] | None = None  # of the scale, where other pages decide about it too
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -454,9 +423,5 @@ def _lines(estimate: Estimate, level: float, interval: str | None) -> list[Line]
 
 
 def _name(category: object) -> str:
-    """A category; a pair by its parts, without brackets that take room.
-
-    >>> _name(("own answer", "yes")), _name("never")
-    ('own answer, yes', 'never')
-    """
+    """A category; a pair by its parts, without brackets that take room."""
     return ", ".join(map(str, category)) if isinstance(category, tuple) else str(category)

@@ -98,21 +98,7 @@ def plot_itemsets(
     level: float = 0.95,
     order: str | Sequence[str] = "largest",
 ) -> Picture:
-    """The supports with their intervals; a line marks the threshold.
-
-    Parameters
-    ----------
-    itemsets
-        Sets of items with their supports.
-    min_support
-        The threshold.
-    n
-        Number of baskets.
-    level
-        Of the intervals.
-    order
-        "given", "largest", "smallest" or "name", or names such as "bread + milk" in the order of drawing.
-    """
+    """The supports with their intervals; a line marks the threshold."""
     given = list_of(Itemset, itemsets, "itemsets")
     places = ordered([" + ".join(one.items) for one in given], [one.support for one in given], order)
     found = [given[i] for i in places]

@@ -50,11 +50,7 @@ LEVELS = 5
 
 
 def levels(count: int) -> list[str]:
-    """Names of colours for an ordered list, from the faintest to the strongest; neighbours share one beyond five.
-
-    >>> levels(3), levels(6)
-    (['level1', 'level3', 'level5'], ['level1', 'level2', 'level3', 'level3', 'level4', 'level5'])
-    """
+    """Names of colours for an ordered list, from the faintest to the strongest; neighbours share one beyond five."""
     if count == 1:
         return [f"level{LEVELS}"]
     return [f"level{1 + (2 * i * (LEVELS - 1) + count - 1) // (2 * (count - 1))}" for i in range(count)]
@@ -64,11 +60,7 @@ _CHOSEN: ContextVar[Mapping[str, str]] = ContextVar("chosen", default=MappingPro
 
 
 def colour(name: str) -> str:
-    """The colour for light paper, as drawing libraries want it; another where a reader has chosen one.
-
-    >>> colour("truth")
-    '#0b4f8f'
-    """
+    """The colour for light paper, as drawing libraries want it; another where a reader has chosen one."""
     return _CHOSEN.get().get(name, PALETTE[name].light)
 
 
@@ -83,11 +75,7 @@ def chosen_colours(chosen: Mapping[str, str]) -> Iterator[None]:
 
 
 def with_variables(text: str) -> str:
-    """Colours of the palette replaced by variables of the page, so that a drawing follows its light.
-
-    >>> with_variables("fill: #0b4f8f")
-    'fill: var(--truth)'
-    """
+    """Colours of the palette replaced by variables of the page, so that a drawing follows its light."""
     for name, shade in PALETTE.items():
         text = text.replace(shade.light, f"var(--{name})")
     return text
@@ -99,11 +87,7 @@ def variables(light: str) -> str:
 
 
 def contrast(first: str, second: str) -> float:
-    """Contrast of two colours, from 1 to 21, as WCAG 2 defines it.
-
-    >>> round(contrast("#000000", "#ffffff"), 2)
-    21.0
-    """
+    """Contrast of two colours, from 1 to 21, as WCAG 2 defines it."""
     bright, dim = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (bright + 0.05) / (dim + 0.05)
 

@@ -84,23 +84,13 @@ class _Mark:
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """One line of a panel.
+    """One line of a panel."""
 
-    Attributes
-    ----------
-    name
-        Its label.
-    x, variance, size
-        Points of the line and the best size at each, shape (n,).
-    changes
-        Where the best size changes: pairs (x, variance).
-    """
-
-    name: str
-    x: Real
+    name: str  # its label
+    x: Real  # x, variance, size: points of the line and the best size at each, shape (n,)
     variance: Real
     size: Array
-    changes: list[tuple[float, float]]
+    changes: list[tuple[float, float]]  # where the best size changes: pairs (x, variance)
 
 
 def plot_variance(

@@ -89,24 +89,7 @@ def _cost(release: AnyRelease, stage: Stage) -> Cost:
 def draw_release_risk(
     before: RiskSpread, after: RiskSpread, *, bound: float | None, costs: Sequence[Cost] = (), keys: Sequence[str] = ()
 ) -> Picture:
-    r"""The picture from its parts; :func:`plot_release_risk` takes them from a release.
-
-    Parameters
-    ----------
-    before, after
-        Risk of the original and of the released records.
-    bound
-        The chance that no record should exceed, if one was asked for.
-    costs
-        What changes, one line for each.
-    keys
-        Columns that an intruder is taken to know.
-
-    >>> before = RiskSpread.of(np.array([1.0, 0.5]), np.array([3, 10]))
-    >>> after = RiskSpread.of(np.array([0.45, 0.3]), np.array([3, 10]))
-    >>> draw_release_risk(before, after, bound=0.5).rows[1]   # at least one chance in two
-    ['50\xa0%', '13', '0']
-    """
+    """The picture from its parts; :func:`plot_release_risk` takes them from a release."""
     drawn = list(costs[:MOST_COSTS])
     return Picture(
         name="release-risk",
@@ -284,26 +267,14 @@ MOST_STEPS = 300
 
 @dataclass(frozen=True, eq=False)
 class RiskSpread:
-    """How risk is spread over the records of a file.
+    """How risk is spread over the records of a file."""
 
-    Attributes
-    ----------
-    risk
-        Distinct risks, ascending, shape (r,).
-    records
-        Records that have each of them, shape (r,).
-    """
-
-    risk: Real
-    records: Array
+    risk: Real  # distinct risks, ascending, shape (r,)
+    records: Array  # records that have each of them, shape (r,)
 
     @classmethod
     def of(cls, risk: Real, records: Array) -> RiskSpread:
-        """From the risk of a record of each cell, and the number of its records.
-
-        >>> RiskSpread.of(np.array([0.5, 1.0, 0.5]), np.array([2, 1, 2])).at_least(0.5)   # five records in all
-        5
-        """
+        """From the risk of a record of each cell, and the number of its records."""
         if len(risk) == 0:
             raise ParameterError("there is no record whose risk could be drawn", hint="give a file with records")
         levels, places = np.unique(np.asarray(risk, dtype=np.float64), return_inverse=True)

@@ -41,21 +41,11 @@ LETTER = 7.2
 
 @dataclass(frozen=True)
 class Note:
-    """A remark above or below the frames; long ones are wrapped.
+    """A remark above or below the frames; long ones are wrapped."""
 
-    Attributes
-    ----------
-    words
-        What it says.
-    mark
-        A sample of what it explains, as a legend of matplotlib takes it.
-    tone, strong
-        Name of the colour, and whether the words stand out.
-    """
-
-    words: str
-    mark: Any = None
-    tone: str = "ink"
+    words: str  # what it says
+    mark: Any = None  # a sample of what it explains, as a legend of matplotlib takes it
+    tone: str = "ink"  # tone, strong: name of the colour, and whether the words stand out
     strong: bool = False
 
     def wrapped(self, room: float) -> str:
@@ -66,15 +56,7 @@ class Note:
 
 
 class Sheet:
-    """A figure with frames one below the other and words around them.
-
-    Attributes
-    ----------
-    figure, frames
-        Of matplotlib.
-    above, below
-        Remarks; a drawing adds its own.
-    """
+    """A figure with frames one below the other and words around them."""
 
     def __init__(
         self, title: str = "", *, scale: float = 1.0, ax: Axes | None = None, places: Sequence[Bbox] = ()
@@ -265,23 +247,13 @@ BAR = 6.0
 
 @dataclass(frozen=True)
 class Row:
-    """One row.
+    """One row."""
 
-    Attributes
-    ----------
-    label, value
-        What it is about, wrapped where it is long, and its numbers at the right end.
-    tone, strong
-        Name of the colour, and whether the words stand out.
-    heading
-        Whether it has no marks: rows that belong to it follow.
-    """
-
-    label: str
+    label: str  # label, value: what it is about, wrapped where it is long, and its numbers at the right end
     value: str = ""
-    tone: str = "ink"
+    tone: str = "ink"  # tone, strong: name of the colour, and whether the words stand out
     strong: bool = False
-    heading: bool = False
+    heading: bool = False  # whether it has no marks: rows that belong to it follow
 
     @property
     def lines(self) -> list[str]:
@@ -330,15 +302,7 @@ def upright(axes: Axes, x: float, y: float, **style: Any) -> None:
 
 
 def name_ends(axes: Axes, height: float, ends: Sequence[tuple[float, str, str, bool]]) -> None:
-    """The names of lines beside their right ends, moved apart where they would touch.
-
-    Parameters
-    ----------
-    axes, height
-        The frame, and its pixels.
-    ends
-        For each line its height from 0 to 1, its name, the name of its colour, and whether it stands out.
-    """
+    """The names of lines beside their right ends, moved apart where they would touch."""
     places = spread([height * at for at, *_ in ends], apart=15, low=5, high=height - 5)
     for (_, name, tone, strong), y in zip(ends, places, strict=True):
         style: dict[str, Any] = {"color": colour(tone), "weight": "bold" if strong else "normal", "va": "center"}
@@ -353,11 +317,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """Numbers for a logarithmic scale: powers of ten, with 2 and 5 in between where it is short, few where it is long.
-
-    >>> round_numbers(1.5, 60), round_numbers(0.02, 3000), round_numbers(2, 1e30)
-    ([2, 5, 10, 20, 50], [0.1, 1, 10, 100, 1000], [10000, 100000000, ...])
-    """
+    """Numbers for a logarithmic scale: powers of ten, with 2 and 5 in between where it is short, few where long."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = (1, 2, 5) if math.log10(high) - math.log10(low) <= FEW_DECADES else (1,)
     stride = math.ceil((last - first) / MOST_DECADES)
@@ -367,11 +327,7 @@ def round_numbers(low: float, high: float) -> list[float]:
 
 
 def scale_number(x: float) -> str:
-    """A number of a scale, without needless digits; a power of ten where it is very large or small.
-
-    >>> scale_number(0.05), scale_number(20), scale_number(200000), scale_number(1e-5)
-    ('0.05', '20', '2·10⁵', '10⁻⁵')
-    """
+    """A number of a scale, without needless digits; a power of ten where it is very large or small."""
     if LEAST_PLAIN <= x < LARGEST_PLAIN:
         return f"{Printed(x):.4g}"
     lead, power = f"{Printed(x):.3e}".split("e")
@@ -380,11 +336,7 @@ def scale_number(x: float) -> str:
 
 
 def raised(power: int) -> str:
-    """The digits of a power.
-
-    >>> "10" + raised(-12)
-    '10⁻¹²'
-    """
+    """The digits of a power."""
     return str(power).translate(RAISED)
 
 
@@ -412,11 +364,7 @@ def set_numbers(axis: Axis, at: Sequence[float], *, factor: float = 1) -> None:
 
 
 def spread(places: Sequence[float], *, apart: float, low: float, high: float) -> list[float]:
-    """Places moved as little as needed to lie at least ``apart`` from each other, between ``low`` and ``high``.
-
-    >>> spread([10, 11, 50], apart=14, low=0, high=100)
-    [3.5, 17.5, 50]
-    """
+    """Places moved as little as needed to lie at least ``apart`` from each other, between ``low`` and ``high``."""
     groups: list[list[int]] = []
     order = sorted(range(len(places)), key=places.__getitem__)
     for i in order:

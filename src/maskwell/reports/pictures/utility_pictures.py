@@ -234,25 +234,13 @@ def _inflation_in_words(ranked: Sequence[VariableUtility]) -> str:
 
 @dataclass(frozen=True)
 class PairLine:
-    """One line.
+    """One line."""
 
-    Attributes
-    ----------
-    label
-        What the numbers are of.
-    before, after
-        The two numbers; NaN where there is none.
-    expected
-        What was to be expected after; NaN where it is not known.
-    words
-        The numbers as they are read.
-    """
-
-    label: str
-    before: float
+    label: str  # what the numbers are of
+    before: float  # before, after: the two numbers; NaN where there is none
     after: float
-    expected: float = np.nan
-    words: str = ""
+    expected: float = np.nan  # what was to be expected after; NaN where it is not known
+    words: str = ""  # the numbers as they are read
 
 
 def _plainly(x: float) -> str:
@@ -261,29 +249,15 @@ def _plainly(x: float) -> str:
 
 @dataclass(frozen=True)
 class PairScale:
-    """What the lines share.
+    """What the lines share."""
 
-    Attributes
-    ----------
-    title, unit
-        Above the names, and below the scale.
-    low, high
-        The ends of the scale; ``low`` is where nothing is.
-    names
-        What before, after and expected are called.
-    shown
-        How a number of the scale is written.
-    bars
-        Whether what comes after is a bar from the low end: something that randomization adds.
-    """
-
-    title: str
+    title: str  # title, unit: above the names, and below the scale
     unit: str
-    low: float
+    low: float  # low, high: the ends of the scale; ``low`` is where nothing is
     high: float
-    names: tuple[str, str, str] = ("before", "after", "expected")
-    shown: Callable[[float], str] = _plainly
-    bars: bool = False
+    names: tuple[str, str, str] = ("before", "after", "expected")  # what before, after and expected are called
+    shown: Callable[[float], str] = _plainly  # how a number of the scale is written
+    bars: bool = False  # whether what comes after is a bar from the low end: something that randomization adds
 
 
 def draw_pairs(sheet: Sheet, *, lines: Sequence[PairLine], scale: PairScale) -> None:

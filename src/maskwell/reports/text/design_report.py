@@ -36,12 +36,7 @@ def labels_of(categories: Categories) -> str:
 
 
 def count_of_reports(design: Design) -> str:
-    """How many reports there are; where that is a long number, from its logarithm.
-
-    >>> from maskwell.designs import Subset
-    >>> count_of_reports(Subset.from_gamma(3, Categories.numbered(10**6), size=10**6 // 2))
-    'about 10 to the power 301,026'
-    """
+    """How many reports there are; where that is a long number, from its logarithm."""
     power = design.report_bits() * math.log10(2)
     return count(design.m) if power < LONG_NUMBER else f"about 10 to the power {math.floor(power):,}"
 
@@ -66,12 +61,7 @@ def parity_of(design: Design) -> str:
 
 
 def made_as(design: Design) -> str:
-    """The family and its parameters, as kept with the design.
-
-    >>> coin = Uniform.of("1/2", Categories.numbered(2))
-    >>> made_as(coin.with_provenance(family="k-ary", parameters={"gamma": "3"}))
-    'k-ary, gamma = 3'
-    """
+    """The family and its parameters, as kept with the design."""
     parameters = design.provenance.get("parameters")
     named = parameters.items() if isinstance(parameters, Mapping) else ()
     parts = [f"{name} = {shorten(str(value), 60)}" for name, value in named if not isinstance(value, bool)]
@@ -82,11 +72,7 @@ def made_as(design: Design) -> str:
 
 
 def devices_told(columns: Iterable[tuple[str, Design]]) -> tuple[str, ...]:
-    """How each column was randomized, in short, each design once.
-
-    >>> devices_told([("bribe", Uniform.of("1/2", Categories.numbered(2)))])
-    ('bribe: uniform',)
-    """
+    """How each column was randomized, in short, each design once."""
     made: dict[str, list[str]] = {}
     for name, design in columns:
         made.setdefault(made_as(design), []).append(name)
@@ -103,23 +89,14 @@ def asked_by(devices: Sequence[str]) -> list[str]:
 
 
 def chances(design: Uniform) -> str:
-    """What a k-ary design does, in one sentence without its subject.
-
-    >>> chances(Uniform.from_epsilon(1, Categories.numbered(4)))
-    'reports the truth with 47.5 %, each other answer with 17.5 %'
-    """
+    """What a k-ary design does, in one sentence without its subject."""
     other = (1 - design.truth) / design.k
     shown = [percent_exact(chance) for chance in (design.truth + other, other)]
     return f"reports the truth with {shown[0]} %, each other answer with {shown[1]} %"
 
 
 def what_it_does(design: Design) -> list[tuple[str, str]]:
-    """What happens to an answer, as a fact to show; nothing for designs whose matrix says it better.
-
-    >>> from maskwell.designs import Subset
-    >>> what_it_does(Subset.from_gamma(3, Categories.numbered(10), size=3))[0][1]
-    'names 3 of 10 categories, the true one with 56.3 %, each other one with 27.1 %'
-    """
+    """What happens to an answer, as a fact to show; nothing for designs whose matrix says it better."""
     if isinstance(design, Uniform):
         return [("what it does", chances(design))]
     if not isinstance(design, SetDesign):
@@ -142,11 +119,7 @@ def matrix_blocks(design: Design) -> list[Block]:
 
 
 def _heading(name: str, width: int) -> str:
-    """A label that fits: first without its blanks, so that (1, 1, 0) and (1, 0, 0) do not look alike.
-
-    >>> _heading("(1, 1, 0)", 9), _heading("(1, 1, 0)", 7)
-    ('(1, 1, 0)', '(1,1,0)')
-    """
+    """A label that fits: first without its blanks, so that (1, 1, 0) and (1, 0, 0) do not look alike."""
     return name if len(name) <= width else shorten(name.replace(", ", ","), width)
 
 
@@ -223,22 +196,14 @@ def promise_note(design: Design) -> Notes:
 
 
 def typed_labels(labels: Iterable[object]) -> str:
-    """Labels as a shell takes them, after ``--categories``.
-
-    >>> print(typed_labels(["a", "b"]), typed_labels(["no", "yes, once"]))
-    a,b 'no,"yes, once"'
-    """
+    """Labels as a shell takes them, after ``--categories``."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow([str(one) for one in labels])
     return shlex.quote(text.getvalue())
 
 
 def typed_categories(categories: Categories) -> str:
-    """The categories as a command takes them.
-
-    >>> typed_categories(Categories.numbered(3)), typed_categories(Categories.of(["no", "yes"]))
-    ('--k 3', '--categories no,yes')
-    """
+    """The categories as a command takes them."""
     labels = categories.labels
     return f"--k {len(labels)}" if isinstance(labels, range) else f"--categories {typed_labels(labels)}"
 

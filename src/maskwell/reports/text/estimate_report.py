@@ -266,11 +266,7 @@ def _flags_of_domains(estimate: Estimate, level: float, interval: str | None, by
 
 
 def _which(names: Sequence[Hashable], by: str, everywhere: int) -> str:
-    """Domains by name, the first of many.
-
-    >>> _which([1, 2], "x", 5), _which([("f", "north")], "sex,region", 4), _which([1, 2], "x", 2)
-    ('x = 1, 2', 'sex,region = (f, north)', 'every x')
-    """
+    """Domains by name, the first of many."""
     if len(names) == everywhere > 1:
         return f"every {by}"
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""

@@ -37,11 +37,7 @@ def mining_report(mined: Mined, bits: ItemBits, n: int, min_support: float, marg
 
 
 def itemset_name(items: Sequence[str], width: int = NAME) -> str:
-    """The items of a set, for people.
-
-    >>> itemset_name(["bread", "milk"])
-    'bread + milk'
-    """
+    """The items of a set, for people."""
     return shorten(" + ".join(shorten(item, EACH) for item in items), width)
 
 

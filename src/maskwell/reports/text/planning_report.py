@@ -99,22 +99,14 @@ def _name(option: Option) -> str:
 
 
 def _figures(values: Sequence[float], *, decimals: int = 2) -> list[str]:
-    """A column of figures: three digits, whole numbers where that are more, and all as powers where some are extreme.
-
-    >>> _figures([29.104, 3397.6]), _figures([0.00019, 2]), _figures([1_532_234_613, 12], decimals=1)
-    (['29.1', '3,398'], ['1.90e-04', '2.00e+00'], ['1.5e+09', '1.2e+01'])
-    """
+    """A column of figures: three digits, whole numbers where that is more, and all as powers where some are extreme."""
     if below(min(values), 1e-3) or at_least(max(values), 1e8):
         return [f"{Printed(value):.{decimals}e}" for value in values]
     return [f"{Printed(v):,.0f}" if at_least(v, 100) or tied(v, round(v)) else f"{Printed(v):.3g}" for v in values]
 
 
 def _sizes(bits: Sequence[float]) -> list[str]:
-    """Numbers of bits: with a decimal where they are few, in thousands where they are many.
-
-    >>> _sizes([3.3219, 10]), _sizes([811268, 19.9])
-    (['3.3', '10'], ['811k', '20'])
-    """
+    """Numbers of bits: with a decimal where they are few, in thousands where they are many."""
     if below(max(bits), 100):
         return [f"{Printed(size):.0f}" if tied(size, round(size)) else f"{Printed(size):.1f}" for size in bits]
     return [f"{Printed(size / 1000):,.0f}k" if at_least(size, 1e5) else f"{Printed(size):,.0f}" for size in bits]

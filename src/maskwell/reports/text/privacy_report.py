@@ -290,13 +290,7 @@ def _after_convert(languages: Mapping[str, Any], gamma: Fraction, option: str) -
 
 
 def _matching_l(languages: Mapping[str, Any]) -> str:
-    """The l of local diversity beside a demand, and what rounding it either way means.
-
-    >>> _matching_l({"k": 10, "l_real": 2.06, "l_floor": 2, "l_ceiling": 3})
-    '2.06: l = 2 adds less variance, l = 3 hides the truth among more answers; neither bounds parity'
-    >>> _matching_l({"k": 3, "l_real": 1.4, "l_floor": 1, "l_ceiling": 2})
-    '1.4: no l adds so little variance, l = 2 hides the truth among more answers; it bounds no parity'
-    """
+    """The l of local diversity beside a demand, and what rounding it either way means."""
     low, high, real = languages["l_floor"], languages["l_ceiling"], number(languages["l_real"])
     if languages["k"] < 3:
         return f"{real}: there is no l-diversity of two categories"

@@ -225,11 +225,7 @@ def _digits(row: Mapping[str, Any]) -> list[str]:
 
 
 def _decimals(row: Mapping[str, Any]) -> int | None:
-    """Decimals that show two digits of the standard error, at least four; None where that would be too many.
-
-    >>> [_decimals({"standard_error": error}) for error in (0.25, 0.00018, 1e-12, None)]
-    [4, 5, None, 4]
-    """
+    """Decimals that show two digits of the standard error, at least four; None where that would be too many."""
     error = row["standard_error"]
     if not error or not math.isfinite(error):
         return 4
@@ -238,11 +234,7 @@ def _decimals(row: Mapping[str, Any]) -> int | None:
 
 
 def _number(value: float | None, decimals: int | None = 4) -> str:
-    """So many decimals; a number too small or too large for them in powers of ten.
-
-    >>> _number(0.12345), _number(None), _number(0.00018, 6), _number(1e-12, None), _number(1e9), _number(-1e-9)
-    ('0.1235', '—', '0.000180', '1.0e-12', '1.0e+09', '0.0000')
-    """
+    """So many decimals; a number too small or too large for them in powers of ten."""
     if value is None or math.isnan(value):
         return "—"
     if math.isinf(value):

@@ -174,13 +174,7 @@ def _map_notes(release: AnyRelease, points: Sequence[RiskUtilityPoint]) -> list[
 
 
 def map_table(points: Sequence[RiskUtilityPoint]) -> list[Grid]:
-    r"""Risk and change of several bounds, one to a line.
-
-    >>> mild = RiskUtilityPoint(label="match 0.5", risk=0.47, changed=0.02, matches=91.5, above=0, chosen=True)
-    >>> print("\n".join(map_table([mild])[0].to_text()))
-      asked      greatest risk  records changed  matches  above  inflation
-      match 0.5           47 %            2.0 %     91.5      0          –  the plan
-    """
+    """Risk and change of several bounds, one to a line."""
     header = ["asked", "greatest risk", "records changed", "matches", "above", "inflation"]
     rows = [_map_row(p, points, i) for p, i in zip(points, _beaten(points), strict=True)]
     if not rows:
@@ -189,17 +183,7 @@ def map_table(points: Sequence[RiskUtilityPoint]) -> list[Grid]:
 
 
 def recode_table(effects: Sequence[RecodeEffect]) -> list[Block]:
-    r"""What each recode of a plan saves: the plan, and the same without it.
-
-    >>> plan = RecodeEffect(left_out=(), alone=24, risk_before=1.0, risk=0.2, changed=0.002)
-    >>> fine = RecodeEffect(
-    ...     left_out=("age",), categories=((93, 5),), alone=3050, risk_before=1.0, risk=0.2, changed=0.09
-    ... )
-    >>> print("\n".join(recode_table([plan, fine])[1].to_text()))
-      coarsen or randomize?  categories   alone  risk before  risk after  records changed
-      the plan                        –      24        100 %        20 %            0.2 %
-      age as it is              93 to 5   3,050        100 %        20 %            9.0 %
-    """
+    """What each recode of a plan saves: the plan, and the same without it."""
     header = ["coarsen or randomize?", "categories", "alone", "risk before", "risk after", "records changed"]
     notes = [f"{_unrecoded(one)}: {one.note or _lifted(one)}" for one in effects if one.note or one.lifted]
     if not effects:

@@ -54,23 +54,13 @@ RATIOS = ("odds", "factor", "parity")
 
 @dataclass(frozen=True)
 class Promise:
-    """Something that was asked, and what came of it.
+    """Something that was asked, and what came of it."""
 
-    Attributes
-    ----------
-    what, where
-        The bound in words, and the columns it is about.
-    asked, achieved
-        Both as people read them.
-    kept
-        Whether it holds; ``None`` where nothing can be said.
-    """
-
-    what: str
+    what: str  # what, where: the bound in words, and the columns it is about
     where: str
-    asked: str
+    asked: str  # asked, achieved: both as people read them
     achieved: str
-    kept: bool | None
+    kept: bool | None  # whether it holds; ``None`` where nothing can be said
 
     @property
     def verdict(self) -> str:
@@ -139,11 +129,7 @@ def bound_value(name: str, value: float) -> str:
 
 
 def rule_in_words(rule: AnyRule) -> str:
-    """A rule as a sentence.
-
-    >>> rule_in_words(Rule({"age": ("child",), "marital": ("married", "widowed")}))
-    'No record has age child with marital married or widowed.'
-    """
+    """A rule as a sentence."""
     if isinstance(rule, Rule):
         parts = [f"{column} {' or '.join(labels)}" for column, labels in rule.forbid.items()]
         return f"No record has {' with '.join(parts)}."
@@ -155,11 +141,7 @@ def rule_in_words(rule: AnyRule) -> str:
 
 
 def made_by(protection: Protection) -> str:
-    """How a matrix was made: the method in words, with its numbers.
-
-    >>> made_by(Protection.of(["roof"], "method1", theta="1/2"))
-    'method1 (theta = 0.5): every category sends out and receives the same expected number of records'
-    """
+    """How a matrix was made: the method in words, with its numbers."""
     numbers = [f"{name} = {to_decimal(x)}" for name, x in protection.options.items() if isinstance(x, Fraction)]
     numbers += [f"{name} = {x}" for name, x in protection.bounds.to_dict().items() if isinstance(x, str)]
     brackets = f" ({', '.join(numbers)})" if numbers else ""
@@ -172,14 +154,7 @@ PARTS = " · "
 
 
 def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labels | None = None) -> str:
-    """The labels of a state; a missing value is told.
-
-    >>> name_of(("north", None))
-    'north · missing'
-    >>> from maskwell.engines.labelled_columns import ColumnLabels
-    >>> name_of((2, "x"), ["sex", "y"], Labels(".sav", {"sex": ColumnLabels(values={2.0: "female"})}))
-    'female · x'
-    """
+    """The labels of a state; a missing value is told."""
     names = columns or [""] * len(state)
     return PARTS.join(label_of(value, name, labels) for value, name in zip(state, names, strict=True))
 
@@ -193,12 +168,7 @@ def label_of(value: Hashable, column: str, labels: Labels | None) -> str:
 
 
 def columns_of(stage: Randomization) -> str:
-    """What is randomized, within what.
-
-    >>> from types import SimpleNamespace
-    >>> columns_of(SimpleNamespace(variables=("roof", "sex"), within=("region",)))
-    'roof, sex within region'
-    """
+    """What is randomized, within what."""
     within = f" within {', '.join(stage.within)}" if stage.within else ""
     return one_line(", ".join(stage.variables) + within)
 
@@ -383,11 +353,7 @@ def _utility_row(one: VariableUtility) -> UtilityRow:
 
 
 def factor_text(factor: float) -> str:
-    """A factor with two decimals, or three digits where it is large.
-
-    >>> factor_text(1.0), factor_text(1.386), factor_text(1234.5)
-    ('1.00', '1.39', '1,235')
-    """
+    """A factor with two decimals, or three digits where it is large."""
     return f"{Printed(factor):.2f}" if below(factor, LARGE) else f"{Printed(factor):,.0f}"
 
 
@@ -409,11 +375,7 @@ NAME, NAMES, LABEL = 24, 60, 24
 
 
 def names_in_short(columns: Sequence[str], width: int = NAMES) -> str:
-    r"""Names of columns on one line, as many as fit.
-
-    >>> names_in_short(["town", "job\nnow"]), names_in_short([f"column {i}" for i in range(20)], 34)
-    ('town, job now', 'column 0, ... (20 in all)')
-    """
+    """Names of columns on one line, as many as fit."""
     return listed((shorten(one_line(name), NAME) for name in columns), len(columns), width)
 
 
@@ -539,23 +501,13 @@ def _not_counted(release: AnyRelease) -> list[str]:
 
 
 def keys_in_words(keys: Sequence[str]) -> str:
-    """The keys as a sentence has them, or as many as fit a line.
-
-    >>> keys_in_words(["sex", "region", "age"])
-    'sex, region and age'
-    """
+    """The keys as a sentence has them, or as many as fit a line."""
     said = in_words([one_line(key) for key in keys])
     return said if len(said) <= NAMES else names_in_short(keys)
 
 
 def above_in_words(above: int, records: int, most: float, bound: float) -> str:
-    r"""Records above a bound, as part of a sentence.
-
-    >>> above_in_words(1, 30162, 1.0, 0.5).replace("\xa0", " ")
-    '1 of 30,162 records keeps a chance of 100 %, the limit is 50 %'
-    >>> above_in_words(7, 900, 0.8, 0.5).replace("\xa0", " ")
-    '7 of 900 records keep a chance of up to 80 %, the limit is 50 %'
-    """
+    """Records above a bound, as part of a sentence."""
     keep = "keeps a chance of" if above == 1 else "keep a chance of up to"
     of = f"{count(above)} of {counted(records, 'record', 'records')}"
     return f"{of} {keep} {bound_value('match', most)}, the limit is {bound_value('match', bound)}"

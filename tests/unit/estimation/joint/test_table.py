@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.support.inside.estimation import OWN_MARGIN, Layout, direct
-from tests.support.inside.reports import crosstab_report
 
 import maskwell as mw
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError, WrongTypeError
+from maskwell.reports.text.crosstab_report import crosstab_report
 
 WARNER = mw.design("warner", p="4/5")
 THREE = mw.designs.Dense.of(

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.inside.microdata import EXCHANGED, LIGHT, SAMPLED, UNTOUCHED, UNUSUAL, Stage, percentile
-from tests.support.inside.reports import headline
 
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Sparse
@@ -19,6 +18,7 @@ from maskwell.microdata.risk import (
     record_risks,
     variable_contributions,
 )
+from maskwell.reports.text.release_words import headline
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
 TOWNS = CellTable.of(["town", "job"], CELLS)

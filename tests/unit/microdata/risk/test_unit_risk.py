@@ -23,7 +23,6 @@ from tests.support.inside.microdata import (
     stage_from_dict,
     stage_to_dict,
 )
-from tests.support.inside.reports import dry_run_report
 from tests.support.together import together
 
 from maskwell import risk
@@ -32,6 +31,7 @@ from maskwell.errors import MaskwellError, MissingValueError, PlanError
 from maskwell.microdata import Release, ReleasePlan, release_table
 from maskwell.microdata.analysis import estimate_released
 from maskwell.microdata.risk import assess_risk, cell_risks, unit_risks
+from maskwell.reports.text.release_report import dry_run_report
 
 FALSE_ALARM = 1e-6
 
