@@ -21,12 +21,12 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from tests.support.inside.collection import Desk, Survey, embed_text, offline_page
-from tests.support.inside.designs import dumps
 from tests.support.kept_on_device import KEPT, kept_by
 from tests.support.running_service import chromium as started_browser
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
+from maskwell.designs.wire import dumps
 
 TRUTHS, REPORTS = ["alpha truth", "beta truth", "gamma truth"], ["red", "green", "blue"]
 ANSWERS = {"qualtrics": 9, "limesurvey": 9, "surveyjs": 120}

@@ -323,8 +323,8 @@ def compare(
         The protection at which they are compared: that of the better protected one by default, that of the first or of
         the second, or a number. A design that has to tell more than it does needs a family it can be tuned in.
 
-    >>> from maskwell.procedures import simmons
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.unrelated_questions import simmons
+    >>> from maskwell.procedures.statement_cards import warner
     >>> fair = compare(warner("0.8"), simmons("0.8", "0.1"))
     >>> fair.given.added_variances[0] > fair.given.added_variances[1], fair.given.winner_by_variance   # parity 4, 41
     (True, None)

@@ -165,7 +165,7 @@ class Choice(Result):
     sampling
         How the sample differs from a simple random one.
 
-    >>> from maskwell.planning import choose
+    >>> from maskwell.planning.design_choice import choose
     >>> choice = choose(3, Demand.from_epsilon(1), n=1000)
     >>> choice.recommended.label, round(choice.margin, 3)   # shares are known to eight points
     ('gamma-diagonal', 0.08)

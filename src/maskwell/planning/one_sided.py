@@ -62,7 +62,7 @@ class OneSided(Replacement):
     reason
         Why the theorem does not apply; None where it does.
 
-    >>> from maskwell.procedures import chow
+    >>> from maskwell.procedures.counted_draws import chow
     >>> improvement = improve_one_sided(chow(5, 3, 2))
     >>> improvement.ratio   # who says "yes" is a member with the same odds as before at worst
     Fraction(10, 3)
@@ -238,7 +238,7 @@ def incriminating_order(design: Design, *, sensitive: int = 0) -> list[int]:
     For two categories by ``P[i, s] / P[i, l]`` and then ``P[i, s]``, falling; for more by ``P[i, s]`` and then by the
     others in turn. Source: [Adeshiyan2011, Remark 2.4].
 
-    >>> from maskwell.procedures import kuk
+    >>> from maskwell.procedures.counted_draws import kuk
     >>> incriminating_order(kuk("0.7", "0.2", 3))
     [3, 2, 1, 0]
     """

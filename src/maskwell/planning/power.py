@@ -57,7 +57,7 @@ class PowerPlan(Result):
     direct_n
         Respondents that the open question would need.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> plan_test(warner("0.7"), pi=[0.1, 0.9], against=0.15, power=0.8).n   # is it 10 % or 15 %?
     4439
     """
@@ -153,7 +153,7 @@ def plan_test(
     ParameterError
         Not two of the three; ``against`` equal to the share in ``pi``; probabilities outside (0, 1).
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, power=0.8).against, 3)   # what 2,000 can find
     0.175
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, against=0.15).power, 2)

@@ -146,7 +146,7 @@ class SamplePlan(Result):
     direct_n, direct_margin
         The same if the question were asked openly.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> plan = plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)
     >>> plan.n, plan.direct_n   # the price of protection
     (2156, 139)
@@ -236,7 +236,7 @@ def plan_sample(
     MatrixError
         ``pi`` is not a distribution over the categories.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> plan_sample(warner("0.7"), margin=0.05).n   # whatever the share is
     2401
     >>> plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05, deff=2).n   # clusters hardly matter: devices decide

@@ -336,7 +336,7 @@ def allocate_strata(
     Allocation
         Rounded by largest remainder, at least two in each stratum.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> parts = [Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])]
     >>> allocation = allocate_strata(parts, n=500)
     >>> allocation.counts, round(allocation.variance, 6)   # the weaker device needs more than its share

@@ -239,7 +239,7 @@ def retuned(design: Design, measure: Measure, value: Fraction) -> Design | None:
 
     What the design says is believed only if its family makes the same probabilities from it.
 
-    >>> from maskwell.procedures import crosswise
+    >>> from maskwell.procedures.nonrandomized import crosswise
     >>> retuned(crosswise("1/6"), Measure.of("ratio"), Fraction(3)).provenance["parameters"]["q"]
     '1/4'
     """
@@ -437,7 +437,7 @@ def at_level(design: Design, measure: Measure, value: Fraction) -> Equalised:
     ParameterError
         It would have to tell more than it does, and has no family with a member that does.
 
-    >>> from maskwell.procedures import simmons
+    >>> from maskwell.procedures.unrelated_questions import simmons
     >>> at_level(simmons("0.8", "0.1"), Measure.of("ratio"), Fraction(4)).how
     'simmons with p = 3/13, beta = 1/10'
     """

@@ -50,7 +50,7 @@ class Verified(Result):
 
     >>> from maskwell.core import Categories
     >>> from maskwell.designs import Uniform
-    >>> from maskwell.privacy import certify
+    >>> from maskwell.privacy.certificate import certify
     >>> proof = certify(Uniform.from_gamma(3, Categories.of(["yes", "no"]))).to_dict()
     >>> verify_certificate(proof).ok
     True

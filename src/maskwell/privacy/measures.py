@@ -54,7 +54,7 @@ class Measure:
     prior
         Shares that somebody believes in before a report; empty unless it matters.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> Measure.of("ratio").value(warner("0.8")), Measure.of("hazard", prior=["0.05", "0.95"]).value(warner("0.8"))
     (Fraction(4, 1), Fraction(4, 23))
     """

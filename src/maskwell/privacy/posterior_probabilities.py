@@ -69,7 +69,7 @@ def posterior_of(design: Design, report: Hashable, prior: Real | None = None) ->
 
     Raises ParameterError when the report cannot occur under the prior.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> posterior_of(warner("0.8"), "yes").tolist()
     [0.8, 0.2]
     """
@@ -191,7 +191,7 @@ def _one_sided(row: Sequence[Fraction], chosen: tuple[int, ...]) -> Parity:
 class Jeopardy:
     """The two numbers of a yes-or-no design.
 
-    >>> from maskwell.procedures import simmons
+    >>> from maskwell.procedures.unrelated_questions import simmons
     >>> measures = jeopardy(simmons("0.8", "0.1"))
     >>> measures.u, measures.v   # a yes is far more dangerous than a no is reassuring
     (Fraction(41, 1), Fraction(49, 9))
@@ -203,7 +203,7 @@ class Jeopardy:
     def variance(self, pi: float) -> float:
         """``n Var(pi_hat)`` at a true share ``pi`` of the first category.
 
-        >>> from maskwell.procedures import warner
+        >>> from maskwell.procedures.statement_cards import warner
         >>> round(jeopardy(warner("0.7")).variance(0.1), 4)
         1.4025
         """

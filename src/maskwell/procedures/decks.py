@@ -31,7 +31,7 @@ NONE = ("none", "none of them", "none of all these")
 def truth_labels(design: Design) -> list[str]:
     """The true categories in words; those of several questions with commas.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> truth_labels(warner("0.7"))
     ['yes', 'no']
     """
@@ -219,7 +219,7 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
     most
         Refuse larger decks; :func:`~maskwell.procedures.small_decks.bounded_deck` rounds instead.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> deck = make_deck(warner("0.7"))
     >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
     (10, 3)
@@ -314,8 +314,8 @@ def truthful(design: Design) -> tuple[int, ...] | None:
     and "no", they are told by these, the first one by "yes".
 
     >>> from maskwell.core import Categories
-    >>> from maskwell.procedures import kuk
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.counted_draws import kuk
+    >>> from maskwell.procedures.statement_cards import warner
     >>> truthful(warner("0.7").with_labels(Categories.of(["evaded", "honest"]), Categories.of(["yes", "no"])))
     (0, 1)
     >>> truthful(warner("0.7").with_labels(Categories.of(["no", "yes"]), Categories.of(["yes", "no"])))

@@ -77,7 +77,7 @@ class DiceTable:
         """The faces, 1, 2, ..., of an outcome counted from 0, the first die first.
 
         >>> from maskwell.procedures import make_deck
-        >>> from maskwell.procedures import warner
+        >>> from maskwell.procedures.statement_cards import warner
         >>> dice_table(make_deck(warner("0.7"))).shown(6)
         (2, 1)
         """
@@ -96,7 +96,7 @@ class DiceTable:
         """The same by the sum of two ordinary dice: lowest sum, highest sum and card; None where no such rule fits.
 
         >>> from maskwell.procedures import make_deck
-        >>> from maskwell.procedures import forced
+        >>> from maskwell.procedures.forced_answers import forced
         >>> dice_table(make_deck(forced("3/4", "1/6", "1/12"))).sums()   # yes, the truth, no
         [(2, 4, 0), (5, 10, 1), (11, 12, 2)]
         """
@@ -124,7 +124,7 @@ def dice_table(deck: Deck, *, dice: int | None = None, faces: int = 6) -> DiceTa
         Of each die, from 2.
 
     >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> table = dice_table(make_deck(warner("0.7")))
     >>> table.dice, str(table.expected_rolls)   # ten cards from 36 outcomes: six of them roll again
     (2, '6/5')
@@ -199,7 +199,7 @@ def faces_in_words(table: DiceTable, outcome: int) -> str:
     """An outcome as it is read off: 2-5, or heads and tails for coins.
 
     >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> faces_in_words(dice_table(make_deck(warner("3/4")), faces=2), 1)
     'heads-tails'
     """
@@ -267,7 +267,7 @@ def make_spinner(deck: Deck) -> Spinner:
     friction makes it: cards and dice are the safer devices. Source: derived.
 
     >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> spinner = make_spinner(make_deck(warner("0.7")))
     >>> [int(sector.degrees) for sector in spinner.sectors]   # yes, the truth, no
     [108, 144, 108]

@@ -145,7 +145,7 @@ def make_device(
     dice, faces
         Of a dice table; as few dice as can be by default.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> device = make_device(warner("0.7"))
     >>> device.deck, device.general.kinds   # seven cards with the statement and three with its opposite
     (Deck(size=10, kinds=2, form='warner', exact=True), 3)
@@ -189,7 +189,7 @@ class Known:
 def known_procedure(design: Design) -> Known | None:
     """The procedure that a design is, None where its provenance names none or is not true of its matrix.
 
-    >>> from maskwell.procedures import crosswise
+    >>> from maskwell.procedures.nonrandomized import crosswise
     >>> known_procedure(crosswise("1/6"))
     Known(family='crosswise', parameters={'q': Fraction(1, 6)})
     """
@@ -228,7 +228,7 @@ def classical_deck(deck: Deck, *, most: int = MOST_CARDS) -> Deck | None:
     """The cards by which a named procedure is known, None for a design that has none or needs too many of them.
 
     >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> [(card.face, card.copies) for card in classical_deck(make_deck(warner("0.7"))).cards]
     [('statement 0', 7), ('statement 1', 3)]
     """
@@ -258,7 +258,7 @@ def instructed(deck: Deck) -> Design | None:
 
     Nobody can be asked whether they always say no; they are asked as if everybody followed the rule.
 
-    >>> from maskwell.procedures import cheating
+    >>> from maskwell.procedures.forced_answers import cheating
     >>> from maskwell.procedures import make_deck
     >>> instructed(make_deck(cheating("1/5"))).provenance["family"]   # one card in five says: say yes
     'forced'

@@ -304,7 +304,7 @@ def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bo
     Source: after Mangat, Singh and Singh (1992); P derived, and U reproduces the published mean 0.656 of 500 pairs of
     answers with p1 = 0.6 and p2 = 0.8.
 
-    >>> from maskwell.designs import reduction_of
+    >>> from maskwell.designs.row_reduction import reduction_of
     >>> design = mangat_singh_singh_twice("0.6", "0.8")
     >>> design.identifiable, reduction_of(design).groups   # the two mixed reports tell the same
     (True, ((0,), (1, 2), (3,)))

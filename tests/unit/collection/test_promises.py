@@ -37,13 +37,13 @@ from tests.support.inside.collection import (
     text_table,
 )
 from tests.support.inside.core import direction_of
-from tests.support.inside.privacy import LIMITS, strength_of
 
 import maskwell
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design
 from maskwell.errors import ParameterError, PlanError
-from maskwell.procedures import make_design
+from maskwell.privacy.strength import LIMITS, strength_of
+from maskwell.procedures.registry import make_design
 
 STEPS = (*LIMITS, "none")
 INFINITE = float("inf")

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from tests.support.collecting import SURVEY
 from tests.support.inside.collection import Survey
-from tests.support.inside.designs import wire
 
-from maskwell.designs import Dense
+from maskwell.designs import Dense, wire
 from maskwell.errors import PlanError
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.inside.core import from_json
-from tests.support.inside.designs import wire
 from tests.support.inside.reports import audit_report
 from tests.support.large_designs import band, matrix, nested_blocks
 
 from maskwell import Categories, audit, compare, load_design
-from maskwell.designs import Dense, Mixture, Sparse, Uniform, save_design
+from maskwell.designs import Dense, Mixture, Sparse, Uniform, wire
+from maskwell.designs.wire import save_design
 from maskwell.errors import DesignFileError, TooLargeError
 
 FEW = Categories.numbered(5)

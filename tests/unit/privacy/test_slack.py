@@ -11,14 +11,19 @@ import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 from tests.support.inside.core import is_decimal, parity_text, told_apart
-from tests.support.inside.privacy import SLACK, Verdict, alike, stands_for, verdict
 from tests.support.inside.reports import factor_down, factor_up, parity_of
 
 from maskwell.designs import Blocks, Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform
 from maskwell.errors import MatrixError
-from maskwell.planning import improve
+from maskwell.planning.improvement import improve
 from maskwell.privacy import AverageSecurity, Demand, Lines, Smooth, Steps
-from maskwell.procedures import bits, bounded_deck, forced, make_design, simmons, warner
+from maskwell.privacy.criteria import SLACK, Verdict, alike, stands_for, verdict
+from maskwell.procedures import bounded_deck
+from maskwell.procedures.category_encodings import bits
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.registry import make_design
+from maskwell.procedures.statement_cards import warner
+from maskwell.procedures.unrelated_questions import simmons
 
 TWO = Fraction(2)
 NEAR_TWO = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])

@@ -13,7 +13,8 @@ from tests.support.inside.reports import Face, assigned, grid_for, sheet_notes
 
 from maskwell.core import Categories
 from maskwell.designs import Design
-from maskwell.procedures import make_design, make_device
+from maskwell.procedures import make_device
+from maskwell.procedures.registry import make_design
 from maskwell.reports import SheetOptions, device_page, device_texts
 
 THREE = Categories.of(["never", "once", "often"])

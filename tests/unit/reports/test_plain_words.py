@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.inside.core import SPACE, percent, percent_bound
-from tests.support.inside.privacy import posterior_range
 from tests.support.inside.reports import plain_words
+
+from maskwell.privacy.criteria import posterior_range
 
 parities = st.fractions(min_value=1, max_value=10**9, max_denominator=10**6)
 shares = st.fractions(min_value=0, max_value=1, max_denominator=10**9)

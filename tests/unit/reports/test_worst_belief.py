@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.inside.core import Parity
-from tests.support.inside.privacy import posterior_range
 from tests.support.inside.reports import Region, Worst, find_worst
 
 from maskwell.privacy import Demand, Lines, Steps
+from maskwell.privacy.criteria import posterior_range
 
 CASE = re.compile(
     r"from (just below |just above |)([\d.]+) % a report can lead (up|down) to ([\d.]+) %, "

@@ -170,8 +170,8 @@ def assigned(design: Design, name: str, path: str) -> str:
 
     One column, or one for each answer where a report is several; the rows of one sample where others are needed.
 
-    >>> from maskwell.procedures import simmons
-    >>> from maskwell.procedures import simmons_twice
+    >>> from maskwell.procedures.unrelated_questions import simmons
+    >>> from maskwell.procedures.unrelated_questions import simmons_twice
     >>> assigned(simmons_twice("0.6", "0.7"), "answer", "d.json"), assigned(simmons("3/4"), "answer", "d.json")
     ('answer1,answer2=d.json', "'answer[group=1]=d.json' --design ...")
     """
