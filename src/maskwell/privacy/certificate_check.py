@@ -81,15 +81,7 @@ class Verified(Result):
 
 
 def verify_certificate(content: Any, *, design: Design | None = None) -> Verified:
-    """Work out anew all that a certificate claims.
-
-    Parameters
-    ----------
-    content
-        What its file holds, read as JSON.
-    design
-        The design that the certificate should be about, if that is to be checked too.
-    """
+    """Work out anew all that a certificate claims."""
     check_kind(Design | None, design=design)
     checks = tuple(_checks(content, design))
     proved = all(check.ok for check in checks)
