@@ -10,7 +10,7 @@ from bench.measure import best_seconds
 from bench.speed import Line
 from maskwell import improve
 from maskwell.designs import Dense
-from maskwell.planning import sufficiency
+from maskwell.planning.order import sufficiency
 
 
 def improvement(reports: int, k: int) -> Line:

@@ -15,8 +15,8 @@ import numpy as np
 from bench import baselines
 from bench.measure import best_seconds
 from maskwell import Categories, Design, KeyedRandom, SecureRandom
-from maskwell.designs import Dense, KeyedSampler, Sparse, Subset, Unary, Uniform, kernels
-from maskwell.designs.sampler import CHUNK_BYTES
+from maskwell.designs import Dense, Sparse, Subset, Unary, Uniform, kernels
+from maskwell.designs.sampler import CHUNK_BYTES, KeyedSampler
 from maskwell.planning import minimax_size
 
 

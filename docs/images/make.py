@@ -40,7 +40,9 @@ from maskwell.plots import (
     plot_variance,
 )
 from maskwell.privacy import Demand, Lines, Steps
-from maskwell.procedures import forced, make_deck, make_device, make_spinner, warner
+from maskwell.procedures import make_deck, make_device, make_spinner
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.statement_cards import warner
 from maskwell.reports.device.legend_sheets import spinner_svg
 from maskwell.reports.device.paper_cards import Face, faces_of, sheets_of
 from maskwell.reports.pictures.palette import TEXT_FONTS, colour

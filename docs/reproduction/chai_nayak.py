@@ -11,6 +11,7 @@ from docs.reproduction.entries import Number, Statement
 from docs.reproduction.nayak_zhai import P_2
 
 import maskwell as mw
+from maskwell.designs.row_reduction import reduction_of
 from maskwell.privacy.criteria import posterior_range
 
 MIDDLE = [[Fraction(n, 9) for n in row] for row in ([2, 3, 4], [4, 2, 3], [3, 4, 2])]
@@ -167,7 +168,7 @@ def _of_regions() -> list[Statement]:
 
 def _of_merging() -> list[Statement]:
     halves = mw.designs.Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])
-    merged = mw.designs.reduction_of(halves)
+    merged = reduction_of(halves)
     turned = mw.designs.Dense.of([["0.3", "0.8"], ["0.7", "0.2"]])
     binary = [mw.designs.Uniform.from_gamma(gamma, mw.Categories.of(["yes", "no"])) for gamma in (3, 5)]
     return [

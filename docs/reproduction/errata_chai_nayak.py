@@ -11,6 +11,7 @@ from docs.reproduction.entries import CHAI, ZHANG, Erratum
 
 import maskwell as mw
 from maskwell.designs.rational import product
+from maskwell.designs.row_reduction import reduction_of
 from maskwell.privacy.criteria import posterior_range
 
 
@@ -102,8 +103,8 @@ def _proportional() -> Erratum:
         "proof of Lemma 6.1",
         "equal columns make equal rows",
         "they make proportional rows",
-        f"rows (.3, .3), (.7, .7): merged into {len(mw.designs.reduction_of(rows).rows)}, and not equal",
-        len(mw.designs.reduction_of(rows).rows) == 1 and rows.exact_matrix()[0] != rows.exact_matrix()[1],
+        f"rows (.3, .3), (.7, .7): merged into {len(reduction_of(rows).rows)}, and not equal",
+        len(reduction_of(rows).rows) == 1 and rows.exact_matrix()[0] != rows.exact_matrix()[1],
     )
 
 
@@ -159,7 +160,7 @@ def _notes() -> list[Erratum]:
     flat = flat_tail(3, 5, 7)
     order = _more(mw.designs.Uniform.from_gamma(7, numbered(3)), flat)
     twice = mw.designs.Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])
-    merged = mw.designs.Dense.of(mw.designs.reduction_of(twice).rows)
+    merged = mw.designs.Dense.of(reduction_of(twice).rows)
     return [
         Erratum(
             "E22",

@@ -35,7 +35,8 @@ from tests.support.intruders import (
 )
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.designs import Uniform, save_design
+from maskwell.designs import Uniform
+from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError
 from maskwell.microdata import ReleasePlan, release_table
 from maskwell.reports.text.release_report import release_report

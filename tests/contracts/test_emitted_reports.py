@@ -12,12 +12,11 @@ import pytest
 from tests.support.emitted import law_of_sample, parity_seen
 from tests.support.examples import ABC, DYADIC, EXAMPLES, LEADING_BITS, SETS, exact_columns
 from tests.support.inside.core import Array, WordReader, coin, others
-from tests.support.inside.designs import kernels
 from tests.support.together import together
 from tests.support.words import Drawn, HandmadeRandom, law_of_reports, leading_patterns, unit_of
 
 from maskwell.core import Reports, SeededRandom
-from maskwell.designs import Design, Subset
+from maskwell.designs import Design, Subset, kernels
 
 SMALL = {
     design.kind: name

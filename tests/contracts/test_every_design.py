@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from tests.support.arrays import Real
 from tests.support.examples import EXAMPLES, SETS
-from tests.support.inside.designs import CodedDesign, kernels, sampler, wire
 from tests.support.quiet import quiet
 from tests.support.together import together
 from tests.support.twin import Twin
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.designs import Dense, Design
+from maskwell.designs import Dense, Design, kernels, sampler, wire
+from maskwell.designs.coded import CodedDesign
 from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError, ReportError, TooLargeError
 
 NAMES = list(EXAMPLES)

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from tests.support.examples import DYADIC, EXAMPLES, LEADING_BITS, exact_columns
 from tests.support.inside.core import WordReader
-from tests.support.inside.designs import kernels, sampler
 from tests.support.together import together
 from tests.support.words import (
     HandmadeRandom,
@@ -29,7 +28,7 @@ from tests.support.words import (
 )
 
 from maskwell.core import SeededRandom
-from maskwell.designs import Design
+from maskwell.designs import Design, kernels, sampler
 
 PATHS = ["compiled", "plain"]
 

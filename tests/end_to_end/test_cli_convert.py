@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.command_line import run
-from tests.support.inside.privacy import posterior_range
+
+from maskwell.privacy.criteria import posterior_range
 
 STEPS = "p,lower,upper\n0,0,0.4\n0.2,0,0.8\n0.5,0,1\n"
 

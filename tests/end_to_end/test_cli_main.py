@@ -16,10 +16,10 @@ import pytest
 from tests.support.command_line import design_file, refused, run
 from tests.support.fuzzing import run_command
 from tests.support.inside.cli import cli
-from tests.support.inside.procedures import PROCEDURES
 
 from maskwell import cli as commands
 from maskwell.cli import COMMANDS
+from maskwell.procedures.registry import PROCEDURES
 
 MASKWELL = [sys.executable, "-c", "from maskwell.cli.main import main; main()"]
 FAMILIES = [*PROCEDURES, "matrix", "kronecker", "repeated", "shared"]

@@ -20,7 +20,7 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
-from tests.support.inside.designs import dumps
+
 from tests.support.kept_on_device import KEPT, kept_by
 from tests.support.running_service import chromium as started_browser
 
@@ -30,6 +30,7 @@ from maskwell.collection.offline import offline_page
 from maskwell.collection.survey import Survey
 from maskwell.core import Categories
 from maskwell.designs import Dense
+from maskwell.designs.wire import dumps
 
 TRUTHS, REPORTS = ["alpha truth", "beta truth", "gamma truth"], ["red", "green", "blue"]
 ANSWERS = {"qualtrics": 9, "limesurvey": 9, "surveyjs": 120}

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.support.inside.procedures import PROCEDURES, report_labels
 from tests.support.respondent import printed_matrix
 from tests.support.together import together
 
@@ -17,6 +16,8 @@ from maskwell.core import Categories, Reports
 from maskwell.designs import Dense, Design
 from maskwell.errors import LabelError, ParameterError, TooLargeError
 from maskwell.procedures import make_device
+from maskwell.procedures.decks import report_labels
+from maskwell.procedures.registry import PROCEDURES
 from maskwell.reports import SheetOptions, device_page
 
 THREE = Categories.of(["never", "once", "often"])

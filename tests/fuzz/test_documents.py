@@ -20,17 +20,19 @@ from tests.support.command_line import design_file, run
 from tests.support.examples import EXAMPLES
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 from tests.support.inside.core import fingerprint_of, from_json, read_document
-from tests.support.inside.designs import wire
 from tests.support.inside.engines import read_curves, read_matrix
 from tests.support.inside.microdata import acting, needed_columns, read_plan, receipt_from_dict
-from tests.support.inside.privacy import verify_text
-from tests.support.inside.procedures import known_procedure
 from tests.support.together import together
 
+from maskwell.designs import wire
 from maskwell.errors import DesignFileError, MaskwellError
 from maskwell.microdata import load_plan, load_receipt
-from maskwell.planning import improve
-from maskwell.privacy import Demand, audit, certify
+from maskwell.planning.improvement import improve
+from maskwell.privacy import Demand
+from maskwell.privacy.certificate import certify
+from maskwell.privacy.certificate_check import verify_text
+from maskwell.privacy.design_audit import audit
+from maskwell.procedures.realisation import known_procedure
 from maskwell.reports.demand_words import explain
 from maskwell.reports.text.privacy_report import audit_report
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 from tests.support.inside.core import from_json
-from tests.support.inside.designs import wire
 from tests.support.large_designs import LARGE
 
+from maskwell.designs import wire
 from maskwell.errors import TooLargeError
 
 FIRST = ["product of 11 coins", "matrix of 300", "band of 3000", "matrices of 100, 10 times"]

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from tests.support.examples import DYADIC, EXAMPLES
 from tests.support.inside.core import WordReader
-from tests.support.inside.designs import wire
 from tests.support.words import HandmadeStream, edge_words
 
 from maskwell.core import SeededRandom
-from maskwell.designs import Design
+from maskwell.designs import Design, wire
 
 PATH = Path(__file__).with_name("draws.json")
 SEED = 20240501

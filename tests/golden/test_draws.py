@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.golden.make_draws import PATH, golden_designs, shown
 from tests.support.inside.core import WordReader
-from tests.support.inside.designs import kernels, wire
 from tests.support.together import together
 
 from maskwell.core import SeededRandom
+from maskwell.designs import kernels, wire
 
 GOLDEN: dict[str, Any] = json.loads(PATH.read_text(encoding="utf-8"))
 BY_NAME: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in GOLDEN["designs"]}

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.privacy import area_between, average_security_bound, largest_shift, posterior_range
 
 import maskwell as mw
+from maskwell.privacy.criteria import area_between, average_security_bound, largest_shift, posterior_range
 
 Vector = dict[str, Any]
 

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import numbered
-from tests.support.inside.planning import OneSided
 from tests.support.twin import Twin
 
 from maskwell.designs import Dense, Subset, Uniform
 from maskwell.estimation import fisher_information
-from maskwell.planning import improve, improve_one_sided, minimax_size
+from maskwell.planning import improve_one_sided, minimax_size
+from maskwell.planning.improvement import improve
+from maskwell.planning.one_sided import OneSided
 from maskwell.privacy import hazard
-from maskwell.procedures import christofides
+from maskwell.procedures.counted_draws import christofides
 
 Vector = dict[str, Any]
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import maskwell as mw
-from maskwell.procedures import abul_ela, cheating, simmons
+from maskwell.procedures.category_cards import abul_ela
+from maskwell.procedures.forced_answers import cheating
+from maskwell.procedures.unrelated_questions import simmons
 
 Vectors = dict[str, dict[str, Any]]
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.designs import verify_gain, verify_garbling
 
 import maskwell as mw
+from maskwell.designs.proofs import verify_gain, verify_garbling
+from maskwell.designs.row_reduction import reduction_of
+from maskwell.planning.order import sufficiency
 
 Vector = dict[str, Any]
 
@@ -25,7 +27,7 @@ def dense(rows: list[list[Any]]) -> mw.designs.Dense:
 
 def is_sufficient(P: mw.Design, A: mw.Design) -> bool:
     """The answer, its proof checked."""
-    found = mw.planning.sufficiency(P, A)
+    found = sufficiency(P, A)
     assert found.holds is not None and found.exact
     if found.holds:
         assert found.garbling is not None and verify_garbling(found.garbling, P.exact_matrix(), A.exact_matrix())
@@ -45,7 +47,7 @@ def test_the_blackwell_vectors(vector_folder: Path) -> None:
 
 def test_merged_rows_are_as_many_as_given(vector_folder: Path) -> None:
     for v in read(vector_folder, "privacy_vectors.json")["matrices"]:
-        assert len(mw.designs.reduction_of(dense(v["P"])).rows) == v["reduced_rows"], v["name"]
+        assert len(reduction_of(dense(v["P"])).rows) == v["reduced_rows"], v["name"]
 
 
 def test_example_3_3_dominates_what_it_replaces(vector_folder: Path) -> None:
@@ -53,7 +55,7 @@ def test_example_3_3_dominates_what_it_replaces(vector_folder: Path) -> None:
     (case,) = (case for case in read(vector_folder, "rr_vectors.json")["cases"] if case["id"] == "I05")
     P, P_star = dense(case["input"]["P"]), dense(case["expected"]["P_star"])
     assert mw.planning.order_of(P_star, P).verdict == "first"
-    found = mw.planning.sufficiency(P_star, P)
+    found = sufficiency(P_star, P)
     assert is_sufficient(P_star, P) and found.garbling is not None
     given = [x for row in case["expected"]["R"] for x in row]
     assert [float(x) for row in found.garbling for x in row] == pytest.approx(given, abs=1e-9)
@@ -90,7 +92,7 @@ def test_garbling_that_is_not_unique() -> None:
     P = dense([["1/2", "1/4"], ["1/4", "1/4"], ["1/4", "1/2"]])
     A = dense([["5/8", "3/8"], ["3/8", "5/8"]])
     half = Fraction(1, 2)
-    for C in ([[1, half, 0], [0, half, 1]], [list(row) for row in mw.planning.sufficiency(P, A).garbling or []]):
+    for C in ([[1, half, 0], [0, half, 1]], [list(row) for row in sufficiency(P, A).garbling or []]):
         assert verify_garbling(C, P.exact_matrix(), A.exact_matrix())
 
 

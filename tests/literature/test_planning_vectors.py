@@ -10,7 +10,8 @@ import pytest
 
 from maskwell import Categories, choose
 from maskwell.designs import LocalDiversity, Subset
-from maskwell.planning import extremal_design, matching_gamma, matching_l, minimax_size, variance_table
+from maskwell.planning import extremal_design, matching_gamma, minimax_size
+from maskwell.planning.set_sizes import matching_l, variance_table
 
 Vector = dict[str, Any]
 

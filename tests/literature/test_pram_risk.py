@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.designs import design_of
 from tests.support.inside.microdata import SparseArrivals, Stage, realised_risks
 
 import maskwell as mw
 from maskwell.core import Categories
+from maskwell.designs.dense import design_of
 
 Vectors = dict[str, list[dict[str, Any]]]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.procedures import PROCEDURES
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Design, Kronecker
 from maskwell.errors import InputError
+from maskwell.procedures.registry import PROCEDURES
 
 FAMILIES = {
     "simmons_known": "simmons",

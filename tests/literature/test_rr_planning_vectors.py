@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import maskwell as mw
+from maskwell.planning.comparison import efficiency_of
+from maskwell.planning.tuning import tuned
+from maskwell.privacy.measures import Measure
 
 Case = dict[str, Any]
 
@@ -84,8 +87,8 @@ def test_protection_of_two_categories(rr_vectors: dict[str, Case]) -> None:
         close(found.by_report / found.prior, expected["hazards"], tol)
         close(found.greatest / found.prior, expected["MRH"], tol)
         close(found.greatest, expected["lanke"], tol)
-        close(float(mw.privacy.Measure.of("ratio").value(design)), expected["R"], tol)
-        close(float(mw.privacy.Measure.of("hazard", prior=given["pi"]).value(design)), expected["lanke"], tol)
+        close(float(Measure.of("ratio").value(design)), expected["R"], tol)
+        close(float(Measure.of("hazard", prior=given["pi"]).value(design)), expected["lanke"], tol)
         if "u" in expected:
             close(
                 [float(mw.privacy.jeopardy(design).u), float(mw.privacy.jeopardy(design).v)],
@@ -99,7 +102,7 @@ def test_protection_of_three_categories(rr_vectors: dict[str, Case]) -> None:
         design, pi = mw.designs.Dense.of(given["P"]), np.array(given["pi"])
         close(mw.privacy.posterior(design, pi), expected["posterior"], tol)
         close(mw.privacy.hazard(design, given["sensitive"], pi).by_report, expected["h"], tol)
-        measure = mw.privacy.Measure.of("hazard", sensitive=given["sensitive"], prior=given["pi"])
+        measure = Measure.of("hazard", sensitive=given["sensitive"], prior=given["pi"])
         close(float(measure.value(design)), max(expected["h"]), tol)
 
 
@@ -123,7 +126,7 @@ def test_equal_protection(rr_vectors: dict[str, Case]) -> None:
         close(mw.planning.unit_variance(fair.first, pi).total / given["n"], expected["var_target"], tol)
         close(mw.planning.unit_variance(fair.second, pi).total / given["n"], expected["var_W"], tol)
         assert fair.order.verdict == "second" and fair.winner_by_variance == "second"
-        assert mw.planning.tuned("warner", value=41) == fair.second
+        assert tuned("warner", value=41) == fair.second
 
 
 def test_the_worked_comparison_and_its_error() -> None:
@@ -146,7 +149,7 @@ def test_two_categories_are_improved(rr_vectors: dict[str, Case]) -> None:
         close(found.design.matrix(), expected["P0"], tol)
         close([[float(c) for c in row] for row in found.garbling()], expected["post"], tol)
         grid = np.array([[given["pi"], 1 - given["pi"]]])
-        efficiency = mw.planning.efficiency_of(found.original, found.design, grid=grid)
+        efficiency = efficiency_of(found.original, found.design, grid=grid)
         assert efficiency is not None and efficiency.information is not None and efficiency.better == "second"
         close(efficiency.information.ravel(), [expected["info"], expected["info0"]], tol)
         best = mw.planning.best_one_sided(found.ratio, found.original.inputs)
@@ -164,7 +167,7 @@ def test_categories_are_improved_where_the_theorem_applies(rr_vectors: dict[str,
         close([[float(c) for c in row] for row in found.garbling()], expected["R"], tol)
         close(np.trace(found.original.covariance(pi)), expected["trace_cov"], tol)
         close(np.trace(found.design.covariance(pi)), expected["trace_cov_star"], tol)
-        efficiency = mw.planning.efficiency_of(found.design, found.original, grid=pi[None])
+        efficiency = efficiency_of(found.design, found.original, grid=pi[None])
         assert efficiency is not None and efficiency.better == "first" and efficiency.relative.min() > 1
         order = mw.planning.order_of(found.design, found.original)
         assert order.verdict == "first"

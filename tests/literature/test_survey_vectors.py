@@ -10,7 +10,9 @@ import pytest
 from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.estimation import Sampling, SurveyEstimate, calibrate, estimate_survey
-from maskwell.procedures import abul_ela, cheating, simmons
+from maskwell.procedures.category_cards import abul_ela
+from maskwell.procedures.forced_answers import cheating
+from maskwell.procedures.unrelated_questions import simmons
 
 
 def close(got: Any, case: dict[str, Any], field: str) -> None:

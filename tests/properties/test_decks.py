@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.support.inside.procedures import truth_or_fixed
 
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.procedures import Deck, bounded_deck, dice_table, make_deck, make_spinner
+from maskwell.procedures import bounded_deck, dice_table, make_deck, make_spinner
+from maskwell.procedures.decks import Deck, truth_or_fixed
 
 
 @st.composite

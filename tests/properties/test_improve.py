@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwell.designs import Dense
-from maskwell.planning import Improvement, improve
+from maskwell.planning.improvement import Improvement, improve
 
 Rows = list[list[Fraction]]
 METHODS = ["layers", "lemmas"]

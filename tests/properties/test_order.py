@@ -7,11 +7,14 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.blackwell import tells_as_much
-from tests.support.inside.designs import Matrix, equivalent, product, reduce_rows, verify_gain, verify_garbling
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
-from maskwell.planning import order_of, sufficiency
+from maskwell.designs.proofs import verify_gain, verify_garbling
+from maskwell.designs.rational import Matrix, product
+from maskwell.designs.row_reduction import equivalent, reduce_rows
+from maskwell.planning import order_of
+from maskwell.planning.order import sufficiency
 
 often = settings(deadline=None, derandomize=True, max_examples=50)
 seldom = settings(deadline=None, derandomize=True, max_examples=25)

@@ -7,10 +7,9 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.designs import wire
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.designs import Dense, Sparse
+from maskwell.designs import Dense, Sparse, wire
 
 often = settings(deadline=None, derandomize=True, max_examples=30)
 integers = st.one_of(st.just(0), st.just(0), st.integers(1, 9), st.integers(1, 2**66))

@@ -19,8 +19,9 @@ import pytest
 from tests.support.inside.estimation import ReportedBaskets
 
 from maskwell.core import SeededRandom
-from maskwell.designs import ItemBits, item_bits
-from maskwell.procedures import bits
+from maskwell.designs import item_bits
+from maskwell.designs.basket_bits import ItemBits
+from maskwell.procedures.category_encodings import bits
 
 pytestmark = pytest.mark.statistical
 

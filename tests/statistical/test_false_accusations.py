@@ -14,7 +14,7 @@ from maskwell import Counts, SeededRandom
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design, Kronecker, Subset, Unary, Uniform
 from maskwell.estimation import Estimate, Sampling, estimate_by_likelihood, estimate_by_moments, estimate_survey
-from maskwell.procedures import make_design
+from maskwell.procedures.registry import make_design
 
 pytestmark = pytest.mark.statistical
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from tests.support.inside.core import Array
-from tests.support.inside.designs import CodedDesign
 from tests.support.inside.microdata import assess_tables, tables_of
 
 from maskwell.core import CellTable, SeededRandom
+from maskwell.designs.coded import CodedDesign
 from maskwell.microdata import Release, ReleasePlan
 
 COUNTS = [1, 2, 3, 40, 60]

@@ -7,10 +7,9 @@ import pytest
 from tests.support.arrays import Array
 from tests.support.chisquare import chi_square, fits
 from tests.support.examples import ABC, EXAMPLES, numbered
-from tests.support.inside.designs import kernels
 
 from maskwell.core import SecureRandom, SeededRandom
-from maskwell.designs import Dense, Design, LocalDiversity, Mixture, Subset, Unary, Uniform
+from maskwell.designs import Dense, Design, LocalDiversity, Mixture, Subset, Unary, Uniform, kernels
 
 pytestmark = pytest.mark.statistical
 

@@ -14,12 +14,14 @@ from typing import Any
 
 from tests.support.examples import ABC, EXAMPLES, numbered
 from tests.support.inside.core import fingerprint_of
-from tests.support.inside.privacy import Improves, demand_from_stated, verify_text
 
 from maskwell.designs import Dense, Design, Subset, Unary, design_from_dict
 from maskwell.errors import CertificateError
-from maskwell.planning import improve
-from maskwell.privacy import Certificate, Demand, certify
+from maskwell.planning.improvement import improve
+from maskwell.privacy import Certificate, Demand
+from maskwell.privacy.certificate import certify, demand_from_stated
+from maskwell.privacy.certificate_check import verify_text
+from maskwell.privacy.provable_claims import Improves
 
 CHECKER = Path(__file__).parents[2] / "docs/reference/check_certificate.py"
 SHARED = Dense.of([["1/3", "1/6"], ["1/6", "1/3"], [0, 0], ["1/3", "1/6"], ["1/6", "1/3"]])

@@ -21,7 +21,8 @@ from pathlib import Path
 import click
 from tests.support.fuzzing import run_command
 from tests.support.inside.cli import cli
-from tests.support.inside.procedures import PROCEDURES
+
+from maskwell.procedures.registry import PROCEDURES
 
 PEOPLE = 48
 TOWNS = ("Quarrelstead", "Ymirfold", "Zwetschken", "Oddmarsh")

@@ -14,12 +14,12 @@ from maskwell.designs import (
     Kronecker,
     LocalDiversity,
     Mixture,
-    Patterns,
     Sparse,
     Subset,
     Unary,
     Uniform,
 )
+from maskwell.designs.patterns import Patterns
 
 YES_NO = Categories.of(["yes", "no"])
 ABC = Categories.of(["a", "b", "c"])

@@ -33,7 +33,7 @@ MORE = """
 >>> import numpy as np
 >>> import maskwell as mw
 >>> coin, cross = mw.design("warner", p="0.7"), mw.design("crosswise", q="0.15")
->>> mw.designs.save_design(coin, "coin.json", overwrite=True)
+>>> coin.save("coin.json", overwrite=True)
 >>> _ = mw.load_design("coin.json"), mw.designs.design_from_dict(coin.to_dict())
 >>> mw.certify(coin).save("certificate.json", overwrite=True)
 >>> _ = mw.privacy.load_certificate("certificate.json")

@@ -18,12 +18,12 @@ from maskwell.designs import (
     Kronecker,
     LocalDiversity,
     Mixture,
-    Patterns,
     Sparse,
     Subset,
     Unary,
     Uniform,
 )
+from maskwell.designs.patterns import Patterns
 
 PRIME = 2**127 - 1
 MOST = 2**32 - 1

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from tests.support.inside.designs import CodedDesign
 from tests.support.inside.microdata import (
     AnyRelease,
     Draw,
@@ -27,6 +26,7 @@ from tests.support.inside.microdata import (
 
 from maskwell.core import Categories, CellTable, SeededRandom
 from maskwell.designs import Sparse
+from maskwell.designs.coded import CodedDesign
 from maskwell.microdata import Assessment, Release, ReleasePlan
 from maskwell.microdata.matrices import method1
 from maskwell.microdata.utility import UtilityReport

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maskwell.designs.basket_bits import ItemBits as ItemBits
     from maskwell.designs.basket_bits import item_bits as item_bits
     from maskwell.designs.blocks import Blocks as Blocks
     from maskwell.designs.composed import Composed as Composed
@@ -13,11 +12,6 @@ if TYPE_CHECKING:
     from maskwell.designs.design import Design as Design
     from maskwell.designs.kronecker import Kronecker as Kronecker
     from maskwell.designs.mixture import Mixture as Mixture
-    from maskwell.designs.patterns import Patterns as Patterns
-    from maskwell.designs.row_reduction import Canonical as Canonical
-    from maskwell.designs.row_reduction import canonical_order as canonical_order
-    from maskwell.designs.row_reduction import reduction_of as reduction_of
-    from maskwell.designs.sampler import KeyedSampler as KeyedSampler
     from maskwell.designs.sparse import Sparse as Sparse
     from maskwell.designs.subset import LocalDiversity as LocalDiversity
     from maskwell.designs.subset import Subset as Subset
@@ -25,27 +19,23 @@ if TYPE_CHECKING:
     from maskwell.designs.uniform import Uniform as Uniform
     from maskwell.designs.wire import design_from_dict as design_from_dict
     from maskwell.designs.wire import load_design as load_design
-    from maskwell.designs.wire import save_design as save_design
 else:
     import lazy_loader
 
     __getattr__, __dir__, __all__ = lazy_loader.attach(
         __name__,
         submod_attrs={
-            "basket_bits": ["ItemBits", "item_bits"],
+            "basket_bits": ["item_bits"],
             "blocks": ["Blocks"],
             "composed": ["Composed"],
             "dense": ["Dense"],
             "design": ["Design"],
             "kronecker": ["Kronecker"],
             "mixture": ["Mixture"],
-            "patterns": ["Patterns"],
-            "row_reduction": ["Canonical", "canonical_order", "reduction_of"],
-            "sampler": ["KeyedSampler"],
             "sparse": ["Sparse"],
             "subset": ["LocalDiversity", "Subset"],
             "unary": ["Unary"],
             "uniform": ["Uniform"],
-            "wire": ["design_from_dict", "load_design", "save_design"],
+            "wire": ["design_from_dict", "load_design"],
         },
     )

@@ -42,15 +42,6 @@ MAKE_ONE = "make one with: maskwell design bits --items bread,milk --p 0.9 -o de
 class ItemBits:
     """What a product of designs says about each of its items; made by :func:`item_bits`.
 
-    Attributes
-    ----------
-    design
-        The product.
-    names
-        Of the items, in the order of the factors; empty where the design does not name them.
-    present, absent
-        s and t of each item: chances that a 1 is reported as 1, and a 0 as 0.
-
     >>> from maskwell.designs import Kronecker, Uniform
     >>> coin = Uniform.of("4/5", Categories.of((1, 0)))
     >>> bits = item_bits(Kronecker.of([coin, coin]).with_provenance(items=["bread", "milk"]))
@@ -58,8 +49,9 @@ class ItemBits:
     (Fraction(9, 10), Fraction(9, 1), Fraction(81, 1))
     """
 
-    design: Design
-    names: tuple[str, ...]
+    design: Design  # the product
+    names: tuple[str, ...]  # of the items, in the order of the factors; empty where the design does not name them
+    # present, absent: s and t of each item: chances that a 1 is reported as 1, and a 0 as 0
     present: tuple[Fraction, ...]
     absent: tuple[Fraction, ...]
 
@@ -86,13 +78,7 @@ class ItemBits:
         }
 
     def parities_in_words(self) -> str:
-        """Both parities, the worse one first.
-
-        >>> from maskwell.designs import Kronecker, Uniform
-        >>> coin = Uniform.of("4/5", Categories.of((1, 0)))
-        >>> item_bits(Kronecker.of([coin, coin])).parities_in_words()
-        'parity 81 for a whole basket of 2 items, 9 for one item'
-        """
+        """Both parities, the worse one first."""
         basket, item = (rounded(one, 4, up=True) for one in (self.basket_parity, self.item_parity))
         return f"parity {basket} for a whole basket of {len(self):,} items, {item} for one item"
 
@@ -140,12 +126,7 @@ def item_bits(design: Design) -> ItemBits:
 
 
 def find_item_bits(design: Design) -> ItemBits | None:
-    """The same, None where the factors are not all about 1 and 0, or there is only one that names no item.
-
-    >>> from maskwell.designs import Uniform
-    >>> find_item_bits(Uniform.of("4/5", Categories.of(["yes", "no"]))) is None
-    True
-    """
+    """The same, None where the factors are not all about 1 and 0, or there is only one that names no item."""
     leaves = design.leaves
     if not all(map(_is_bit, leaves)):
         return None

@@ -230,11 +230,7 @@ def _nearest(n: int, d: int) -> float:
 
 
 def design_of(P: Any) -> CodedDesign:
-    """The design that was given, or that of a matrix whose columns sum to one.
-
-    >>> design_of([[0.7, 0.2], [0.3, 0.8]]).parity_exact()
-    Fraction(7, 2)
-    """
+    """The design that was given, or that of a matrix whose columns sum to one."""
     if isinstance(P, CodedDesign):
         return P
     if hasattr(P, "reports_are_sets"):

@@ -46,10 +46,6 @@ def along_axes(x: Real, shape: Sequence[int], operators: Sequence[Operator]) -> 
 
     where ``shape`` holds the sizes of the axes and ``operators`` the A_t. The cost is that of the operators, never that
     of their product.
-
-    >>> double, swap = (lambda t: 2 * t), (lambda t: t[..., ::-1])
-    >>> along_axes(np.array([1.0, 2.0, 3.0, 4.0]), [2, 2], [double, swap]).tolist()
-    [4.0, 2.0, 8.0, 6.0]
     """
     batch = x.shape[:-1]
     table = x.reshape(*batch, -1)

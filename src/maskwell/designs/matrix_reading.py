@@ -29,9 +29,6 @@ def exact_columns(P: Any) -> tuple[list[list[int]], dict[str, Any]]:
     """Integers for each truth in the ratio of its probabilities, and what to note of them.
 
     Noted are that decimals or floats were ``given``, and the largest change that ``settled`` the sums of the columns.
-
-    >>> exact_columns([["0.7", "1/2"], ["0.3", "1/2"]])
-    ([[7, 3], [1, 1]], {'given': 'decimals'})
     """
     values = _values(P)
     typed = _transposed([[_entry(value, i, j) for j, value in enumerate(row)] for i, row in enumerate(values)])

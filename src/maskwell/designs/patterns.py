@@ -213,11 +213,7 @@ class Patterns(WrittenOut):
 
 
 def mask_of(codes: Iterable[int], k: int) -> int:
-    """The number whose bits are these category codes.
-
-    >>> mask_of([0, 2], 3)
-    5
-    """
+    """The number whose bits are these category codes."""
     mask = 0
     for code in as_list(codes, "a set"):
         at = as_count(code, "category code")
@@ -228,11 +224,7 @@ def mask_of(codes: Iterable[int], k: int) -> int:
 
 
 def codes_of(mask: int) -> tuple[int, ...]:
-    """The category codes that are the bits of a number.
-
-    >>> codes_of(5)
-    (0, 2)
-    """
+    """The category codes that are the bits of a number."""
     return tuple(j for j in range(mask.bit_length()) if mask >> j & 1)
 
 
@@ -243,13 +235,7 @@ def _mask_of_text(text: Any, k: int) -> int:
 
 
 def set_labels(masks: Iterable[int], categories: Categories) -> Categories:
-    """Names of sets by the labels of their categories; by their codes where labels would make two names the same.
-
-    >>> set_labels([1, 6], Categories.of(["a", "b", "c"])).labels
-    ('{a}', '{b, c}')
-    >>> set_labels([1, 6], Categories.of(["b, c", "b", "c"])).labels
-    ('{0}', '{1, 2}')
-    """
+    """Names of sets by the labels of their categories; by their codes where labels would make two names the same."""
     sets = [codes_of(mask) for mask in masks]
     texts = [str(label) for label in categories.labels]
     named = ["{" + ", ".join(texts[j] for j in codes) + "}" for codes in sets]

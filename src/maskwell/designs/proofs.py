@@ -22,24 +22,12 @@ from maskwell.designs.rational import Rows, product, transposed
 
 
 def verify_garbling(C: Rows, P: Rows, A: Rows) -> bool:
-    """Whether C is a transition matrix and ``A = C P`` holds exactly.
-
-    >>> half, third = Fraction(1, 2), Fraction(1, 3)
-    >>> P, A = [[1, 0], [0, 1]], [[half, third], [half, 1 - third]]
-    >>> verify_garbling(A, P, A), verify_garbling(P, P, A)
-    (True, False)
-    """
+    """Whether C is a transition matrix and ``A = C P`` holds exactly."""
     return _fits(C, len(A), len(P)) and is_transition(C) and product(C, P) == [list(row) for row in A]
 
 
 def verify_gain(G: Rows, P: Rows, A: Rows) -> bool:
-    """Whether G has entries in [-1, 1] and lets A win more than P: a proof that P is not sufficient for A.
-
-    >>> half = Fraction(1, 2)
-    >>> constant, truth = [[half, half], [half, half]], [[1, 0], [0, 1]]
-    >>> verify_gain(truth, constant, truth), verify_gain(truth, truth, constant)
-    (True, False)
-    """
+    """Whether G has entries in [-1, 1] and lets A win more than P: a proof that P is not sufficient for A."""
     fits = _fits(G, len(A), len(P[0])) and _fits(A, len(A), len(P[0]))
     return fits and all(-1 <= value <= 1 for row in G for value in row) and gain_margin(G, P, A) > 0
 

@@ -28,12 +28,7 @@ def transposed(rows: Rows) -> Matrix:
 
 
 def product(X: Rows, Y: Rows) -> Matrix:
-    """``X Y``.
-
-    >>> half = Fraction(1, 2)
-    >>> product([[half, half]], [[half, 0], [0, half]])
-    [[Fraction(1, 4), Fraction(1, 4)]]
-    """
+    """``X Y``."""
     left, right = [_integers(row) for row in X], [_integers(column) for column in zip(*Y, strict=True)]
     return [[Fraction(sum(map(int.__mul__, a, b)), d * e) for b, e in right] for a, d in left]
 
@@ -47,9 +42,6 @@ def independent_rows(rows: Rows, order: Iterable[int] | None = None, prime: int 
     """The rows that do not depend on those before them, in the order given: as many as the rank.
 
     With a ``prime`` the work is done modulo it: quick, and the rows found are independent, but some may be missed.
-
-    >>> independent_rows([[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4)], [Fraction(0), Fraction(1)]])
-    [0, 2]
     """
     numbers, chosen = _over_columns(rows)[0], []
     echelon: list[tuple[int, list[int]]] = []
@@ -82,11 +74,7 @@ def _over_columns(rows: Rows) -> tuple[list[list[int]], list[int]]:
 
 
 def inverse(rows: Rows) -> Matrix:
-    """The inverse of a square matrix with independent rows, by elimination without fractions (Bareiss).
-
-    >>> inverse([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])[0]
-    [Fraction(3, 2), Fraction(-1, 2)]
-    """
+    """The inverse of a square matrix with independent rows, by elimination without fractions (Bareiss)."""
     n, (numbers, denominators) = len(rows), _over_columns(rows)
     work = [row + [int(i == j) for j in range(n)] for i, row in enumerate(numbers)]
     last = 1
@@ -153,9 +141,6 @@ def solve_sparse(equations: Iterable[Equation]) -> dict[int, Fraction] | None:
     """The only solution of sparse equations; None where there is none, or more than one.
 
     Short equations are used first, which keeps the rest short.
-
-    >>> solve_sparse([({0: Fraction(2), 1: Fraction(1)}, Fraction(3)), ({1: Fraction(1)}, Fraction(1))])
-    {0: Fraction(1, 1), 1: Fraction(1, 1)}
     """
     left = [(dict(terms), value) for terms, value in equations]
     unknowns = {j for terms, _ in left for j in terms}

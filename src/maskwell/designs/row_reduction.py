@@ -47,24 +47,12 @@ RTOL = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class Reduction:
-    """A matrix without zero and proportional rows, and the way back.
+    """A matrix without zero and proportional rows, and the way back."""
 
-    Attributes
-    ----------
-    rows
-        The merged rows, in the order in which they first occur.
-    groups
-        For each merged row the rows of the original that it stands for.
-    shares
-        For each row of the original its part of its merged row; 0 for a row of zeros.
-    exact
-        Whether ``C merged`` is the original exactly; False only where nearly proportional rows were merged.
-    """
-
-    rows: Matrix
-    groups: tuple[tuple[int, ...], ...]
-    shares: tuple[Fraction, ...]
-    exact: bool
+    rows: Matrix  # the merged rows, in the order in which they first occur
+    groups: tuple[tuple[int, ...], ...]  # for each merged row the rows of the original that it stands for
+    shares: tuple[Fraction, ...]  # for each row of the original its part of its merged row; 0 for a row of zeros
+    exact: bool  # whether ``C merged`` is the original exactly; False only where nearly proportional rows were merged
 
     @property
     def merged(self) -> bool:
@@ -96,13 +84,7 @@ class Reduction:
 
 
 def reduce_rows(rows: Rows) -> Reduction:
-    """Drop rows of zeros and add up rows that are exactly proportional.
-
-    >>> tenths = [[Fraction(n, 10) for n in row] for row in ([3, 1], [3, 1], [4, 8])]
-    >>> merged = reduce_rows(tenths)
-    >>> merged, merged.C[0]
-    (Reduction(3 rows to 2), [Fraction(1, 2), Fraction(0, 1)])
-    """
+    """Drop rows of zeros and add up rows that are exactly proportional."""
     return _reduction(rows, _exact_groups(rows))
 
 
@@ -117,23 +99,13 @@ def reduce_rows_near(rows: Rows, rtol: float = RTOL) -> Reduction:
 
 
 def reduction_of(design: Design) -> Reduction:
-    """The design's matrix without reports that tell the same as others: as informative, with fewer reports.
-
-    >>> from maskwell.designs import Dense
-    >>> reduction_of(Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])).groups
-    ((0, 1), (2,))
-    """
+    """The design's matrix without reports that tell the same as others: as informative, with fewer reports."""
     check_kind(Design, design=design)
     return reduce_rows(design.exact_matrix())
 
 
 def equivalent(A: Rows, P: Rows, rtol: float = RTOL) -> bool:
-    """Whether two matrices tell the same: their merged rows agree up to order, one to one; exactly for ``rtol = 0``.
-
-    >>> whole, halves = [[Fraction(1), Fraction(1)]], [[Fraction(1, 2)] * 2] * 2
-    >>> equivalent(whole, halves)
-    True
-    """
+    """Whether two matrices tell the same: their merged rows agree up to order, one to one; exactly for ``rtol = 0``."""
     if not rtol:
         return sorted(reduce_rows(A).rows) == sorted(reduce_rows(P).rows)
     first, second = reduce_rows_near(A, rtol).rows, reduce_rows_near(P, rtol).rows
@@ -141,11 +113,7 @@ def equivalent(A: Rows, P: Rows, rtol: float = RTOL) -> bool:
 
 
 def reduced_rows(P: Real, rtol: float = RTOL) -> Real:
-    """The merged rows of a matrix of floats.
-
-    >>> reduced_rows(np.array([[0.3, 0.1], [0.3, 0.1], [0.4, 0.8]])).round(3).tolist()
-    [[0.6, 0.2], [0.4, 0.8]]
-    """
+    """The merged rows of a matrix of floats."""
     rows = P[P.sum(axis=1) > 0]
     return np.array([rows[group].sum(axis=0) for group in _alike(rows / rows.sum(axis=1, keepdims=True), rtol)])
 
@@ -213,21 +181,12 @@ def _match(first: Rows, second: Rows, rtol: float) -> bool:
 
 @dataclass(frozen=True)
 class Canonical:
-    """A design in canonical order, and how to get there.
+    """A design in canonical order, and how to get there."""
 
-    Attributes
-    ----------
-    design
-        The same probabilities, reordered; labels stay with their rows and columns.
-    reports
-        For each report of ``design`` the reports of the original that it stands for: one, or several when merged.
-    categories
-        For each category of ``design`` that of the original.
-    """
-
-    design: Dense
+    design: Dense  # the same probabilities, reordered; labels stay with their rows and columns
+    # for each report of ``design`` the reports of the original that it stands for: one, or several when merged
     reports: tuple[tuple[int, ...], ...]
-    categories: tuple[int, ...]
+    categories: tuple[int, ...]  # for each category of ``design`` that of the original
 
 
 def canonical_order(
@@ -244,11 +203,6 @@ def canonical_order(
     same; a merged report bears the tuple of their labels. (a, b) and (1 - a, 1 - b) come out alike, with a > b.
     Source: [Adeshiyan2011, Remarks 2.2 and 2.4]; for more categories section 3.2 there, whose printed order is that of
     categories instead of reports.
-
-    >>> design = Dense.of([["0.2", "0.6"], ["0.8", "0.4"]], Categories.of(["user", "other"]), Categories.of(["a", "b"]))
-    >>> ordered = canonical_order(design)
-    >>> ordered.design.outputs.labels, ordered.reports   # b points to users: twice as likely from them
-    (('b', 'a'), ((1,), (0,)))
     """
     check_kind(CodedDesign, design=design)
     check_kind(Flag, merge=merge)

@@ -109,18 +109,6 @@ class KeyedSampler:
     Another truth or another design gets a draw of its own. So two reports of one record under one design that differ
     prove that its truth changed; two that agree prove nothing.
 
-    Parameters
-    ----------
-    design
-        What is drawn from.
-    keyed
-        The key and the data set.
-    variable
-        What is randomized. Something that is randomized twice needs two names, or both draws would be one.
-    fingerprint
-        Names the design with the labels of its categories, by default as the design itself does. Whatever a draw
-        depends on must be in it: two designs under one name would share their words.
-
     The ids of all records must be different; that is for the caller to check, who sees them all.
 
     >>> from maskwell.designs import Uniform

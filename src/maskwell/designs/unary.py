@@ -122,10 +122,6 @@ def binomial_bulk(n: int, p: float) -> tuple[Real, Real]:
 
     By Bernstein's inequality a deviation t from the mean has a chance below ``2 exp(-t^2 / (2 n p (1-p) + 2 t / 3))``.
     The ratio of neighbours gives the probabilities up to a factor, and their sum gives the factor.
-
-    >>> successes, chances = binomial_bulk(2, 0.5)
-    >>> successes.tolist(), chances.round(12).tolist()
-    ([0.0, 1.0, 2.0], [0.25, 0.5, 0.25])
     """
     exponent = 72.0  # 2 exp(-72) is below 1e-30
     reach = exponent / 3 + math.sqrt((exponent / 3) ** 2 + 2 * exponent * n * p * (1 - p))

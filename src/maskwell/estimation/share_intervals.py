@@ -267,7 +267,7 @@ def matched(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
 
     >>> from maskwell.estimation import estimate_by_moments
     >>> from maskwell.estimation import Sample
-    >>> from maskwell.procedures import make_design
+    >>> from maskwell.procedures.registry import make_design
     >>> sample = Sample.of([28, 2, 0], make_design("kuk", theta1="0.8", theta2="0.05", draws=2))
     >>> intervals = matched(estimate_by_moments(sample.counts, sample.design), 0.95)
     >>> intervals.to_array()[0].round(2).tolist()   # Wald: from -0.12 to 0.06

@@ -164,7 +164,7 @@ def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | 
 
     >>> from maskwell.estimation import estimate_by_moments
     >>> from maskwell.estimation import Sample
-    >>> from maskwell.procedures import make_design
+    >>> from maskwell.procedures.registry import make_design
     >>> sample = Sample.of([40, 20, 22, 118], make_design("simmons-twice", p1="0.6", p2="0.7"))
     >>> name, margin = wanted_margin(estimate_by_moments(sample.counts, sample.design), sample.design)
     >>> name, margin.categories, margin.pi_hat.round(3).tolist()   # the unrelated answers are summed over

@@ -210,42 +210,24 @@ def rounded_gain(G: Real, P: Rows, A: Rows) -> tuple[Matrix, Fraction] | None:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Sufficiency:
-    """Whether design P is sufficient for design A, and why.
+    """Whether design P is sufficient for design A, and why."""
 
-    Attributes
-    ----------
-    holds
-        True, False, or None where it could not be settled.
-    how
-        What settled it, in a word: ``"same"``, ``"structure"``, ``"admissible"``, ``"parity"``, ``"rank"``,
-        ``"inverse"``, ``"program"``; ``"nothing"`` where nothing did.
-    reason
-        Why, in words for people; "it" is P, "the other design" is A.
-    exact
-        Whether the answer is proved in fractions, by what is kept here.
-    garbling
-        C with ``A = C P``, exactly or up to ``residual``; shape (reports of A, reports of P).
-    keep
-        A garbling that need not be written out: keep the report with this probability, else draw any of the reports
-        with equal chance.
-    residual
-        The largest entry of ``|A - C P|``, or a bound on it; 0 when exact.
-    gain, margin
-        A gain matrix in which A wins more than P, shape (reports of A, k), and by how much.
-    parities
-        The parities of P and A: no garbling can raise parity.
-    """
-
-    holds: bool | None
+    holds: bool | None  # true, False, or None where it could not be settled
+    # what settled it, in a word: ``"same"``, ``"structure"``, ``"admissible"``, ``"parity"``, ``"rank"``,
+    # ``"inverse"``, ``"program"``; ``"nothing"`` where nothing did
     how: str
-    reason: str
-    exact: bool = True
+    reason: str  # why, in words for people; "it" is P, "the other design" is A
+    exact: bool = True  # whether the answer is proved in fractions, by what is kept here
+    # C with ``A = C P``, exactly or up to ``residual``; shape (reports of A, reports of P)
     garbling: Rows | None = None
+    # A garbling that need not be written out: keep the report with this probability, else draw any of the reports with
+    # equal chance
     keep: Fraction | None = None
-    residual: Fraction | None = None
+    residual: Fraction | None = None  # the largest entry of ``|A - C P|``, or a bound on it; 0 when exact
+    # gain, margin: A gain matrix in which A wins more than P, shape (reports of A, k), and by how much
     gain: Rows | None = None
     margin: Fraction | None = None
-    parities: tuple[Parity, Parity] | None = None
+    parities: tuple[Parity, Parity] | None = None  # the parities of P and A: no garbling can raise parity
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: numbers, and beside them the exact fractions as text."""

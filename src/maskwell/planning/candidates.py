@@ -33,19 +33,11 @@ UNARY = {"rappor": "basic RAPPOR", "oue": "optimised unary"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Candidate:
-    """A design and the estimator that is used with it.
+    """A design and the estimator that is used with it."""
 
-    Attributes
-    ----------
-    name, label
-        For programs and for people.
-    family
-        What ``maskwell design`` calls it.
-    """
-
-    name: str
+    name: str  # name, label: for programs and for people
     label: str
-    family: str
+    family: str  # what ``maskwell design`` calls it
     design: Design
 
     @property
@@ -139,25 +131,15 @@ def _make(family: str, categories: Categories, demand: Demand, **parameters: Any
 
 @dataclass(frozen=True, eq=False)
 class FrontierLine:
-    """One design with one estimator over all demands.
+    """One design with one estimator over all demands."""
 
-    Attributes
-    ----------
-    name, label, estimator
-        As in :class:`maskwell.planning.candidates.Candidate`.
-    admissible
-        Whether no design of the same parity tells more.
-    dominated_by
-        For those that are not: the line that adds less variance at every parity.
-    added_variance, guess_probability, rms_error
-        One number for each demand, at equal shares; the error of one share is None without a number of respondents.
-    """
-
-    name: str
+    name: str  # name, label, estimator: as in :class:`maskwell.planning.candidates.Candidate`
     label: str
     estimator: str | None
-    admissible: bool
-    dominated_by: str | None
+    admissible: bool  # whether no design of the same parity tells more
+    dominated_by: str | None  # for those that are not: the line that adds less variance at every parity
+    # added_variance, guess_probability, rms_error: one number for each demand, at equal shares; the error of one share
+    # is None without a number of respondents
     added_variance: Real
     guess_probability: Real
     rms_error: Real | None
@@ -177,17 +159,6 @@ class Diversity:
 class Frontier:
     """All designs for k categories, as lines over gamma.
 
-    Attributes
-    ----------
-    gamma, epsilon
-        The demands, rising.
-    size
-        The minimax size of subset selection at each of them.
-    lines
-        The minimax design first.
-    diversity
-        Local l-diversity beside them; None below three categories.
-
     >>> front = frontier(10, [2, 4, 8])
     >>> front.lines[0].label, front.size.tolist()
     ('minimax subset selection', [3, 2, 1])
@@ -195,11 +166,11 @@ class Frontier:
 
     k: int
     n: int | None
-    gamma: Real
+    gamma: Real  # gamma, epsilon: the demands, rising
     epsilon: Real
-    size: Array
-    lines: tuple[FrontierLine, ...]
-    diversity: Diversity | None
+    size: Array  # the minimax size of subset selection at each of them
+    lines: tuple[FrontierLine, ...]  # the minimax design first
+    diversity: Diversity | None  # local l-diversity beside them; None below three categories
 
 
 def frontier(

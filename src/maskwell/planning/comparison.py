@@ -53,25 +53,14 @@ Better = Literal["first", "second", "equal", "neither"]
 
 @dataclass(frozen=True, eq=False)
 class Efficiency:
-    """Two designs at many true shares.
+    """Two designs at many true shares."""
 
-    Attributes
-    ----------
-    grid
-        The shares, shape (g, k).
-    information
-        For two categories that of both at each of them, shape (2, g); else None.
-    relative
-        The least and the greatest relative efficiency of the first, over all directions, shape (g, 2); NaN where the
-        second tells nothing in some direction.
-    better
-        Which one is at least as good in every direction at all of these shares.
-    """
-
-    grid: Real
-    information: Real | None
+    grid: Real  # the shares, shape (g, k)
+    information: Real | None  # for two categories that of both at each of them, shape (2, g); else None
+    # the least and the greatest relative efficiency of the first, over all directions, shape (g, 2); NaN where the
+    # second tells nothing in some direction
     relative: Real
-    better: Better
+    better: Better  # which one is at least as good in every direction at all of these shares
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -85,22 +74,7 @@ class Efficiency:
 
 
 def efficiency_of(first: Design, second: Design, *, grid: Real | None = None) -> Efficiency | None:
-    """Compare what two designs tell at many true shares; None where they are too large for that.
-
-    Parameters
-    ----------
-    grid
-        True shares, shape (g, k), all above 0; by default some from rare to common, and even ones.
-
-    >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["41/42", "1/42"], ["1/42", "41/42"]])
-    >>> simmons = Dense.of([["0.82", "0.02"], ["0.18", "0.98"]])
-    >>> efficiency = efficiency_of(warner, simmons, grid=np.array([[0.05, 0.95]]))
-    >>> efficiency.better
-    'first'
-    >>> round(float(efficiency.relative[0, 0]), 3)   # at equal protection Warner's device is a fifth better
-    1.205
-    """
+    """Compare what two designs tell at many true shares; None where they are too large for that."""
     check_kind(Design, first=first, second=second)
     if first.k > MOST_CATEGORIES or not all(design.has_entries_up_to(ENTRIES) for design in (first, second)):
         return None
@@ -115,11 +89,7 @@ def efficiency_of(first: Design, second: Design, *, grid: Real | None = None) ->
 
 
 def default_grid(k: int) -> Real:
-    """Even shares, and each category in turn rare or common; for two categories a finer row of shares.
-
-    >>> default_grid(3).shape
-    (7, 3)
-    """
+    """Even shares, and each category in turn rare or common; for two categories a finer row of shares."""
     if k == 2:
         return np.array([[share, 1 - share] for share in _SHARES])
     even = np.full((1, k), 1 / k)
@@ -157,18 +127,12 @@ Which = Literal["first", "second", "both"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
-    """Two designs side by side, at proportions ``pi`` (uniform by default), as they are.
-
-    Attributes
-    ----------
-    measure
-        How protection is measured: parity by default.
-    """
+    """Two designs side by side, at proportions ``pi`` (uniform by default), as they are."""
 
     first: Design
     second: Design
     pi: Real | None
-    measure: Measure = PARITY
+    measure: Measure = PARITY  # how protection is measured: parity by default
 
     @cached_property
     def order(self) -> Order:
@@ -263,21 +227,13 @@ class Comparison(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FairComparison(Result):
-    """Two designs as they are, and at equal protection.
+    """Two designs as they are, and at equal protection."""
 
-    Attributes
-    ----------
-    given
-        As they are.
-    equalised
-        With the less private one made as private as the other, or both brought to the protection that was asked for;
-        None when that cannot be done, for the reason ``why``.
-    changed, how
-        Which one was changed, and how; None and "unchanged" when they were equally private.
-    """
-
-    given: Comparison
+    given: Comparison  # as they are
+    # with the less private one made as private as the other, or both brought to the protection that was asked for; None
+    # when that cannot be done, for the reason ``why``
     equalised: Comparison | None
+    # changed, how: which one was changed, and how; None and "unchanged" when they were equally private
     changed: Which | None
     how: str
     why: str | None
@@ -323,8 +279,8 @@ def compare(
         The protection at which they are compared: that of the better protected one by default, that of the first or of
         the second, or a number. A design that has to tell more than it does needs a family it can be tuned in.
 
-    >>> from maskwell.procedures import simmons
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.unrelated_questions import simmons
+    >>> from maskwell.procedures.statement_cards import warner
     >>> fair = compare(warner("0.8"), simmons("0.8", "0.1"))
     >>> fair.given.added_variances[0] > fair.given.added_variances[1], fair.given.winner_by_variance   # parity 4, 41
     (True, None)

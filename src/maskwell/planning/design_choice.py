@@ -54,44 +54,24 @@ from maskwell.procedures.design_builders import check_shares, one_for_each
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Option:
-    """A line of the table.
+    """A line of the table."""
 
-    Attributes
-    ----------
-    candidate
-        The design and its estimator.
-    meets
-        Whether the demand is met.
-    guess_probability
-        Chance that the best guess of the truth from one report is right, for somebody who believes in equal shares, or
-        in those that were assumed.
-    rank
-        From 1 for the least added variance; None for designs that cannot be compared.
-    added_variance
-        V_R; None where shares cannot be estimated.
-    variance
-        The largest ``n Var(pi_hat_j)`` of one share.
-    rms_error, margin
-        With a number of respondents: the root mean square error of one share, and the half width of its interval.
-    n
-        How many respondents would give the margin of the choice.
-    dominated_by
-        For designs that are not admissible: the line that adds less variance at the same parity, whatever the shares.
-    note
-        What must be known about it.
-    """
-
-    candidate: Candidate
-    meets: bool
+    candidate: Candidate  # the design and its estimator
+    meets: bool  # whether the demand is met
+    # chance that the best guess of the truth from one report is right, for somebody who believes in equal shares, or in
+    # those that were assumed
     guess_probability: float
-    rank: int | None = None
-    added_variance: float | None = None
-    variance: float | None = None
+    rank: int | None = None  # from 1 for the least added variance; None for designs that cannot be compared
+    added_variance: float | None = None  # V_R; None where shares cannot be estimated
+    variance: float | None = None  # the largest ``n Var(pi_hat_j)`` of one share
+    # rms_error, margin: with a number of respondents: the root mean square error of one share, and the half width of
+    # its interval
     rms_error: float | None = None
     margin: float | None = None
-    n: int | None = None
+    n: int | None = None  # how many respondents would give the margin of the choice
+    # for designs that are not admissible: the line that adds less variance at the same parity, whatever the shares
     dominated_by: str | None = None
-    note: str = ""
+    note: str = ""  # what must be known about it
 
     @property
     def name(self) -> str:
@@ -140,32 +120,7 @@ class Option:
 class Choice(Result):
     """The ranked designs for a demand, and the one that is recommended.
 
-    Attributes
-    ----------
-    options
-        Ranked by added variance, those that cannot be compared last.
-    recommended
-        One of them.
-    reason
-        Why, in words.
-    n, margin, level
-        How many respondents, the half width of the intervals of the recommended design, and their level; n and margin
-        are None when neither was given.
-    pi
-        The shares that were assumed; None for equal shares.
-    notes, warnings
-        What must be known about the table, and what the margin cannot tell.
-    worst_n, worst_margin
-        The same for the recommended design whatever the true shares are.
-    direct_n, direct_margin
-        The same if the question were asked directly, without any protection.
-    category, hardest
-        The category that n and margin are about, and whether it is meant because it is the hardest to estimate; None
-        where all are alike.
-    sampling
-        How the sample differs from a simple random one.
-
-    >>> from maskwell.planning import choose
+    >>> from maskwell.planning.design_choice import choose
     >>> choice = choose(3, Demand.from_epsilon(1), n=1000)
     >>> choice.recommended.label, round(choice.margin, 3)   # shares are known to eight points
     ('gamma-diagonal', 0.08)
@@ -175,22 +130,28 @@ class Choice(Result):
 
     demand: Demand
     gamma: Fraction
-    options: tuple[Option, ...]
-    recommended: Option
-    reason: str
+    options: tuple[Option, ...]  # ranked by added variance, those that cannot be compared last
+    recommended: Option  # one of them
+    reason: str  # why, in words
     level: float
+    # n, margin, level: how many respondents, the half width of the intervals of the recommended design, and their
+    # level; n and margin are None when neither was given
     n: int | None
     margin: float | None
-    pi: tuple[Fraction, ...] | None
-    notes: tuple[str, ...]
+    pi: tuple[Fraction, ...] | None  # the shares that were assumed; None for equal shares
+    notes: tuple[str, ...]  # notes, warnings: what must be known about the table, and what the margin cannot tell
     warnings: tuple[str, ...] = ()
+    # worst_n, worst_margin: the same for the recommended design whatever the true shares are
     worst_n: int | None = None
     worst_margin: float | None = None
+    # direct_n, direct_margin: the same if the question were asked directly, without any protection
     direct_n: int | None = None
     direct_margin: float | None = None
+    # category, hardest: the category that n and margin are about, and whether it is meant because it is the hardest to
+    # estimate; None where all are alike
     category: Hashable | None = None
     hardest: bool = False
-    sampling: Sampling = SIMPLE
+    sampling: Sampling = SIMPLE  # how the sample differs from a simple random one
 
     @property
     def design(self) -> Design:

@@ -93,12 +93,7 @@ UTILITIES: dict[str, Utility] = {
 
 
 def utility_named(name: Any) -> Utility:
-    """The utility of that name, or an error that lists them all.
-
-    >>> truth, pi = np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.5, 0.5])
-    >>> float(utility_named("guess")(truth, pi).sum())   # three guesses in four are right
-    0.75
-    """
+    """The utility of that name, or an error that lists them all."""
     if not isinstance(name, str) or name not in UTILITIES:
         raise ParameterError(
             f"no utility is called {shown_short(name)}", hint=f"the names are {', '.join(UTILITIES)}", utility=name
@@ -123,21 +118,6 @@ Weights = dict[int, Fraction]
 class Extremal(Result):
     """The most useful design for assumed shares.
 
-    Attributes
-    ----------
-    design
-        The exact design: uniform or subset selection where it is one of these, else a list of sets.
-    gamma
-        Its parity.
-    pi
-        The shares that were assumed.
-    utility, value
-        What was maximised, and what the design reaches.
-    bound
-        No design of this parity reaches more, up to the rounding of floats: from the dual of the linear program.
-    averaged
-        Whether it is the mean over all designs that symmetry makes equal.
-
     >>> extremal = extremal_design(["1/4"] * 4, 2)
     >>> extremal.rank, round(extremal.value, 7)   # two reports cannot tell four shares
     (2, 0.056633)
@@ -146,13 +126,14 @@ class Extremal(Result):
     (4, 0.056633, Subset(k=4, m=6, parity=2))
     """
 
-    design: Design
-    gamma: Fraction
-    pi: tuple[Fraction, ...]
-    utility: str
+    design: Design  # the exact design: uniform or subset selection where it is one of these, else a list of sets
+    gamma: Fraction  # its parity
+    pi: tuple[Fraction, ...]  # the shares that were assumed
+    utility: str  # utility, value: what was maximised, and what the design reaches
     value: float
+    # no design of this parity reaches more, up to the rounding of floats: from the dual of the linear program
     bound: float
-    averaged: bool
+    averaged: bool  # whether it is the mean over all designs that symmetry makes equal
 
     @property
     def rank(self) -> int:

@@ -206,18 +206,6 @@ READABLE = 20
 class Improvement(Replacement):
     """An admissible design that tells all that the original did, with the proof.
 
-    Attributes
-    ----------
-    original, design, improved, sparse
-        A, P, whether P tells strictly more, and C with ``A = C P`` by its positive entries.
-    gamma
-        The bound on parity; the parity of ``design``, unless nothing had to be done.
-    method
-        "layers" or "lemmas".
-    slack_used
-        Whether the original meets the gamma that was asked for only within the slack for decimals
-        (:mod:`maskwell.privacy.criteria`).
-
     >>> from maskwell.designs import Dense
     >>> improvement = improve(Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]]), gamma=3)
     >>> improvement.design.outputs.labels
@@ -227,8 +215,10 @@ class Improvement(Replacement):
     (43.17, 3.86)
     """
 
-    gamma: Parity
-    method: str
+    gamma: Parity  # the bound on parity; the parity of ``design``, unless nothing had to be done
+    method: str  # "layers" or "lemmas"
+    # whether the original meets the gamma that was asked for only within the slack for decimals
+    # (:mod:`maskwell.privacy.criteria`)
     slack_used: bool = False
 
     def to_dict(self) -> dict[str, Any]:

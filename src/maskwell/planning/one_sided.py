@@ -48,21 +48,7 @@ Rows = list[list[Fraction]]
 class OneSided(Replacement):
     """What can be gained when only one category is sensitive.
 
-    Attributes
-    ----------
-    original, design, improved, sparse
-        P, P_*, whether P_* tells strictly more, and C with ``P = C P_*`` by its positive entries. Where the theorem
-        does not apply, the design is the original.
-    sensitive
-        The code of the sensitive category.
-    report
-        The most incriminating report; None where no report is so against every other category.
-    ratio
-        R: how strongly a report of the original can speak for the sensitive category, and of P_* as well.
-    reason
-        Why the theorem does not apply; None where it does.
-
-    >>> from maskwell.procedures import chow
+    >>> from maskwell.procedures.counted_draws import chow
     >>> improvement = improve_one_sided(chow(5, 3, 2))
     >>> improvement.ratio   # who says "yes" is a member with the same odds as before at worst
     Fraction(10, 3)
@@ -70,10 +56,10 @@ class OneSided(Replacement):
     [[1.0, 0.3], [0.0, 0.7]]
     """
 
-    sensitive: int
-    report: int | None
-    ratio: Parity
-    reason: str | None
+    sensitive: int  # the code of the sensitive category
+    report: int | None  # the most incriminating report; None where no report is so against every other category
+    ratio: Parity  # R: how strongly a report of the original can speak for the sensitive category, and of P_* as well
+    reason: str | None  # why the theorem does not apply; None where it does
 
     @property
     def applies(self) -> bool:
@@ -216,10 +202,7 @@ def best_one_sided(ratio: Number, categories: Categories, *, sensitive: Hashable
 def ratio_for(prior: Number, bound: Number) -> Fraction:
     """The ratio that keeps the posterior of a member at most at ``bound`` where it was ``prior`` before.
 
-        r = c (1 - pi_0) / ((1 - c) pi_0)
-
-    >>> ratio_for("0.1", "0.5")
-    Fraction(9, 1)
+    r = c (1 - pi_0) / ((1 - c) pi_0)
     """
     check_probability(prior, "prior", open_=True)
     check_probability(bound, "bound", open_=True)
@@ -237,10 +220,6 @@ def incriminating_order(design: Design, *, sensitive: int = 0) -> list[int]:
 
     For two categories by ``P[i, s] / P[i, l]`` and then ``P[i, s]``, falling; for more by ``P[i, s]`` and then by the
     others in turn. Source: [Adeshiyan2011, Remark 2.4].
-
-    >>> from maskwell.procedures import kuk
-    >>> incriminating_order(kuk("0.7", "0.2", 3))
-    [3, 2, 1, 0]
     """
     (s,) = check_sensitive(design, [sensitive])
     rows = design.exact_matrix()

@@ -299,12 +299,6 @@ def sufficiency(P: Design, A: Design, *, tolerance: Number | None = None) -> Suf
     """Whether reports of A could be made from reports of P: ``A = C P`` for a transition matrix C.
 
     ``tolerance`` is that of :func:`order_of`.
-
-    >>> from maskwell.designs import Dense
-    >>> truth, coin = Dense.of([[1, 0], [0, 1]]), Dense.of([["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> yes, no = sufficiency(truth, coin), sufficiency(coin, truth)
-    >>> yes.garbling[0], no.holds, no.margin   # a bet on the truth wins more with the truth
-    ([Fraction(3, 4), Fraction(1, 4)], False, Fraction(1, 3))
     """
     check_same_categories(P, A)
     allowed = _checked((TOLERANCE if P.rounded or A.rounded else 0) if tolerance is None else tolerance)

@@ -40,40 +40,24 @@ RAREST = 1e-12
 class PowerPlan(Result):
     """A two-sided test of one share: respondents, power and the difference that it finds.
 
-    Attributes
-    ----------
-    design, category
-        The design, and the code of the category whose share is tested.
-    pi
-        All shares under the hypothesis, shape (k,).
-    against
-        The share of the category that is to be told from its share in ``pi``.
-    n, power, alpha
-        Respondents, chance to find the difference, and chance of a false alarm.
-    variance_null, variance_against
-        n times the variance of the estimate at both.
-    detectable
-        The nearest shares below and above that are found with this power; None where there is none.
-    direct_n
-        Respondents that the open question would need.
-
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> plan_test(warner("0.7"), pi=[0.1, 0.9], against=0.15, power=0.8).n   # is it 10 % or 15 %?
     4439
     """
 
-    design: Design
+    design: Design  # design, category: the design, and the code of the category whose share is tested
     category: int
-    pi: Real
-    against: float
-    n: int
+    pi: Real  # all shares under the hypothesis, shape (k,)
+    against: float  # the share of the category that is to be told from its share in ``pi``
+    n: int  # n, power, alpha: respondents, chance to find the difference, and chance of a false alarm
     power: float
     alpha: float
-    variance_null: UnitVariance
+    variance_null: UnitVariance  # variance_null, variance_against: n times the variance of the estimate at both
     variance_against: UnitVariance
     sampling: Sampling
+    # the nearest shares below and above that are found with this power; None where there is none
     detectable: tuple[float | None, float | None]
-    direct_n: int
+    direct_n: int  # respondents that the open question would need
 
     @property
     def label(self) -> Any:
@@ -153,7 +137,7 @@ def plan_test(
     ParameterError
         Not two of the three; ``against`` equal to the share in ``pi``; probabilities outside (0, 1).
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, power=0.8).against, 3)   # what 2,000 can find
     0.175
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, against=0.15).power, 2)

@@ -26,22 +26,12 @@ SHOWN_EXACT = 10**4
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Replacement(Result):
-    """The original A, the design P that replaces it, and C with ``A = C P``.
+    """The original A, the design P that replaces it, and C with ``A = C P``."""
 
-    Attributes
-    ----------
-    original, design
-        A and P; the same where nothing is gained.
-    improved
-        Whether P tells strictly more than A.
-    sparse
-        C by its positive entries; None where the design is the original.
-    """
-
-    original: Design
+    original: Design  # original, design: A and P; the same where nothing is gained
     design: Design
-    improved: bool
-    sparse: Garbling | None
+    improved: bool  # whether P tells strictly more than A
+    sparse: Garbling | None  # C by its positive entries; None where the design is the original
 
     def garbling(self) -> list[list[Fraction]]:
         """C in fractions, one row for each report of the original; refused when it would be huge."""
@@ -111,11 +101,6 @@ def best_added_variance(design: Design) -> float | None:
         V_R = tr M^-1 - 1,   M = P' D^-1 P,   D = diag(P 1 / k)
 
     A design that tells more never has the larger one. Source: [NayakZhai2019, eqs. (6.1) and (6.3)].
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Uniform
-    >>> round(best_added_variance(Uniform.from_gamma(3, Categories.numbered(3))), 6)
-    3.5
     """
     if not design.identifiable:
         return None

@@ -233,21 +233,11 @@ def _squared(design: Design, pi: Real, category: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class WorstShares:
-    """The true shares at which the variance of one estimated share is largest.
+    """The true shares at which the variance of one estimated share is largest."""
 
-    Attributes
-    ----------
-    pi
-        The shares, shape (k,).
-    category
-        The code of the category.
-    variance
-        Its variance there.
-    """
-
-    pi: Real
-    category: int
-    variance: UnitVariance
+    pi: Real  # the shares, shape (k,)
+    category: int  # the code of the category
+    variance: UnitVariance  # its variance there
 
 
 def worst_shares(design: Design, *, category: Hashable | None = None, sampling: Sampling = SIMPLE) -> WorstShares:
@@ -255,11 +245,6 @@ def worst_shares(design: Design, *, category: Hashable | None = None, sampling: 
 
     The variance is linear in the other shares, so they are all in the category l with the largest ``E[U_j^2 | l]``, and
     concave in share j: no search is needed. Source: derived.
-
-    >>> from maskwell.designs import Dense
-    >>> worst = worst_shares(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
-    >>> worst.pi.round(12).tolist(), round(worst.variance.total, 4)   # Warner's device is worst at one half
-    ([0.5, 0.5], 1.5625)
     """
     check_kind(Design, design=design)
     check_kind(Sampling, sampling=sampling)

@@ -66,11 +66,7 @@ def check_n(n: Number) -> int:
 
 
 def margin_of(variance: float, n: int, level: float = 0.95) -> float:
-    """The half width of an interval from n reports, where ``variance`` is n times that of the estimate.
-
-    >>> round(margin_of(0.25, 1000), 4)   # a share of one half, asked directly
-    0.031
-    """
+    """The half width of an interval from n reports, where ``variance`` is n times that of the estimate."""
     return _quantile(level) * math.sqrt(variance / n)
 
 
@@ -125,45 +121,27 @@ def worst_share_variance(design: Design, sampling: Sampling = SIMPLE) -> float:
 class SamplePlan(Result):
     """How many respondents a design needs, or how exact its estimate will be.
 
-    Attributes
-    ----------
-    design
-        The design.
-    category
-        The code of the category that is planned for: the one asked for, else the one that is hardest to estimate.
-    pi
-        The true shares that are planned for, shape (k,); the worst ones where none were given.
-    worst_case
-        Whether they are the worst ones.
-    n, margin, level
-        Respondents, half width of the interval, and its level.
-    variance
-        n times the variance of the estimate, in two parts.
-    sampling
-        How the sample differs from a simple random one.
-    worst_n, worst_margin
-        The same whatever the true shares are; None where there are too many categories to look for them.
-    direct_n, direct_margin
-        The same if the question were asked openly.
-
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> plan = plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)
     >>> plan.n, plan.direct_n   # the price of protection
     (2156, 139)
     """
 
-    design: Design
+    design: Design  # the design
+    # the code of the category that is planned for: the one asked for, else the one that is hardest to estimate
     category: int
-    pi: Real
-    worst_case: bool
-    n: int
+    pi: Real  # the true shares that are planned for, shape (k,); the worst ones where none were given
+    worst_case: bool  # whether they are the worst ones
+    n: int  # n, margin, level: respondents, half width of the interval, and its level
     margin: float
     level: float
-    variance: UnitVariance
-    sampling: Sampling
+    variance: UnitVariance  # n times the variance of the estimate, in two parts
+    sampling: Sampling  # how the sample differs from a simple random one
+    # worst_n, worst_margin: the same whatever the true shares are; None where there are too many categories to look for
+    # them
     worst_n: int | None
     worst_margin: float | None
-    direct_n: int
+    direct_n: int  # direct_n, direct_margin: the same if the question were asked openly
     direct_margin: float
 
     @property
@@ -236,7 +214,7 @@ def plan_sample(
     MatrixError
         ``pi`` is not a distribution over the categories.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> plan_sample(warner("0.7"), margin=0.05).n   # whatever the share is
     2401
     >>> plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05, deff=2).n   # clusters hardly matter: devices decide

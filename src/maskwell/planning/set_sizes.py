@@ -107,10 +107,7 @@ NEAR = 1e-9
 def added_variance(k: int, gamma: Demand | Number, q: int) -> float:
     """Variance that subset selection of size q adds at parity gamma.
 
-        V_R = (k-1)/k [ (k-1) D^2 / (q (k-q) (gamma-1)^2) - 1 ],   D = q gamma + k - q
-
-    >>> round(added_variance(5, 20, 1), 6)
-    0.476454
+    V_R = (k-1)/k [ (k-1) D^2 / (q (k-q) (gamma-1)^2) - 1 ],   D = q gamma + k - q
     """
     k, g, q = check_k(k), gamma_of(gamma), as_count(q, "q")
     if not 1 <= q <= k - 1:
@@ -132,9 +129,6 @@ def minimax_sizes(k: int, gamma: Demand | Number) -> tuple[int, ...]:
     """Every size that adds least variance: one, or two neighbours.
 
     Size q beats q + 1 exactly when ``gamma^2 > 1 + k (k - 2q - 1) / (q (q + 1))``, and they tie at equality.
-
-    >>> minimax_sizes(10, 6)
-    (1, 2)
     """
     k, g = check_k(k), gamma_of(gamma)
     q = min(k - 1, max(1, math.floor(k / (1 + g))))
@@ -155,12 +149,7 @@ class VarianceTable:
 
 
 def variance_table(ks: Iterable[int], gammas: Iterable[Number]) -> VarianceTable:
-    """The least added variance at each parity and number of categories, as [NayakZhai2019, Table 1] prints it.
-
-    >>> table = variance_table([2, 10], [3, 10])
-    >>> table.added_variance.round(4).tolist(), table.size.tolist()
-    ([[1.5, 23.7857], [0.2469, 3.1111]], [[1, 3], [1, 1]])
-    """
+    """The least added variance at each parity and number of categories, as [NayakZhai2019, Table 1] prints it."""
     ks, gammas = as_list(ks, "ks"), as_list(gammas, "gammas")
     categories, parities = [check_k(k) for k in ks], [gamma_of(gamma) for gamma in gammas]
     sizes = [[minimax_size(k, gamma) for k in categories] for gamma in parities]
@@ -226,12 +215,7 @@ class MatchingL(NamedTuple):
 def matching_l(k: int, gamma: Demand | Number) -> MatchingL:
     """The real l whose local diversity is as accurate as the best subset design at parity gamma.
 
-        l = (q gamma + k - q)^2 / (q gamma^2 + k - q)
-
-    >>> matching_l(10, 6)
-    MatchingL(real=5.0, floor=5, ceiling=5)
-    >>> matching_l(10, 20)[1:]   # two named answers are a little more accurate, three hide more
-    (2, 3)
+    l = (q gamma + k - q)^2 / (q gamma^2 + k - q)
     """
     q, g = minimax_size(k, gamma), _meant(gamma)
     real = (q * g + k - q) ** 2 / (q * g * g + k - q)
@@ -246,11 +230,7 @@ def _meant(gamma: Demand | Number) -> Fraction:
 
 
 def switch_gamma(k: int, q: int) -> float:
-    """The parity at which sizes q and q + 1 are equally good; 1 when q + 1 is never better.
-
-    >>> switch_gamma(10, 1)   # below gamma = 6, ten categories are better named two at a time
-    6.0
-    """
+    """The parity at which sizes q and q + 1 are equally good; 1 when q + 1 is never better."""
     k, q = check_k(k), as_count(q, "q")
     square = 1 + Fraction(k * (k - 2 * q - 1), q * (q + 1)) if q + 1 < k else Fraction(1)
     return math.sqrt(max(square, Fraction(1)))
@@ -260,9 +240,6 @@ def switch_k(gamma: Number, q: int) -> int:
     """The least number of categories at which size q + 1 is better than q.
 
     It is the least k with ``k (k - 2q - 1) > q (q + 1) (gamma^2 - 1)``.
-
-    >>> switch_k(2, 1)   # at gamma = 2, five categories are the first to be named two at a time
-    5
     """
     g, q = gamma_of(gamma), as_count(q, "q")
     most = math.floor(q * (q + 1) * (g * g - 1))

@@ -41,30 +41,18 @@ COMBINATIONS = 2000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QuestionsPlan(Result):
-    """Two ways to ask several questions under one demand, and which is better.
-
-    Attributes
-    ----------
-    names, demand
-        The questions, and what is asked for of all their reports together.
-    separate
-        A design for each question; their parities multiply to no more than is allowed.
-    together
-        One design about all combinations of answers; None where these are too many.
-    separate_variance, together_variance
-        For each question n times the variance of its hardest share, at equal shares.
-    n, margin, level
-        Respondents and half width of the widest interval of the better way, where one of them was given.
-    """
+    """Two ways to ask several questions under one demand, and which is better."""
 
     LINES = "questions"
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # names, demand: the questions, and what is asked for of all their reports together
     demand: Demand
-    separate: tuple[Design, ...]
-    together: Design | None
+    separate: tuple[Design, ...]  # A design for each question; their parities multiply to no more than is allowed
+    together: Design | None  # one design about all combinations of answers; None where these are too many
+    # separate_variance, together_variance: for each question n times the variance of its hardest share, at equal shares
     separate_variance: tuple[float, ...]
     together_variance: tuple[float, ...]
+    # n, margin, level: respondents and half width of the widest interval of the better way, where one of them was given
     n: int | None
     margin: float | None
     level: float

@@ -43,44 +43,23 @@ _HIGHEST_COST = 10**100
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Allocation(Result):
-    """Respondents divided among strata or samples.
+    """Respondents divided among strata or samples."""
 
-    Attributes
-    ----------
-    kind
-        "strata" or "samples".
-    names, designs
-        Of the parts.
-    fractions
-        Best shares of the respondents, shape (parts,).
-    counts
-        Whole numbers of respondents.
-    variance
-        Of the estimate, with these whole numbers.
-    best_variance
-        The least one that as many respondents could give if they could be divided: a bound that rounding cannot beat.
-        Where costs decided about the division, the least one for the same cost.
-    plain_variance
-        With the respondents divided by the size of the strata, or equally among samples, at the same n or the same
-        cost; None where that cannot be had.
-    level
-        Of the interval.
-    cost
-        Of all respondents, each of them 1 where no costs were given.
-    gap
-        By which factor the shares could at most be improved, less one; 0 for strata, which have a formula.
-    """
-
-    kind: str
-    names: tuple[str, ...]
+    kind: str  # "strata" or "samples"
+    names: tuple[str, ...]  # names, designs: of the parts
     designs: tuple[Design, ...]
-    fractions: Real
-    counts: tuple[int, ...]
-    variance: float
+    fractions: Real  # best shares of the respondents, shape (parts,)
+    counts: tuple[int, ...]  # whole numbers of respondents
+    variance: float  # of the estimate, with these whole numbers
+    # the least one that as many respondents could give if they could be divided: a bound that rounding cannot beat.
+    # Where costs decided about the division, the least one for the same cost
     best_variance: float
+    # with the respondents divided by the size of the strata, or equally among samples, at the same n or the same cost;
+    # None where that cannot be had
     plain_variance: float | None
-    level: float
-    cost: float
+    level: float  # of the interval
+    cost: float  # of all respondents, each of them 1 where no costs were given
+    # by which factor the shares could at most be improved, less one; 0 for strata, which have a formula
     gap: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
 
@@ -149,9 +128,6 @@ def whole_numbers(shares: Real, n: int, *, least: Sequence[int]) -> Counts:
     """N split by the method of the largest remainder, each part having at least its ``least``.
 
     Parts whose share would give less are fixed at it, and the rest is split again among the others.
-
-    >>> whole_numbers(np.array([0.687, 0.312, 0.001]), 500, least=[2, 2, 2])   # nobody is left with a single one
-    (342, 156, 2)
     """
     counts, free = list(least), [share > 0 for share in shares.tolist()]
     left = n - sum(x for x, is_free in zip(least, free, strict=True) if not is_free)
@@ -336,7 +312,7 @@ def allocate_strata(
     Allocation
         Rounded by largest remainder, at least two in each stratum.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> parts = [Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])]
     >>> allocation = allocate_strata(parts, n=500)
     >>> allocation.counts, round(allocation.variance, 6)   # the weaker device needs more than its share

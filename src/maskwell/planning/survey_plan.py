@@ -75,7 +75,7 @@ def plan_survey(
     names
         Of several samples, in the order of the designs.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> plan_survey(warner("0.7"), margin="0.05", pi=["0.1", "0.9"]).n
     2156
     """

@@ -66,31 +66,18 @@ PLACES = 64
 
 @dataclass(frozen=True)
 class Tunable:
-    """A family with one free parameter.
+    """A family with one free parameter."""
 
-    Attributes
-    ----------
-    free
-        The parameter that is solved for.
-    kept
-        Parameters that the caller gives, with the reader of each.
-    ends
-        From no information to the most telling member, for the kept parameters.
-    by_ratio, by_parity
-        The free parameter from R for the first category, and from gamma; None where there is none.
-    others
-        Parameters that follow from the free one.
-    mirrored
-        Kept parameters that are replaced by one minus them for the mirror image, in which the two reports change
-        places; None where there is no mirror image.
-    """
-
-    free: str
+    free: str  # the parameter that is solved for
+    # from no information to the most telling member, for the kept parameters
     ends: Callable[[Kept], tuple[Fraction, Fraction]]
+    # by_ratio, by_parity: the free parameter from R for the first category, and from gamma; None where there is none
     by_ratio: Callable[[Fraction, Kept], Fraction]
     by_parity: Callable[[Fraction, Kept], Fraction] | None
-    kept: Mapping[str, Callable[[Any], Any]]
-    others: Callable[[Fraction, Kept], Kept] = lambda _t, _kept: {}
+    kept: Mapping[str, Callable[[Any], Any]]  # parameters that the caller gives, with the reader of each
+    others: Callable[[Fraction, Kept], Kept] = lambda _t, _kept: {}  # parameters that follow from the free one
+    # kept parameters that are replaced by one minus them for the mirror image, in which the two reports change places;
+    # None where there is no mirror image
     mirrored: tuple[str, ...] | None = None
 
     def parameters(self, t: Fraction, kept: Kept) -> dict[str, Any]:
@@ -189,32 +176,7 @@ def tuned(
     categories: Categories | None = None,
     **kept: Any,
 ) -> Design:
-    """The member of a family with a given protection.
-
-    Parameters
-    ----------
-    family
-        ``warner``, ``crosswise``, ``mangat-singh``, ``simmons``, ``forced``, ``mangat``, ``triangular``, ``kuk`` or
-        ``liu-chow``.
-    value, measure
-        The protection that is asked for, and how it is measured: ``ratio`` (default), ``parity``, or a
-        :class:`~maskwell.privacy.measures.Measure`.
-    categories
-        Labels of the truths; needed for liu-chow.
-    **kept
-        The parameters that stay as they are: ``t`` of mangat-singh, ``beta`` of simmons, ``yes`` of forced, ``theta2``
-        and ``draws`` of kuk, ``weights`` of liu-chow (the shares of the white balls among each other).
-
-    Raises
-    ------
-    ParameterError
-        No member has that protection; the message says between which values they lie.
-
-    >>> tuned("warner", value=41).provenance["parameters"]   # Lanke's equaliser for Simmons' device with R = 41
-    {'p': '41/42'}
-    >>> tuned("simmons", value=4, beta="0.1").provenance["parameters"]
-    {'p': '3/13', 'beta': '1/10'}
-    """
+    """The member of a family with a given protection."""
     check_kind(str, family=family)
     check_kind(Measure | str, measure=measure)
     check_kind(Categories | None, categories=categories)
@@ -238,10 +200,6 @@ def retuned(design: Design, measure: Measure, value: Fraction) -> Design | None:
     """Another member of the family that a design says it is from, with the same kept parameters; None without one.
 
     What the design says is believed only if its family makes the same probabilities from it.
-
-    >>> from maskwell.procedures import crosswise
-    >>> retuned(crosswise("1/6"), Measure.of("ratio"), Fraction(3)).provenance["parameters"]["q"]
-    '1/4'
     """
     origin = _Origin.of(design)
     if origin is None:
@@ -394,29 +352,16 @@ READABLE = 20
 
 @dataclass(frozen=True)
 class Equalised:
-    """A design made more private, and how.
+    """A design made more private, and how."""
 
-    Attributes
-    ----------
-    design
-        The new design, of parity at most what was asked; within slack for one that was given as decimals
-        (:mod:`maskwell.privacy.criteria`) and is left as it is.
-    how
-        What was done, in words.
-    """
-
+    # the new design, of parity at most what was asked; within slack for one that was given as decimals
+    # (:mod:`maskwell.privacy.criteria`) and is left as it is
     design: Design
-    how: str
+    how: str  # what was done, in words
 
 
 def at_parity(design: Design, gamma: Fraction) -> Equalised:
-    """The design brought down to parity gamma; itself when it is as private already.
-
-    >>> from maskwell.core import Categories
-    >>> equalised = at_parity(Uniform.from_gamma(9, Categories.numbered(3)), Fraction(3))
-    >>> equalised.design.parity_exact(), equalised.how
-    (Fraction(3, 1), 'a k-ary design of that parity')
-    """
+    """The design brought down to parity gamma; itself when it is as private already."""
     if gamma <= 1:
         raise ParameterError(
             f"a design of parity {to_text(gamma)} tells nothing, so there is nothing to compare",
@@ -430,17 +375,7 @@ def at_parity(design: Design, gamma: Fraction) -> Equalised:
 
 
 def at_level(design: Design, measure: Measure, value: Fraction) -> Equalised:
-    """The design brought to a value of any measure, within its family where it has one.
-
-    Raises
-    ------
-    ParameterError
-        It would have to tell more than it does, and has no family with a member that does.
-
-    >>> from maskwell.procedures import simmons
-    >>> at_level(simmons("0.8", "0.1"), Measure.of("ratio"), Fraction(4)).how
-    'simmons with p = 3/13, beta = 1/10'
-    """
+    """The design brought to a value of any measure, within its family where it has one."""
     now = measure.value(design)
     if now == value:
         return Equalised(design, "unchanged")
@@ -487,12 +422,7 @@ def _short(text: str) -> str:
 
 
 def diluted(design: Design, value: Fraction, measure: Measure = PARITY) -> Equalised:
-    """The same device, used by some respondents for a random category, as few as the measure allows.
-
-    >>> revealing = Dense.of([["1/2", 0], [0, "1/2"], ["1/2", "1/2"]])
-    >>> diluted(revealing, Fraction(3)).design.parity_exact()
-    Fraction(3, 1)
-    """
+    """The same device, used by some respondents for a random category, as few as the measure allows."""
     rows = design.exact_matrix()
     beyond = [(row, excess) for row in rows if (excess := measure.excess(row, value)) > 0]
     kept = min((_share(row, excess, measure.room(value)) for row, excess in beyond), default=Fraction(1))

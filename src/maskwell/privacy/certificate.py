@@ -53,16 +53,7 @@ RULES = {
 
 
 def demand_from_stated(stated: Mapping[str, Any]) -> Demand | None:
-    """The demand that was stated; None when a curve is a function, which cannot be stated in full.
-
-    Raises
-    ------
-    ValueError
-        Anything but the exact text that a demand writes of itself.
-
-    >>> demand_from_stated({"language": "rho", "rho1": "1/10", "rho2": "1/2", "closed": False}).gamma_exact
-    Fraction(9, 1)
-    """
+    """The demand that was stated; None when a curve is a function, which cannot be stated in full."""
     demand = _read(stated)
     again = _as_function(stated) if demand is None else demand.stated
     if json.dumps(again, sort_keys=True) != json.dumps(stated, sort_keys=True):

@@ -50,7 +50,7 @@ class Verified(Result):
 
     >>> from maskwell.core import Categories
     >>> from maskwell.designs import Uniform
-    >>> from maskwell.privacy import certify
+    >>> from maskwell.privacy.certificate import certify
     >>> proof = certify(Uniform.from_gamma(3, Categories.of(["yes", "no"]))).to_dict()
     >>> verify_certificate(proof).ok
     True
@@ -81,15 +81,7 @@ class Verified(Result):
 
 
 def verify_certificate(content: Any, *, design: Design | None = None) -> Verified:
-    """Work out anew all that a certificate claims.
-
-    Parameters
-    ----------
-    content
-        What its file holds, read as JSON.
-    design
-        The design that the certificate should be about, if that is to be checked too.
-    """
+    """Work out anew all that a certificate claims."""
     check_kind(Design | None, design=design)
     checks = tuple(_checks(content, design))
     proved = all(check.ok for check in checks)

@@ -42,30 +42,18 @@ MOST_BITS = 1 << 32
 class Shape:
     """Rows of P that are proportional to each other, or one row for each set of categories of some sizes.
 
-    Attributes
-    ----------
-    rows
-        The numbers of the rows in the matrix, from 0; empty where there is one for each set.
-    truths
-        The truths whose entry is the largest; empty where they are the members of the set.
-    sizes
-        The sizes of the sets; empty where the rows are numbered.
-    values
-        The distinct entries of the sum of the rows, rising. Where the rows are all sets of one size, the entry for
-        truths in the set and that for others, each summed over the sets; for several sizes up to a factor.
-    possible
-        How many truths can give the report.
-
     >>> from maskwell.core import Categories
     >>> next(shapes(Uniform.from_gamma(3, Categories.numbered(4)))).parity
     Fraction(3, 1)
     """
 
-    rows: tuple[int, ...]
-    truths: tuple[int, ...]
-    sizes: range
+    rows: tuple[int, ...]  # the numbers of the rows in the matrix, from 0; empty where there is one for each set
+    truths: tuple[int, ...]  # the truths whose entry is the largest; empty where they are the members of the set
+    sizes: range  # the sizes of the sets; empty where the rows are numbered
+    # the distinct entries of the sum of the rows, rising. Where the rows are all sets of one size, the entry for truths
+    # in the set and that for others, each summed over the sets; for several sizes up to a factor
     values: tuple[Fraction, ...]
-    possible: int
+    possible: int  # how many truths can give the report
 
     @property
     def parity(self) -> Parity:
@@ -244,12 +232,7 @@ def _patterns(design: Patterns) -> Iterator[Shape]:
 
 @singledispatch
 def columns_sum_to_one(design: Design) -> bool:
-    """Whether the probabilities of all reports sum to one for every truth, exactly, and none is negative.
-
-    >>> from maskwell.designs import Dense
-    >>> columns_sum_to_one(Dense.of([["1/3", "1/2"], ["2/3", "1/2"]]))
-    True
-    """
+    """Whether the probabilities of all reports sum to one for every truth, exactly, and none is negative."""
     rows, denominator = integer_rows(design)
     return all(sum(column) == denominator and min(column) >= 0 for column in zip(*rows, strict=True))
 
@@ -291,12 +274,7 @@ def _steps(design: Composed) -> bool:
 
 @singledispatch
 def parity_of_rows(design: Design) -> Parity:
-    """Parity from the rows: the largest of their parities.
-
-    >>> from maskwell.designs import Dense
-    >>> parity_of_rows(Dense.of([["1/3", "1/2"], ["2/3", "1/2"]]))
-    Fraction(3, 2)
-    """
+    """Parity from the rows: the largest of their parities."""
     return max(shape.parity for shape in shapes(design))
 
 

@@ -47,25 +47,13 @@ ZERO, ONE = Fraction(0), Fraction(1)
 
 @dataclass(frozen=True)
 class Bound:
-    """The parity that a curve allows.
+    """The parity that a curve allows."""
 
-    Attributes
-    ----------
-    lower, upper
-        It lies between them; decisions use ``lower``. Equal when it is exact.
-    attained
-        Whether the infimum is reached at some prior, and not only approached.
-    certified
-        False when nothing but samples speaks for ``lower``.
-    notes
-        What a reader must know about it.
-    """
-
-    lower: Parity
+    lower: Parity  # lower, upper: it lies between them; decisions use ``lower``. Equal when it is exact
     upper: Parity
-    attained: bool
-    certified: bool = True
-    notes: tuple[str, ...] = ()
+    attained: bool  # whether the infimum is reached at some prior, and not only approached
+    certified: bool = True  # false when nothing but samples speaks for ``lower``
+    notes: tuple[str, ...] = ()  # what a reader must know about it
 
     @classmethod
     def exactly(cls, value: Parity, *, attained: bool) -> Bound:
@@ -100,11 +88,7 @@ class Curve(Protocol):
 
 
 def odds_ratio(high: Fraction, low: Fraction) -> Parity:
-    """``odds(high) / odds(low)``; infinite where high is 1 or low is 0.
-
-    >>> odds_ratio(Fraction(1, 2), Fraction(1, 10))
-    Fraction(9, 1)
-    """
+    """``odds(high) / odds(low)``; infinite where high is 1 or low is 0."""
     if high == 1 or low == 0:
         return math.inf
     return high * (1 - low) / (low * (1 - high)) if low < 1 else ZERO

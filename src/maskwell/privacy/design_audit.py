@@ -96,13 +96,7 @@ def _exact(design: Design, near: Fraction) -> Fraction:
 
 
 def average_security(design: Design) -> float:
-    """The smallest phi for which the design is phi-average secure.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Uniform
-    >>> average_security(Uniform.from_gamma(3, Categories.numbered(2)))
-    1.5
-    """
+    """The smallest phi for which the design is phi-average secure."""
     try:
         return 1 + design.total_variation() / 2
     except TooLargeError as error:
@@ -240,12 +234,7 @@ class Audit(Result):
 
 
 def counted_reports(design: Design) -> int | str:
-    """The number of reports; without its digits, "C(k, q)" or "2^k", where they would be many.
-
-    >>> from maskwell.designs import Subset
-    >>> [counted_reports(Subset.from_gamma(3, Categories.numbered(k), size=2)) for k in (4, 10**9 * 2)]
-    [6, 'C(2000000000, 2)']
-    """
+    """The number of reports; without its digits, "C(k, q)" or "2^k", where they would be many."""
     if design.has_reports_up_to(MOST_REPORTS):
         return design.m
     outputs = design.outputs
@@ -283,9 +272,6 @@ def wear_out(parity: Parity, times: Sequence[int] = REPETITIONS) -> list[dict[st
     """How protection wears out when the same person is asked again, each time with fresh randomness: ``parity**t``.
 
     Source: derived; reached when every report comes out the same.
-
-    >>> wear_out(Fraction(3), [2])[0]["parity"]
-    9.0
     """
     powers = [(t, parity if isinstance(parity, float) else parity**t) for t in times]
     return [{"reports": t, "parity": to_float(power), "epsilon": log_of(power)} for t, power in powers]

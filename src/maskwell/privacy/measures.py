@@ -45,23 +45,14 @@ Row = Sequence[Fraction]
 class Measure:
     """A measure of protection; the smaller, the better protected.
 
-    Attributes
-    ----------
-    name
-        One of :data:`MEASURES`.
-    sensitive
-        Codes of the sensitive categories; empty for parity.
-    prior
-        Shares that somebody believes in before a report; empty unless it matters.
-
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> Measure.of("ratio").value(warner("0.8")), Measure.of("hazard", prior=["0.05", "0.95"]).value(warner("0.8"))
     (Fraction(4, 1), Fraction(4, 23))
     """
 
-    name: str = "parity"
-    sensitive: tuple[int, ...] = ()
-    prior: tuple[Fraction, ...] = ()
+    name: str = "parity"  # one of :data:`MEASURES`
+    sensitive: tuple[int, ...] = ()  # codes of the sensitive categories; empty for parity
+    prior: tuple[Fraction, ...] = ()  # shares that somebody believes in before a report; empty unless it matters
 
     @classmethod
     def of(cls, name: Any, *, sensitive: Sequence[int] | None = None, prior: Iterable[Number] | None = None) -> Measure:

@@ -68,10 +68,6 @@ def posterior_of(design: Design, report: Hashable, prior: Real | None = None) ->
     """The same for one report, by its label, or by its code where no label is a whole number.
 
     Raises ParameterError when the report cannot occur under the prior.
-
-    >>> from maskwell.procedures import warner
-    >>> posterior_of(warner("0.8"), "yes").tolist()
-    [0.8, 0.2]
     """
     after, outputs = posterior(design, prior), design.outputs
     if isinstance(outputs, Categories):
@@ -92,24 +88,13 @@ def _scaled(row: Sequence[Fraction]) -> list[float]:
 
 @dataclass(frozen=True)
 class Hazard:
-    """How far reports can speak for a set of sensitive categories.
+    """How far reports can speak for a set of sensitive categories."""
 
-    Attributes
-    ----------
-    sensitive
-        Their codes.
-    ratio
-        R: the largest ratio of a sensitive to another category in a row; infinite when a report gives the set away.
-    by_report
-        Posterior probability of the set after each report, shape (m,); NaN where a report cannot occur.
-    prior
-        Its probability before.
-    """
-
-    sensitive: tuple[int, ...]
+    sensitive: tuple[int, ...]  # their codes
+    # R: the largest ratio of a sensitive to another category in a row; infinite when a report gives the set away
     ratio: Parity
-    by_report: Real
-    prior: float
+    by_report: Real  # posterior probability of the set after each report, shape (m,); NaN where a report cannot occur
+    prior: float  # its probability before
 
     @property
     def greatest(self) -> float:
@@ -191,7 +176,7 @@ def _one_sided(row: Sequence[Fraction], chosen: tuple[int, ...]) -> Parity:
 class Jeopardy:
     """The two numbers of a yes-or-no design.
 
-    >>> from maskwell.procedures import simmons
+    >>> from maskwell.procedures.unrelated_questions import simmons
     >>> measures = jeopardy(simmons("0.8", "0.1"))
     >>> measures.u, measures.v   # a yes is far more dangerous than a no is reassuring
     (Fraction(41, 1), Fraction(49, 9))
@@ -201,22 +186,13 @@ class Jeopardy:
     v: Parity
 
     def variance(self, pi: float) -> float:
-        """``n Var(pi_hat)`` at a true share ``pi`` of the first category.
-
-        >>> from maskwell.procedures import warner
-        >>> round(jeopardy(warner("0.7")).variance(0.1), 4)
-        1.4025
-        """
+        """``n Var(pi_hat)`` at a true share ``pi`` of the first category."""
         a, b = (to_float(p) for p in self._probabilities())
         yes = a * pi + b * (1 - pi)
         return yes * (1 - yes) / (a - b) ** 2
 
     def design(self, categories: Categories) -> Dense:
-        """The design that has them, yes being the first report.
-
-        >>> Jeopardy(Fraction(4), Fraction(4)).design(Categories.of(["yes", "no"])).exact_matrix()[0]
-        [Fraction(4, 5), Fraction(1, 5)]
-        """
+        """The design that has them, yes being the first report."""
         a, b = self._probabilities()
         return Dense.of([[a, b], [1 - a, 1 - b]], categories)
 
@@ -248,9 +224,6 @@ def from_jeopardy(u: Number, v: Number, categories: Categories) -> Dense:
     """The yes-or-no design in which a yes speaks u fold for the first category and a no v fold for the second.
 
     ``math.inf`` for v makes the design with the largest information at that u.
-
-    >>> from_jeopardy(9, math.inf, Categories.of(["yes", "no"])).exact_matrix()[0]   # Mangat's device
-    [Fraction(1, 1), Fraction(1, 9)]
     """
     check_kind(Categories, categories=categories)
     return Jeopardy(_above_one(u, "u"), _above_one(v, "v")).design(categories)

@@ -47,10 +47,6 @@ def greenberg(
     the other one. This **is** the jar of :func:`~maskwell.procedures.forced_answers.liu_chow` with q = (1 - p) beta;
     any p above 0 can be estimated from.
     Source: after Greenberg et al. (1969), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
-
-    >>> design = greenberg(Categories.of(["never", "late", "in time"]), "0.6", ["1/2", "1/4", "1/4"])
-    >>> design.parity_exact(), design.provenance["same_as"]
-    (Fraction(7, 1), 'liu-chow --p 3/5 --q 1/5,1/10,1/10')
     """
     check_two(categories)
     answers = one_for_each(beta, "beta", len(categories), said="numbers in beta")
@@ -94,10 +90,6 @@ def abul_ela(categories: Categories, probabilities: Sequence[Number], *, allow_u
     shares tells nothing.
     Source: after Abul-Ela, Greenberg and Horvitz (1967), named in [Adeshiyan2011, section 3.1]; P derived from the
     instruction.
-
-    >>> design = abul_ela(Categories.of(["never", "late", "in time"]), ["0.6", "0.2", "0.2"])
-    >>> design.parity_exact(), design.identifiable   # a yes is three times likelier from the first category
-    (Fraction(3, 1), False)
     """
     check_two(categories)
     k = len(categories)
@@ -219,10 +211,6 @@ def bourke_dalenius(categories: Categories, weights: Sequence[Number], *, allow_
     (a cyclic Latin square). The singular values of P are the absolute discrete Fourier coefficients of w, and none of
     them may vanish: equal weights fail, and so does (0.4, 0.2, 0.1, 0.3).
     Source: after Bourke and Dalenius (1976), named in [Adeshiyan2011, section 3.1]; cyclic form derived.
-
-    >>> design = bourke_dalenius(Categories.of(["never", "late", "in time"]), ["0.7", "0.2", "0.1"])
-    >>> design.parity_exact()   # place 1 is seven times likelier from the first category than from the second
-    Fraction(7, 1)
     """
     check_two(categories)
     k = len(categories)
@@ -279,11 +267,7 @@ def permutation_deck(
 
 
 def _places(categories: Categories, order: Sequence[Hashable]) -> list[int]:
-    """The codes of the categories in the order of a card.
-
-    >>> _places(Categories.of(["a", "b"]), ["b", "a"])
-    [1, 0]
-    """
+    """The codes of the categories in the order of a card."""
     codes = [categories.code(label) for label in check_list(order, "order")]
     if sorted(codes) != list(range(len(categories))):
         raise ParameterError(

@@ -60,12 +60,6 @@ def kary(
     1/k and used exactly; or ``gamma``, above 1; or its logarithm ``epsilon``. The last two are rounded so that the
     exact parity does not exceed them.
     Source: [ChaiNayak2018, Theorem 4.4].
-
-    >>> design = kary(Categories.numbered(4), gamma=3)
-    >>> design.exact_matrix()[0][0]   # four answers and parity 3: half of the reports are true
-    Fraction(1, 2)
-    >>> kary(Categories.numbered(5), keep="0.7").parity_exact()   # 0.7 beside 0.3 / 4
-    Fraction(28, 3)
     """
     one_way(keep=keep, gamma=gamma, epsilon=epsilon)
     if keep is not None:
@@ -108,10 +102,6 @@ def subset(categories: Categories, *, size: int, gamma: Number | None = None, ep
     rounded so that the exact parity does not exceed it.
     Source: [NayakZhai2019, section 3.2]; the size that adds least variance is chosen by
     ``maskwell.planning.set_sizes.minimax_size``.
-
-    >>> design = subset(Categories.numbered(4), size=2, gamma=3)
-    >>> design.include   # three reports in four name the truth, beside one other category
-    Fraction(3, 4)
     """
     name, value = one_demand(gamma=gamma, epsilon=epsilon)
     make = Subset.from_gamma if name == "gamma" else Subset.from_epsilon
@@ -140,10 +130,6 @@ def ldiverse(categories: Categories, l: int) -> LocalDiversity:  # noqa: E741 (t
 
     where ``l`` goes from 2 to k - 1 for k ``categories``. Parity is infinite: a report rules the other categories out.
     Source: [NayakZhai2019, section 4].
-
-    >>> design = ldiverse(Categories.numbered(5), 2)
-    >>> design.guess_probability()   # two categories named, either may be true
-    0.5
     """
     design = LocalDiversity.of(l, categories)
     return named(design, "l-diverse", {"l": design.size})
@@ -168,10 +154,6 @@ def rappor(categories: Categories, *, gamma: Number | None = None, epsilon: Numb
     where ``gamma``, above 1, is given or is e to the power ``epsilon``; p is rounded so that the exact parity does not
     exceed it.
     Source: after [Erlingsson2014]; p derived from the parity given in :mod:`maskwell.designs.unary`.
-
-    >>> design = rappor(Categories.numbered(3), gamma=4)
-    >>> design.keep, design.parity_exact()   # two bits differ between two truths, each worth a factor 2
-    (Fraction(2, 3), Fraction(4, 1))
     """
     return _for_demand("rappor", Unary.rappor_from_gamma, Unary.rappor_from_epsilon, categories, gamma, epsilon)
 
@@ -195,10 +177,6 @@ def oue(categories: Categories, *, gamma: Number | None = None, epsilon: Number 
     where ``gamma``, above 1, is given or is e to the power ``epsilon``; r is rounded so that the exact parity does not
     exceed it.
     Source: after [Wang2017]; r derived from the parity given in :mod:`maskwell.designs.unary`.
-
-    >>> design = oue(Categories.numbered(3), gamma=4)
-    >>> design.flip, design.parity_exact()   # a false bit is set once in five reports
-    (Fraction(1, 5), Fraction(4, 1))
     """
     return _for_demand("oue", Unary.oue_from_gamma, Unary.oue_from_epsilon, categories, gamma, epsilon)
 
@@ -234,10 +212,6 @@ def bits(
     each; or a bound on the total parity, ``gamma`` or e to the power ``epsilon``, shared equally:
     p / (1 - p) = gamma^(1/M), rounded down.
     Source: [NayakZhangAdeshiyan2016, section 4] (itemsets), after Rizvi and Haritsa (2002); parity derived.
-
-    >>> design = bits(["bread", "milk"], gamma=9)
-    >>> design.parity_exact(), design.provenance["item_parities"]   # both items together, and each alone
-    (Fraction(9, 1), ['3', '3'])
     """
     names = [str(label) for label in Categories.of(str(item) for item in check_list(items, "items")).labels]
     one_way(p=p, probabilities=probabilities, gamma=gamma, epsilon=epsilon)

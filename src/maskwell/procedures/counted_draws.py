@@ -30,9 +30,6 @@ def kuk(theta1: Number, theta2: Number, draws: int, *, allow_unidentifiable: boo
     where ``theta1`` and ``theta2`` are the red shares of the deck for members of A and of the deck for others, and
     ``draws`` is r. The two must differ. Protection fades fast with r: parity is its value for one draw to the power r.
     Source: [Adeshiyan2011, section 2.5], after Kuk (1990).
-
-    >>> [float(kuk("0.7", "0.2", draws).parity_exact()) for draws in (1, 3)]   # three cards tell far more than one
-    [3.5, 42.875]
     """
     theta1, theta2 = check_probability(theta1, "theta1"), check_probability(theta2, "theta2")
     r = check_count(draws, "draws", low=1, high=MOST_DRAWS)
@@ -81,10 +78,6 @@ def chow(
     rarer colour has balls some reports are impossible for one group and betray the other, which is refused unless
     ``allow_revealing``.
     Source: [Adeshiyan2011, section 2.5], after Leysieffer and Warner (1976).
-
-    >>> design = chow(5, 3, 2)
-    >>> [str(row[0]) for row in design.exact_matrix()], design.parity_exact()   # two reds point to A, but not for sure
-    (['3/28', '15/28', '5/14'], Fraction(10, 3))
     """
     L, M = check_count(red, "red", low=1, high=MOST_BALLS), check_count(blue, "blue", low=1, high=MOST_BALLS)
     r = check_count(draws, "draws", low=1, high=min(L + M, MOST_DRAWS))
@@ -132,10 +125,6 @@ def christofides(probabilities: Sequence[Number], *, allow_unidentifiable: bool 
 
     where ``probabilities`` are p[1]..p[m], which must not read the same backwards.
     Source: [Adeshiyan2011, section 2.5], after Christofides (2003).
-
-    >>> design = christofides(["1/2", "1/3", "1/6"])
-    >>> design.parity_exact()   # a 3 is three times likelier from members of A; a 2 tells nothing
-    Fraction(3, 1)
     """
     places = numbered(probabilities, "probabilities")
     if len(places) < 2:

@@ -31,7 +31,7 @@ NONE = ("none", "none of them", "none of all these")
 def truth_labels(design: Design) -> list[str]:
     """The true categories in words; those of several questions with commas.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> truth_labels(warner("0.7"))
     ['yes', 'no']
     """
@@ -39,14 +39,7 @@ def truth_labels(design: Design) -> list[str]:
 
 
 def report_labels(design: Design) -> list[str]:
-    """What is said for each report, in row order: a label, or the categories of a set with commas.
-
-    >>> from maskwell.designs import Subset
-    >>> report_labels(Subset.from_gamma(3, Categories.of(["a", "b", "c"]), size=2))
-    ['a, b', 'a, c', 'b, c']
-    >>> report_labels(Subset.from_gamma(3, Categories.of(["a", "b", "c, d"]), size=2))[1]
-    '“a”, “c, d”'
-    """
+    """What is said for each report, in row order: a label, or the categories of a set with commas."""
     if isinstance(design.outputs, Categories):
         return _texts(design.outputs.labels)
     names = truth_labels(design)
@@ -93,41 +86,22 @@ Columns = Sequence[Sequence[Fraction]]
 
 @dataclass(frozen=True)
 class Card:
-    """One kind of card.
+    """One kind of card."""
 
-    Attributes
-    ----------
-    answers
-        The code of the report for each truth.
-    copies
-        How many cards of this kind are in the deck.
-    face
-        What is printed: "table" (a line for each truth), "truth", "fixed", or a form of its own of a named procedure.
-    """
-
-    answers: tuple[int, ...]
-    copies: int
+    answers: tuple[int, ...]  # the code of the report for each truth
+    copies: int  # how many cards of this kind are in the deck
+    # what is printed: "table" (a line for each truth), "truth", "fixed", or a form of its own of a named procedure
     face: str = "table"
 
 
 @dataclass(frozen=True, eq=False)
 class Deck:
-    """Cards, and the design that a card drawn at random realises; checked when it is made.
+    """Cards, and the design that a card drawn at random realises; checked when it is made."""
 
-    Attributes
-    ----------
-    realised
-        The design of this very deck, to be used in estimation.
-    wish
-        The design that was asked for; another one than ``realised`` where the deck was bounded.
-    form
-        "table", "truth-or-fixed", or the name of the procedure whose classical cards these are.
-    """
-
-    realised: Design
-    wish: Design
+    realised: Design  # the design of this very deck, to be used in estimation
+    wish: Design  # the design that was asked for; another one than ``realised`` where the deck was bounded
     cards: tuple[Card, ...]
-    form: str = "table"
+    form: str = "table"  # "table", "truth-or-fixed", or the name of the procedure whose classical cards these are
 
     def __post_init__(self) -> None:
         if self.counts() != [[p * self.size for p in row] for row in self.realised.exact_matrix()]:
@@ -219,7 +193,7 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
     most
         Refuse larger decks; :func:`~maskwell.procedures.small_decks.bounded_deck` rounds instead.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> deck = make_deck(warner("0.7"))
     >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
     (10, 3)
@@ -299,11 +273,7 @@ def lay_out(columns: Sequence[Sequence[int]]) -> tuple[Card, ...]:
 
 
 def ruled_out(matrix: Sequence[Sequence[Fraction | int]]) -> set[tuple[int, int]]:
-    """Pairs of a report that occurs and a truth that never gives it.
-
-    >>> ruled_out([[1, 3], [0, 1], [0, 0]])   # the last report never occurs, so it tells nothing
-    {(1, 0)}
-    """
+    """Pairs of a report that occurs and a truth that never gives it."""
     return {(i, j) for i, row in enumerate(matrix) if any(row) for j, p in enumerate(row) if not p}
 
 
@@ -312,16 +282,6 @@ def truthful(design: Design) -> tuple[int, ...] | None:
 
     That is the report of the same words, wherever it stands. Where two truths have other words than the reports "yes"
     and "no", they are told by these, the first one by "yes".
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.procedures import kuk
-    >>> from maskwell.procedures import warner
-    >>> truthful(warner("0.7").with_labels(Categories.of(["evaded", "honest"]), Categories.of(["yes", "no"])))
-    (0, 1)
-    >>> truthful(warner("0.7").with_labels(Categories.of(["no", "yes"]), Categories.of(["yes", "no"])))
-    (1, 0)
-    >>> truthful(kuk("0.7", "0.2", 1)) is None   # "0" and "1" are no way to say yes and no
-    True
     """
     if design.reports_are_sets:
         return None
@@ -340,12 +300,6 @@ def truth_or_fixed(deck: Deck) -> Deck | None:
     where t is the share of cards that ask for the truth, T sends each truth to the report that tells it
     (:func:`truthful`), and q[i] is the share of cards that say "report i". Forced response has the form, and so do
     k-ary designs.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Uniform
-    >>> simple = truth_or_fixed(make_deck(Uniform.from_gamma(3, Categories.of(list("abcd")))))
-    >>> [(card.face, card.copies) for card in simple.cards]   # one of six cards for each answer, two for the truth
-    [('truth', 2), ('fixed', 1), ('fixed', 1), ('fixed', 1), ('fixed', 1)]
     """
     design = deck.realised
     told = truthful(design)

@@ -41,9 +41,6 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
     """Probabilities that sum to one, as fractions, and the largest change that made floats do so.
 
     Floats such as 0.16666666666666666 are read as the simple fractions that they stand for.
-
-    >>> check_shares({"truth": 0.75, "yes": 1 / 6, "no": 1 / 12})[0]
-    [Fraction(3, 4), Fraction(1, 6), Fraction(1, 12)]
     """
     total = sum((check_probability(value, name) for name, value in shares.items()), start=Fraction(0))
     exact = not any(map(is_decimal, shares.values()))
@@ -68,11 +65,7 @@ def _summed(names: Sequence[str]) -> str:
 
 
 def numbered(values: Iterable[Number], name: str) -> dict[str, Number]:
-    """List entries under the names that errors use.
-
-    >>> numbered([0.2, 0.8], "q")
-    {'q[0]': 0.2, 'q[1]': 0.8}
-    """
+    """List entries under the names that errors use."""
     return {f"{name}[{i}]": value for i, value in enumerate(check_list(values, name))}
 
 
@@ -214,11 +207,7 @@ def _typed(value: object) -> str:
 
 
 def _text(value: Any) -> str:
-    """A parameter as it could be typed again.
-
-    >>> _text(Fraction(3, 4)), _text((Fraction(1, 2), Fraction(1, 3)))
-    ('3/4', '1/2,1/3')
-    """
+    """A parameter as it could be typed again."""
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 

@@ -33,17 +33,10 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class DiceTable:
-    """What the outcomes of several throws mean.
+    """What the outcomes of several throws mean."""
 
-    Attributes
-    ----------
-    deck
-        The cards that outcomes stand for.
-    dice, faces
-        How many dice are thrown one after the other, and how many faces each has; 2 faces are a coin.
-    """
-
-    deck: Deck
+    deck: Deck  # the cards that outcomes stand for
+    # dice, faces: how many dice are thrown one after the other, and how many faces each has; 2 faces are a coin
     dice: int
     faces: int
 
@@ -74,13 +67,7 @@ class DiceTable:
         return runs if self.used == self.outcomes else [*runs, Run(self.used, self.outcomes - 1, None)]
 
     def shown(self, outcome: int) -> tuple[int, ...]:
-        """The faces, 1, 2, ..., of an outcome counted from 0, the first die first.
-
-        >>> from maskwell.procedures import make_deck
-        >>> from maskwell.procedures import warner
-        >>> dice_table(make_deck(warner("0.7"))).shown(6)
-        (2, 1)
-        """
+        """The faces, 1, 2, ..., of an outcome counted from 0, the first die first."""
         outcome = as_whole(outcome, "outcome")
         digits = []
         for _ in range(self.dice):
@@ -93,13 +80,7 @@ class DiceTable:
         return next(run.kind for run in self.runs() if run.first <= outcome <= run.last)
 
     def sums(self) -> list[tuple[int, int, int]] | None:
-        """The same by the sum of two ordinary dice: lowest sum, highest sum and card; None where no such rule fits.
-
-        >>> from maskwell.procedures import make_deck
-        >>> from maskwell.procedures import forced
-        >>> dice_table(make_deck(forced("3/4", "1/6", "1/12"))).sums()   # yes, the truth, no
-        [(2, 4, 0), (5, 10, 1), (11, 12, 2)]
-        """
+        """The same by the sum of two ordinary dice: lowest sum, highest sum and card; None where no such rule fits."""
         if (self.dice, self.faces) != (2, 6) or self.used != self.outcomes:
             return None
         return _by_sums([card.copies * self.per_card for card in self.deck.cards])
@@ -124,7 +105,7 @@ def dice_table(deck: Deck, *, dice: int | None = None, faces: int = 6) -> DiceTa
         Of each die, from 2.
 
     >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> table = dice_table(make_deck(warner("0.7")))
     >>> table.dice, str(table.expected_rolls)   # ten cards from 36 outcomes: six of them roll again
     (2, '6/5')
@@ -196,13 +177,7 @@ def _reached(low: int, weight: int) -> int | None:
 
 
 def faces_in_words(table: DiceTable, outcome: int) -> str:
-    """An outcome as it is read off: 2-5, or heads and tails for coins.
-
-    >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures import warner
-    >>> faces_in_words(dice_table(make_deck(warner("3/4")), faces=2), 1)
-    'heads-tails'
-    """
+    """An outcome as it is read off: 2-5, or heads and tails for coins."""
     faces = table.shown(outcome)
     return "-".join(("heads", "tails")[f - 1] if table.faces == 2 else str(f) for f in faces)
 
@@ -267,7 +242,7 @@ def make_spinner(deck: Deck) -> Spinner:
     friction makes it: cards and dice are the safer devices. Source: derived.
 
     >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> spinner = make_spinner(make_deck(warner("0.7")))
     >>> [int(sector.degrees) for sector in spinner.sectors]   # yes, the truth, no
     [108, 144, 108]
@@ -283,9 +258,5 @@ def make_spinner(deck: Deck) -> Spinner:
 
 
 def sizes_in_tenths(most: int) -> list[int]:
-    """Sizes of decks whose spinners have borders on tenths of a degree.
-
-    >>> sizes_in_tenths(10)
-    [1, 2, 3, 4, 5, 6, 8, 9, 10]
-    """
+    """Sizes of decks whose spinners have borders on tenths of a degree."""
     return [size for size in range(1, min(most, TENTHS) + 1) if TENTHS % size == 0]

@@ -37,10 +37,6 @@ def forced(truth: Number, yes: Number, no: Number, *, allow_unidentifiable: bool
     Source: after Boruch (1971) and Fox and Tracy (1986); P derived from the instruction.
 
     Two dice: a sum of 2 to 4 means yes (6 of 36), 11 or 12 no (3 of 36), anything else the truth.
-
-    >>> design = forced("27/36", "6/36", "3/36")
-    >>> [str(x) for x in design.exact_matrix()[0]], design.parity_exact()   # a no is ten times likelier from outsiders
-    (['11/12', '1/6'], Fraction(10, 1))
     """
     (t, y, n), settled = check_shares({"truth": truth, "yes": yes, "no": no})
     return of_two_reports(
@@ -80,10 +76,6 @@ def liu_chow(categories: Categories, p: Number, q: Sequence[Number], *, allow_un
     0 can be estimated from. The unrelated question of Greenberg et al. (1969) with k answers of known shares beta is
     the case q = (1 - p) beta.
     Source: [Adeshiyan2011, Example 3.1], after Liu and Chow (1976).
-
-    >>> design = liu_chow(Categories.of(["never", "late", "in time"]), "0.6", ["0.2", "0.1", "0.1"])
-    >>> design.parity_exact()   # "late" is seven times likelier from those who were late
-    Fraction(7, 1)
     """
     check_two(categories)
     white = one_for_each(q, "q", len(categories), said="numbers in q")
@@ -128,9 +120,6 @@ def cheating(p: Number) -> Dense:
     where ``p`` is the chance of a forced yes in this sample. Two samples with different p give the three shares. The
     share of people in A lies between that of the honest yes and that sum with those who always say no.
     Source: after Clark and Desharnais (1998); P derived from the instruction.
-
-    >>> [str(x) for x in cheating("1/5").exact_matrix()[0]]   # who always says no never says yes
-    ['1', '1/5', '0']
     """
     chance = check_probability(p, "p")
     chances, kinds = [Fraction(1), chance, Fraction(0)], Categories.of(HONEST_OR_NOT)
@@ -167,9 +156,6 @@ def lie_detector(p: Number) -> Dense:
     taken for carriers.
     Source: after Moshagen, Musch and Erdfelder (2012); P derived, and it reproduces the published pi = 0.8707 with
     standard error 0.0411 and t = 0.6358 of 1256 answers with p = 2/12 and 10/12.
-
-    >>> [str(x) for x in lie_detector("1/6").exact_matrix()[0]]   # here most non-carriers say yes
-    ['1', '0', '5/6']
     """
     share = check_probability(p, "p")
     chances, kinds = [Fraction(1), Fraction(0), 1 - share], Categories.of(CARRIERS)

@@ -47,7 +47,7 @@ def shared(
 
     One Warner card for two questions, P = p I + (1 - p) (F x F), where F swaps yes and no:
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> truth, opposite = warner(1), warner(0)
     >>> both = shared(["3/4", "1/4"], [[truth, truth], [opposite, opposite]], shared_device=True)
     >>> [str(x) for x in both.exact_matrix()[0]], both.parity()   # yes to both: the answers agree, for sure
@@ -129,7 +129,7 @@ def repeated(designs: Iterable[CodedDesign]) -> Dense:
     Each further answer tells more: parities multiply at most. Unlike a Kronecker product, the truth is one.
     Source: derived; reports are independent once the truth is known.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> twice = repeated([warner("3/4"), warner("3/4")])
     >>> twice.outputs.labels[0], twice.parity_exact()   # asked twice: yes and yes is nine times likelier from members
     (('yes', 'yes'), Fraction(9, 1))

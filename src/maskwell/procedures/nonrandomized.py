@@ -32,10 +32,6 @@ def crosswise(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
     where ``q`` is the known share of yes to the innocuous question, which must be unrelated to the sensitive one. No
     device is needed. This **is** Warner's design with p = q; any q but 1/2 can be estimated from.
     Source: after Yu, Tian and Tang (2008); P derived from the instruction.
-
-    >>> design = crosswise("1/6")   # mother born in January or February
-    >>> design.parity_exact(), design.provenance["same_as"]
-    (Fraction(5, 1), 'warner --p 1/6')
     """
     share = check_probability(q, "q")
     return of_two_reports(
@@ -74,10 +70,6 @@ def triangular(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
     device is needed. The design is that of :func:`~maskwell.procedures.statement_cards.mangat` with p = 1 - q; any q
     below 1 can be estimated from. Parity is infinite: "neither" is only said outside A.
     Source: after Yu, Tian and Tang (2008); P derived from the instruction.
-
-    >>> design = triangular("1/4")   # mother born in January, February or March
-    >>> [str(x) for x in design.exact_matrix()[0]], design.provenance["same_as"]
-    (['1', '1/4'], 'mangat --p 3/4')
     """
     share = check_probability(q, "q")
     return of_two_reports(
@@ -108,17 +100,6 @@ TRIANGULAR = Procedure(
 class Sensitivity:
     """An estimate by a trait of assumed share q, and how it moves with q.
 
-    Attributes
-    ----------
-    family
-        ``"crosswise"`` or ``"triangular"``.
-    q, lam_hat
-        The assumed share of the innocuous trait, and the observed share of the first report ("same", "at least one").
-    pi_hat
-        The estimate at ``q``.
-    derivative
-        d pi_hat / d q.
-
     >>> sensitivity = sensitivity_to_q("triangular", q="1/4", lam_hat=0.42)
     >>> round(sensitivity.pi_hat, 6), round(sensitivity.derivative, 6)
     (0.226667, -1.031111)
@@ -126,11 +107,13 @@ class Sensitivity:
     0.0317
     """
 
-    family: str
+    family: str  # ``"crosswise"`` or ``"triangular"``
+    # q, lam_hat: the assumed share of the innocuous trait, and the observed share of the first report ("same", "at
+    # least one")
     q: float
     lam_hat: float
-    pi_hat: float
-    derivative: float
+    pi_hat: float  # the estimate at ``q``
+    derivative: float  # d pi_hat / d q
 
     def estimate_at(self, q: Number) -> float:
         """The estimate if the share were another one, exactly."""

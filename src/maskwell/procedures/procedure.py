@@ -35,31 +35,18 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a procedure.
+    """One parameter of a procedure."""
 
-    Attributes
-    ----------
-    name
-        As the builder spells it; ``option`` is the spelling of the command line.
-    required
-        False when it may be left out: a flag, or one of several ways to say the same thing (the builder checks).
-    planned
-        True when planning can choose it for someone who leaves it out; the builder itself needs it.
-    """
-
-    name: str
+    name: str  # as the builder spells it; ``option`` is the spelling of the command line
     kind: Kind
     help: str
+    # false when it may be left out: a flag, or one of several ways to say the same thing (the builder checks)
     required: bool = True
-    planned: bool = False
+    planned: bool = False  # true when planning can choose it for someone who leaves it out; the builder itself needs it
 
     @property
     def option(self) -> str:
-        """The spelling of the command line.
-
-        >>> Parameter("allow_revealing", Kind.FLAG, "", required=False).option
-        '--allow-revealing'
-        """
+        """The spelling of the command line."""
         return "--" + self.name.replace("_", "-")
 
     @property
@@ -77,50 +64,34 @@ def demand(*, required: bool = True) -> Parameter:
 class Procedure:
     """A named device and how to build its design.
 
-    Attributes
-    ----------
-    name
-        The family, as typed on the command line and kept in the provenance of the design.
-    build
-        Parameters in, design out. Builders of free categories take them first, as ``categories``.
-    example
-        Options that make a design, as typed on the command line; shown in the help and run by the tests.
-    truths
-        Labels of the true categories, or None when the caller names them. For sets of items: of each item. Where a
-        parameter that was left out makes the truths pairs (an unrelated answer beside the own one): of the own one.
-    truths_named
-        Whether the caller may give the truths other labels.
-    reports
-        Labels of the reports, or None when they depend on the parameters, are the categories, or are sets of them.
-    reports_named
-        Whether the caller may give the reports other labels; where they are tuples, also the single answers.
-    may_fail
-        Whether some allowed parameters leave the proportions beyond estimation; ``build`` then takes
-        ``allow_unidentifiable``.
-    cards
-        The cards by which the procedure is known, from its parameters and the number of truths; None where cards that
-        ask for the truth or say what to report will do.
-    without_cards
-        Whether it is carried out with other things than cards that tell what to say: questions, decks, urns.
-
     >>> from maskwell.procedures.registry import PROCEDURES
     >>> design = PROCEDURES["warner"].design({"p": "3/4"}, categories=Categories.of(["user", "not"]))
     >>> design.inputs.labels, design.outputs.labels, design.parity_exact()   # "yes" is three times likelier from users
     (('user', 'not'), ('yes', 'no'), Fraction(3, 1))
     """
 
-    name: str
+    name: str  # the family, as typed on the command line and kept in the provenance of the design
+    # parameters in, design out. Builders of free categories take them first, as ``categories``
     build: Callable[..., Design]
     summary: str
     source: str
-    example: str
+    example: str  # options that make a design, as typed on the command line; shown in the help and run by the tests
     parameters: tuple[Parameter, ...]
+    # labels of the true categories, or None when the caller names them. For sets of items: of each item. Where a
+    # parameter that was left out makes the truths pairs (an unrelated answer beside the own one): of the own one
     truths: tuple[Hashable, ...] | None = ("yes", "no")
-    truths_named: bool = True
+    truths_named: bool = True  # whether the caller may give the truths other labels
+    # labels of the reports, or None when they depend on the parameters, are the categories, or are sets of them
     reports: tuple[Hashable, ...] | None = ("yes", "no")
+    # whether the caller may give the reports other labels; where they are tuples, also the single answers
     reports_named: bool = True
+    # whether some allowed parameters leave the proportions beyond estimation; ``build`` then takes
+    # ``allow_unidentifiable``
     may_fail: bool = True
+    # the cards by which the procedure is known, from its parameters and the number of truths; None where cards that ask
+    # for the truth or say what to report will do
     cards: Callable[[Mapping[str, Any], int], list[Share]] | None = None
+    # whether it is carried out with other things than cards that tell what to say: questions, decks, urns
     without_cards: bool = False
 
     def design(

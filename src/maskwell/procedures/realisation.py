@@ -52,26 +52,15 @@ MEDIA: tuple[Medium, ...] = ("cards", "dice", "spinner")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Device(Result):
-    """A way to carry out a design with real people.
+    """A way to carry out a design with real people."""
 
-    Attributes
-    ----------
-    general
-        The deck that has a line for each truth on every card: it exists for every design.
-    deck
-        The cards that are used: classical or simple ones where the design has them, else those of ``general``. Where
-        the truths are kinds of people, some of whom do not follow the rules, they ask as if everybody did.
-    dice, spinner
-        What stands in for the cards, if anything does.
-    procedure
-        A named procedure that is carried out in its own way, without the cards.
-    """
-
-    general: Deck
+    general: Deck  # the deck that has a line for each truth on every card: it exists for every design
+    # the cards that are used: classical or simple ones where the design has them, else those of ``general``. Where the
+    # truths are kinds of people, some of whom do not follow the rules, they ask as if everybody did
     deck: Deck
-    dice: DiceTable | None = None
+    dice: DiceTable | None = None  # dice, spinner: what stands in for the cards, if anything does
     spinner: Spinner | None = None
-    procedure: Known | None = None
+    procedure: Known | None = None  # A named procedure that is carried out in its own way, without the cards
 
     LINES: ClassVar[str] = "deck"
 
@@ -145,7 +134,7 @@ def make_device(
     dice, faces
         Of a dice table; as few dice as can be by default.
 
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> device = make_device(warner("0.7"))
     >>> device.deck, device.general.kinds   # seven cards with the statement and three with its opposite
     (Deck(size=10, kinds=2, form='warner', exact=True), 3)
@@ -187,12 +176,7 @@ class Known:
 
 
 def known_procedure(design: Design) -> Known | None:
-    """The procedure that a design is, None where its provenance names none or is not true of its matrix.
-
-    >>> from maskwell.procedures import crosswise
-    >>> known_procedure(crosswise("1/6"))
-    Known(family='crosswise', parameters={'q': Fraction(1, 6)})
-    """
+    """The procedure that a design is, None where its provenance names none or is not true of its matrix."""
     procedure = PROCEDURES.get(str(design.provenance.get("family")))
     texts = design.provenance.get("parameters")
     if procedure is None or not isinstance(texts, Mapping) or not design.has_entries_up_to(ENTRY_LIMIT):
@@ -225,13 +209,7 @@ def _read(text: str, kind: Kind) -> Any:
 
 
 def classical_deck(deck: Deck, *, most: int = MOST_CARDS) -> Deck | None:
-    """The cards by which a named procedure is known, None for a design that has none or needs too many of them.
-
-    >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures import warner
-    >>> [(card.face, card.copies) for card in classical_deck(make_deck(warner("0.7"))).cards]
-    [('statement 0', 7), ('statement 1', 3)]
-    """
+    """The cards by which a named procedure is known, None for a design that has none or needs too many of them."""
     known = known_procedure(deck.realised)
     cards = None if known is None else PROCEDURES[known.family].cards
     if known is None or cards is None:
@@ -258,7 +236,7 @@ def instructed(deck: Deck) -> Design | None:
 
     Nobody can be asked whether they always say no; they are asked as if everybody followed the rule.
 
-    >>> from maskwell.procedures import cheating
+    >>> from maskwell.procedures.forced_answers import cheating
     >>> from maskwell.procedures import make_deck
     >>> instructed(make_deck(cheating("1/5"))).provenance["family"]   # one card in five says: say yes
     'forced'

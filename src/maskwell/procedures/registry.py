@@ -73,11 +73,7 @@ PROCEDURES: dict[str, Procedure] = {
 
 
 def procedure_named(name: str) -> Procedure:
-    """The procedure of that name, or an error that lists them all.
-
-    >>> procedure_named("crosswise").reports
-    ('same', 'different')
-    """
+    """The procedure of that name, or an error that lists them all."""
     if name not in PROCEDURES:
         raise ParameterError(
             f"no procedure is called {name!r}", hint=f"the names are {', '.join(PROCEDURES)}", name=name
@@ -93,12 +89,7 @@ def make_design(
     allow_unidentifiable: bool = False,
     **parameters: Any,
 ) -> Design:
-    """The design of a named family, as ``maskwell design FAMILY`` makes it; parameters bear the same names.
-
-    >>> warner = make_design("warner", p="0.7")
-    >>> warner.parity_exact(), warner.outputs.labels   # "yes" is 7/3 times likelier from those concerned
-    (Fraction(7, 3), ('yes', 'no'))
-    """
+    """The design of a named family, as ``maskwell design FAMILY`` makes it; parameters bear the same names."""
     check_kind(str, family=family)
     check_kind(Categories | None, categories=categories, reports=reports)
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)

@@ -29,10 +29,6 @@ def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     Any p but 1/2 can be estimated from; p and 1 - p are the same device with the answers swapped. 0 and 1 are direct
     questions.
     Source: [Adeshiyan2011, eq. (2.1)], after [Warner1965].
-
-    >>> design = warner("3/4")
-    >>> design.parity_exact()   # "yes" is three times likelier from members of A than from others
-    Fraction(3, 1)
     """
     p = check_probability(p, "p")
     return of_two_reports(
@@ -64,9 +60,6 @@ def kim_warde(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     that of :func:`warner`: the strata are a matter of sampling, each estimated by its own design and added up by its
     known share.
     Source: [Adeshiyan2011, Remark 2.5], after Kim and Warde (2004).
-
-    >>> kim_warde("0.7").provenance["same_as"]
-    'warner --p 7/10'
     """
     design = warner(p, allow_unidentifiable=allow_unidentifiable)
     share = design.exact_matrix()[0][0]
@@ -104,9 +97,6 @@ def equivalent_warner(t: Number, p: Number) -> Fraction:
         p' = t + (1 - t) p
 
     where ``t`` and ``p`` are as in :func:`mangat_singh`. Source: derived; both columns of P agree.
-
-    >>> equivalent_warner("0.3", "0.7")   # the two stages buy nothing that 79 cards in 100 do not
-    Fraction(79, 100)
     """
     t, p = check_probability(t, "t"), check_probability(p, "p")
     return t + (1 - t) * p
@@ -120,9 +110,6 @@ def mangat_singh(t: Number, p: Number, *, allow_unidentifiable: bool = False) ->
     where ``t`` is the chance of the direct question and ``p`` the share of cards with the sensitive statement. The two
     probabilities sum to one, so this **is** Warner's device with another share of cards (:func:`equivalent_warner`).
     Source: [Adeshiyan2011, chapter 1], after Mangat and Singh (1990).
-
-    >>> mangat_singh("0.3", "0.7").provenance["same_as"]
-    'warner --p 79/100'
     """
     t, p = check_probability(t, "t"), check_probability(p, "p")
     a = equivalent_warner(t, p)
@@ -165,10 +152,6 @@ def mangat(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     where ``p`` is the share of cards that say "I belong to A". Any p above 0 can be estimated from. A no comes only
     from people outside A, so parity is infinite, though no report betrays a member of A.
     Source: after Mangat (1994), named in [Adeshiyan2011, section 2.3]; P derived from the instruction.
-
-    >>> design = mangat("0.7")
-    >>> [str(x) for x in design.exact_matrix()[0]], design.parity()   # three in ten outsiders say yes and give cover
-    (['1', '3/10'], inf)
     """
     p = check_probability(p, "p")
     return of_two_reports(
@@ -200,10 +183,6 @@ def singh_joarder(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     only where the two chances meet, near p = 0.381966.
     Source: after Singh and Joarder (1997); P derived, and it reproduces the published mean 0.334225 of 170 answers with
     p = 0.6.
-
-    >>> design = singh_joarder("0.6")
-    >>> [str(x) for x in design.exact_matrix()[0]]   # 84 in 100 members say yes, 40 in 100 others
-    ['21/25', '2/5']
     """
     p = check_probability(p, "p")
     return of_two_reports(

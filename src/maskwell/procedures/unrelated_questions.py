@@ -96,10 +96,6 @@ def soberanis_cruz(p: Number, alpha: Number, *, allow_unidentifiable: bool = Fal
     population. This **is** the design of :func:`~maskwell.procedures.unrelated_questions.simmons` with beta = alpha.
     Source: after Soberanis-Cruz and others (2008); P derived, and it reproduces the published total 196.43 of 290
     answers with p = 0.7 and alpha = 0.5.
-
-    >>> design = soberanis_cruz("0.7", "0.5")
-    >>> [str(x) for x in design.exact_matrix()[0]], design.provenance["same_as"]
-    (['17/20', '3/20'], 'simmons --p 7/10 --beta 1/2')
     """
     p, alpha = check_probability(p, "p"), check_probability(alpha, "alpha")
     return of_two_reports(
@@ -136,10 +132,6 @@ def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     :func:`~maskwell.procedures.unrelated_questions.simmons` with beta = 1, and has the matrix of
     :func:`~maskwell.procedures.statement_cards.mangat`: a no comes only from outside A.
     Source: after Devore (1977); P derived, and it reproduces the published mean 0.868982 of 240 answers with p = 0.7.
-
-    >>> design = devore("0.7")
-    >>> [str(x) for x in design.exact_matrix()[0]], design.provenance["same_as"]   # no yes betrays a member of A
-    (['1', '3/10'], 'simmons --p 7/10 --beta 1')
     """
     p = check_probability(p, "p")
     return of_two_reports(
@@ -241,10 +233,6 @@ def simmons_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False)
     independent of the own one, and nobody needs to know how common it is.
     Source: after Horvitz et al. (1967) and Greenberg et al. (1969); P derived, and it reproduces the published mean
     0.121317 of 188 pairs of answers with p1 = 0.6 and p2 = 0.7.
-
-    >>> design = simmons_twice("0.6", "0.7")
-    >>> design.k, design.m, design.identifiable   # two answers do the work of two samples
-    (4, 4, True)
     """
     return _twice(simmons, p1, p2, needs="p1 different from p2", allow_unidentifiable=allow_unidentifiable)
 
@@ -303,11 +291,6 @@ def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bo
     p1 different from p2.
     Source: after Mangat, Singh and Singh (1992); P derived, and U reproduces the published mean 0.656 of 500 pairs of
     answers with p1 = 0.6 and p2 = 0.8.
-
-    >>> from maskwell.designs import reduction_of
-    >>> design = mangat_singh_singh_twice("0.6", "0.8")
-    >>> design.identifiable, reduction_of(design).groups   # the two mixed reports tell the same
-    (True, ((0,), (1, 2), (3,)))
     """
     return _twice(
         mangat_singh_singh,

@@ -84,7 +84,7 @@ def regress(
         sampling plan the profile is scaled by the design effect of the coefficient.
 
     >>> import pandas as pd
-    >>> from maskwell.procedures import make_design
+    >>> from maskwell.procedures.registry import make_design
     >>> warner = make_design("warner", p="0.8")
     >>> table = pd.DataFrame({"evaded": ["yes"] * 225 + ["no"] * 275 + ["yes"] * 175 + ["no"] * 325,
     ...                       "place": ["town"] * 500 + ["country"] * 500})

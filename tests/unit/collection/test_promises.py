@@ -19,7 +19,6 @@ from starlette.testclient import TestClient
 from tests.support.collecting import SURVEY, opened, submission
 from tests.support.command_line import run
 from tests.support.inside.core import direction_of
-from tests.support.inside.privacy import LIMITS, strength_of
 
 import maskwell
 from maskwell.collection import studio
@@ -37,7 +36,8 @@ from maskwell.collection.survey import Survey
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design
 from maskwell.errors import ParameterError, PlanError
-from maskwell.procedures import make_design
+from maskwell.privacy.strength import LIMITS, strength_of
+from maskwell.procedures.registry import make_design
 
 STEPS = (*LIMITS, "none")
 INFINITE = float("inf")

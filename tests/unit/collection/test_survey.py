@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.collecting import SURVEY
-from tests.support.inside.designs import wire
 
 from maskwell.collection.survey import Survey
-from maskwell.designs import Dense
+from maskwell.designs import Dense, wire
 from maskwell.errors import PlanError
 
 

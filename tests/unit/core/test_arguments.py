@@ -21,6 +21,7 @@ from maskwell.errors import (
     UnknownCategoryError,
     WrongTypeError,
 )
+from maskwell.privacy.posterior_probabilities import posterior_of
 
 COLUMNS_SUM = [[0.75, 0.5], [0.25, 0.5]]
 KINDS: dict[str, Callable[[Any], Any]] = {"list": list, "NumPy": np.array, "frame": pd.DataFrame}
@@ -31,7 +32,7 @@ TAKE_DESIGNS: dict[str, Callable[[Any], Any]] = {
     "compare": lambda given: mw.compare(given, given),
     "certify": mw.certify,
     "posterior": mw.privacy.posterior,
-    "posterior_of": lambda given: mw.privacy.posterior_of(given, 0),
+    "posterior_of": lambda given: posterior_of(given, 0),
     "hazard": lambda given: mw.privacy.hazard(given, [0]),
     "audit": mw.audit,
     "make_deck": mw.procedures.make_deck,
@@ -101,7 +102,7 @@ def test_integers_are_not_taken_for_codes_of_reports(column: Any) -> None:
 def test_categories_are_named_by_label_and_never_by_code() -> None:
     for ask in (
         lambda one: mw.audit(COIN, sensitive=[one]),
-        lambda one: mw.privacy.posterior_of(COIN, one),
+        lambda one: posterior_of(COIN, one),
         lambda one: mw.planning.unit_variance(COIN, [0.1, 0.9], category=one),
         lambda one: mw.planning.best_one_sided(9, COIN.inputs, sensitive=one),
     ):

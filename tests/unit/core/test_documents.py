@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from tests.support.inside.core import DEEPEST, documents, from_json, from_toml, read_document
 from tests.support.inside.engines import read_curves, read_matrix
-from tests.support.inside.privacy import verify_file
 
 from maskwell.designs import load_design
 from maskwell.errors import DataFileError, InputError, MaskwellError
 from maskwell.microdata import load_plan, load_receipt
 from maskwell.privacy import load_certificate
+from maskwell.privacy.certificate_check import verify_file
 
 READERS = {
     "design": load_design,

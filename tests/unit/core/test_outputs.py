@@ -343,7 +343,8 @@ def test_a_fork_that_ends_takes_nothing_away_and_adds_nothing(tmp_path: Path) ->
 @pytest.fixture(params=["design", "certificate", "picture"])
 def save(request: pytest.FixtureRequest) -> Callable[[Path], object]:
     from maskwell import Categories, certify
-    from maskwell.designs import Uniform, save_design
+    from maskwell.designs import Uniform
+    from maskwell.designs.wire import save_design
     from maskwell.plots import plot_revealed
 
     design = Uniform.from_gamma(3, Categories.numbered(4))

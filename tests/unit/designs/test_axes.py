@@ -4,7 +4,9 @@ from functools import partial, reduce
 
 import numpy as np
 import pytest
-from tests.support.inside.designs import along_axes, kronecker
+
+from maskwell.designs import kronecker
+from maskwell.designs.kronecker import along_axes
 
 
 def _times(A, x):

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.support.inside.designs import find_item_bits
 
 import maskwell as mw
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Dense, Kronecker, Uniform, item_bits
+from maskwell.designs.basket_bits import find_item_bits
 from maskwell.errors import LabelError, ParameterError, TooLargeError, WrongTypeError
-from maskwell.procedures import bits
+from maskwell.procedures.category_encodings import bits
 
 NAMES = [f"item{i}" for i in range(70)]
 

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwell.core import Categories
-from maskwell.designs import Dense, canonical_order
+from maskwell.designs import Dense
+from maskwell.designs.row_reduction import canonical_order
 from maskwell.errors import LabelError
-from maskwell.procedures import kuk, warner
+from maskwell.procedures.counted_draws import kuk
+from maskwell.procedures.statement_cards import warner
 
 YES_NO = Categories.of(["yes", "no"])
 

@@ -13,12 +13,26 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import numbered
-from tests.support.inside.designs import ESTIMATORS, big, binomial, binomial_bulk, subset
 
-from maskwell.designs import Blocks, Composed, Design, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform
+from maskwell.designs import (
+    Blocks,
+    Composed,
+    Design,
+    Kronecker,
+    LocalDiversity,
+    Mixture,
+    Subset,
+    Unary,
+    Uniform,
+    subset,
+)
+from maskwell.designs.design import big
+from maskwell.designs.subset import binomial
+from maskwell.designs.unary import ESTIMATORS, binomial_bulk
 from maskwell.errors import TooLargeError
-from maskwell.planning import sufficiency
-from maskwell.privacy import Demand, audit
+from maskwell.planning.order import sufficiency
+from maskwell.privacy import Demand
+from maskwell.privacy.design_audit import audit
 
 MILLION = 10**6
 FEW_LINES, FEW_BYTES = 100_000, 1 << 20  # a number for each category would take a million lines or eight million bytes

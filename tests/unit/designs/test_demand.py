@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.inside.core import as_count
-from tests.support.inside.designs import asked_epsilon, asked_gamma
 
 from maskwell.core import Categories
 from maskwell.designs import Design, Subset, Unary, Uniform
+from maskwell.designs.asked_parity import asked_epsilon, asked_gamma
 from maskwell.errors import ParameterError, WrongTypeError
 
 LOSS = Fraction(1, 10**9)

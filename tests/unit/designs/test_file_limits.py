@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from tests.support.inside.core import from_json
-from tests.support.inside.designs import wire
 from tests.support.large_designs import band, matrix, nested_blocks
 
 from maskwell import Categories, audit, compare, load_design
-from maskwell.designs import Dense, Mixture, Sparse, Uniform, save_design
+from maskwell.designs import Dense, Mixture, Sparse, Uniform, wire
+from maskwell.designs.wire import save_design
 from maskwell.errors import DesignFileError, TooLargeError
 from maskwell.reports.text.privacy_report import audit_report
 

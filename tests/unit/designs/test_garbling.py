@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO
-from tests.support.inside.designs import Garbling
 
 from maskwell.designs import Dense, Unary, Uniform
+from maskwell.designs.garbling import Garbling
 from maskwell.errors import ParameterError, TooLargeError
 
 HALF = Fraction(1, 2)

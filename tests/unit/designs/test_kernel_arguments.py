@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from tests.support.fuzzing import numbers
 from tests.support.inside.core import Array
-from tests.support.inside.designs import ColumnTable, ThresholdTable, kernels
 
 from maskwell.core import Categories
-from maskwell.designs import Sparse
+from maskwell.designs import Sparse, kernels
+from maskwell.designs.column_arrays import ColumnTable, ThresholdTable
 
 pytestmark = pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")
 

@@ -11,10 +11,10 @@ import pytest
 from tests.support.chisquare import fits
 from tests.support.examples import EXAMPLES
 from tests.support.inside.core import Array, WordReader, Words
-from tests.support.inside.designs import kernels, sampler
 
 from maskwell.core import Categories, KeyedRandom
-from maskwell.designs import KeyedSampler, Sparse, Uniform
+from maskwell.designs import Sparse, Uniform, kernels, sampler
+from maskwell.designs.sampler import KeyedSampler
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 KEYED = KeyedRandom.of(bytes(range(32)), "labour-2025")

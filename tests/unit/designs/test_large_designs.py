@@ -8,10 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.support.examples import numbered
-from tests.support.inside.designs import wire
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.designs import Blocks, Composed, Dense, Kronecker, Subset, Unary, Uniform
+from maskwell.designs import Blocks, Composed, Dense, Kronecker, Subset, Unary, Uniform, wire
 from maskwell.errors import TooLargeError
 
 

@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from tests.support.inside.designs import kernels
 
 from maskwell import Categories, SeededRandom
-from maskwell.designs import Dense, LocalDiversity, Subset, Unary, Uniform
+from maskwell.designs import Dense, LocalDiversity, Subset, Unary, Uniform, kernels
 from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
 
 HUGE = Categories(range(2**32 + 3))

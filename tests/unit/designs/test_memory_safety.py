@@ -15,7 +15,8 @@ import pytest
 BEGIN = '''
 import numpy as np
 from maskwell.core import Categories, Reports, SeededRandom
-from maskwell.designs import Blocks, Composed, Dense, Kronecker, LocalDiversity, Mixture, Patterns, Sparse, Subset
+from maskwell.designs import Blocks, Composed, Dense, Kronecker, LocalDiversity, Mixture, Sparse, Subset
+from maskwell.designs.patterns import Patterns
 from maskwell.designs import Unary, Uniform
 from maskwell.errors import MaskwellError
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
-from tests.support.inside.designs import codes_of, mask_of, set_labels
 
 from maskwell.core import Categories
-from maskwell.designs import Dense, Patterns, Subset, Uniform
+from maskwell.designs import Dense, Subset, Uniform
+from maskwell.designs.patterns import Patterns, codes_of, mask_of, set_labels
 from maskwell.errors import LabelError, MaskwellError, MatrixError, ParameterError, TooLargeError, WrongTypeError
 
 

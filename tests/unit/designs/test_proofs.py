@@ -8,15 +8,9 @@ import sys
 from fractions import Fraction
 
 import pytest
-from tests.support.inside.designs import (
-    Matrix,
-    gain_margin,
-    garbling_residual,
-    is_transition,
-    product,
-    verify_gain,
-    verify_garbling,
-)
+
+from maskwell.designs.proofs import gain_margin, garbling_residual, is_transition, verify_gain, verify_garbling
+from maskwell.designs.rational import Matrix, product
 
 
 def transition(rng: random.Random, m: int, k: int) -> Matrix:

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.support.inside.designs import Frame, Matrix, independent_rows, inverse, product, solve_sparse
+
+from maskwell.designs.rational import Frame, Matrix, independent_rows, inverse, product, solve_sparse
 
 PRIME = 2**61 - 1
 

@@ -11,17 +11,11 @@ from types import FrameType
 import numpy as np
 import pytest
 from tests.support.examples import EXAMPLES
-from tests.support.inside.designs import (
-    equivalent,
-    is_transition,
-    product,
-    reduce_rows,
-    reduce_rows_near,
-    reduced_rows,
-    verify_garbling,
-)
 
-from maskwell.designs import Dense, reduction_of
+from maskwell.designs import Dense
+from maskwell.designs.proofs import is_transition, verify_garbling
+from maskwell.designs.rational import product
+from maskwell.designs.row_reduction import equivalent, reduce_rows, reduce_rows_near, reduced_rows, reduction_of
 
 TENTH = Fraction(1, 10)
 TWICE = [[3 * TENTH, TENTH], [3 * TENTH, TENTH], [4 * TENTH, 8 * TENTH]]

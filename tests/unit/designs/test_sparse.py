@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.inside.core import fingerprint_of
-from tests.support.inside.designs import column_arrays, kernels, leading_bits, sparse, threshold64
 from tests.support.words import HandmadeRandom, edge_words
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.designs import Blocks, Dense, Sparse
+from maskwell.designs import Blocks, Dense, Sparse, column_arrays, kernels, sparse
+from maskwell.designs.column_arrays import leading_bits, threshold64
 from maskwell.errors import (
     LabelError,
     MatrixError,

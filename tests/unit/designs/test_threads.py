@@ -5,10 +5,9 @@ import concurrent.futures
 import numpy as np
 import pytest
 from tests.support.inside.core import randomness
-from tests.support.inside.designs import sampler
 
 from maskwell import Categories, SecureRandom, SeededRandom
-from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform
+from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform, sampler
 from maskwell.errors import ParameterError
 
 DESIGNS = [

@@ -10,11 +10,10 @@ import jsonschema
 import pytest
 from tests.support.certificates import Place, leaves, replaced
 from tests.support.examples import DYADIC, EXAMPLES
-from tests.support.inside.designs import wire
 from tests.support.together import together
 
 from maskwell.core import Categories
-from maskwell.designs import Uniform
+from maskwell.designs import Uniform, wire
 from maskwell.errors import DesignFileError, WrongTypeError
 
 ALL = {**EXAMPLES, **{f"dyadic {name}": design for name, design in DYADIC.items()}}

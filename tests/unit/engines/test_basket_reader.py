@@ -21,7 +21,7 @@ from maskwell.errors import (
     ReportError,
     UnknownCategoryError,
 )
-from maskwell.procedures import bits
+from maskwell.procedures.category_encodings import bits
 
 ITEMS = ["bread", "milk", "7"]
 DESIGN = bits(ITEMS, p="0.9")

@@ -29,10 +29,8 @@ from maskwell.designs import (  # noqa: E402
     Kronecker,
 )
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
-from maskwell.procedures import (  # noqa: E402
-    repeated,
-    warner,
-)
+from maskwell.procedures import repeated  # noqa: E402
+from maskwell.procedures.statement_cards import warner  # noqa: E402
 
 TWICE = repeated([warner("0.7"), warner("0.6")])
 SOME = Categories.of([("yes", "1"), ("no", "1"), ("no", "2")])

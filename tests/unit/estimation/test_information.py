@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.support.arrays import Real
-from tests.support.inside.designs import CodedDesign
 from tests.support.inside.estimation import maximum_likelihood, unit_covariance
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Kronecker, Mixture, Uniform
+from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError
 from maskwell.estimation import Sample, fisher_information, observed_information
 

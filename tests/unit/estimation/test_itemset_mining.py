@@ -12,7 +12,7 @@ from tests.support.inside.estimation import ReportedBaskets, itemset_mining, min
 from maskwell.core import SeededRandom
 from maskwell.designs import item_bits
 from maskwell.errors import ParameterError
-from maskwell.procedures import bits
+from maskwell.procedures.category_encodings import bits
 
 ITEMS = 9
 

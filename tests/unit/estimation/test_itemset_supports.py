@@ -14,7 +14,7 @@ from tests.support.inside.estimation import _BITS_OF_BYTE, ReportedBaskets, mean
 from maskwell.core import Categories
 from maskwell.designs import Dense, Kronecker, item_bits
 from maskwell.errors import InputError, LabelError, ReportError, TooLargeError, UnknownCategoryError
-from maskwell.procedures import bits
+from maskwell.procedures.category_encodings import bits
 
 ONE_ZERO = Categories.of((1, 0))
 

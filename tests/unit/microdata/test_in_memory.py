@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.designs import forget_tables
 
 from maskwell.core import SeededRandom
+from maskwell.designs.sampler import forget_tables
 from maskwell.errors import DataFileError, InfeasibleError, PlanError, PublishError, WrongTypeError
 from maskwell.microdata import ReleasePlan, release_table
 

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.planning import _Samples, whole_numbers
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError
 from maskwell.planning import Stratum, allocate_samples, allocate_strata
-from maskwell.procedures import warner
+from maskwell.planning.sample_allocation import _Samples
+from maskwell.planning.stratum_allocation import whole_numbers
+from maskwell.procedures.statement_cards import warner
 
 TOWN, LAND = Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])
 PAIRS = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])

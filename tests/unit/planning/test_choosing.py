@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.planning import SIMPLER, added_variance, recommend
 
 from maskwell import Categories, Demand, choose
 from maskwell.designs import Subset, Uniform
 from maskwell.errors import LabelError, MaskwellError, ParameterError
 from maskwell.planning import minimax_size
+from maskwell.planning.design_choice import SIMPLER, recommend
+from maskwell.planning.set_sizes import added_variance
 
 DEMANDS = st.one_of(
     st.fractions(Fraction(11, 10), 60).map(Demand.from_gamma),

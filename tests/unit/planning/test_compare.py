@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
 from tests.support.inside.estimation import mutual_information
-from tests.support.inside.planning import at_parity, diluted
 
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation import fisher_information
-from maskwell.planning import compare, sufficiency
+from maskwell.planning.comparison import compare
+from maskwell.planning.order import sufficiency
+from maskwell.planning.tuning import at_parity, diluted
 from maskwell.reports.text.order_report import compare_report
 
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import norm
-from tests.support.inside.planning import Sampling
 
 import maskwell as mw
 from maskwell.errors import MaskwellError
 from maskwell.planning import plan_sample
+from maskwell.planning.respondent_variance import Sampling
 
 LABELS, PI = ["never", "once", "often"], ["0.7", "0.2", "0.1"]
 

@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.planning import at_level, default_grid, diluted
-from tests.support.inside.privacy import MEASURES
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Uniform
 from maskwell.errors import ParameterError
-from maskwell.planning import compare, efficiency_of, sufficiency
-from maskwell.privacy import Measure
-from maskwell.procedures import chow, christofides, mangat, simmons, triangular, warner
+from maskwell.planning.comparison import compare, default_grid, efficiency_of
+from maskwell.planning.order import sufficiency
+from maskwell.planning.tuning import at_level, diluted
+from maskwell.privacy.measures import MEASURES, Measure
+from maskwell.procedures.counted_draws import chow, christofides
+from maskwell.procedures.nonrandomized import triangular
+from maskwell.procedures.statement_cards import mangat, warner
+from maskwell.procedures.unrelated_questions import simmons
 
 PRIOR = (Fraction(1, 5), Fraction(1, 2), Fraction(3, 10))
 

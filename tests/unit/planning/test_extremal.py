@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.designs import Frame, product
-from tests.support.inside.planning import UTILITIES, utility_named
 from tests.support.together import together
 
 from maskwell import Categories, Demand
-from maskwell.designs import Patterns, Subset, Uniform
+from maskwell.designs import Subset, Uniform
+from maskwell.designs.patterns import Patterns
+from maskwell.designs.rational import Frame, product
 from maskwell.errors import ParameterError, TooLargeError, WrongTypeError
 from maskwell.planning import extremal_design, minimax_size
+from maskwell.planning.extremal import UTILITIES, utility_named
 
 SHARES = {
     2: [["1/2", "1/2"], ["0.9", "0.1"], [1, 0]],

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from tests.support.inside.planning import added_variance
 
 from maskwell import Categories, Demand, choose
 from maskwell.designs import LocalDiversity, Unary, Uniform
 from maskwell.errors import ParameterError
-from maskwell.planning import frontier, minimax_size
+from maskwell.planning import minimax_size
+from maskwell.planning.candidates import frontier
+from maskwell.planning.set_sizes import added_variance
 
 GAMMAS = ["1.2", "2", "6", "30"]
 

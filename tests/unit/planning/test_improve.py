@@ -10,26 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
-from tests.support.inside.designs import Garbling, wire
-from tests.support.inside.planning import best_added_variance, replacement
-from tests.support.inside.planning import improvement as module
 from tests.support.twin import Twin
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.designs import (
-    Composed,
-    Dense,
-    Design,
-    Kronecker,
-    LocalDiversity,
-    Mixture,
-    Patterns,
-    Subset,
-    Unary,
-    Uniform,
-)
+from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform, wire
+from maskwell.designs.garbling import Garbling
+from maskwell.designs.patterns import Patterns
 from maskwell.errors import MaskwellError, ParameterError, TooLargeError
-from maskwell.planning import Improvement, improve
+from maskwell.planning import improvement as module
+from maskwell.planning import replacement
+from maskwell.planning.improvement import Improvement, improve
+from maskwell.planning.replacement import best_added_variance
 
 METHODS = ["layers", "lemmas"]
 BOUNDED = {n: d for n, d in EXAMPLES.items() if 1 < d.parity_exact() < math.inf and d.k <= 5 and d.m <= 100}

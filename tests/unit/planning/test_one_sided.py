@@ -10,15 +10,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
-from tests.support.inside.planning import OneSided, incriminating_order
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import MaskwellError, ParameterError
 from maskwell.estimation import fisher_information
-from maskwell.planning import best_one_sided, improve_one_sided, ratio_for
+from maskwell.planning import best_one_sided, improve_one_sided
+from maskwell.planning.one_sided import OneSided, incriminating_order, ratio_for
 from maskwell.privacy import hazard
-from maskwell.procedures import chow, kuk, mangat
+from maskwell.procedures.counted_draws import chow, kuk
+from maskwell.procedures.statement_cards import mangat
 
 Rows = list[list[Fraction]]
 

@@ -5,12 +5,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.planning import added_variance, minimax_sizes
 
 from maskwell import Categories, Demand
 from maskwell.designs import LocalDiversity, Subset
 from maskwell.errors import ParameterError
-from maskwell.planning import matching_gamma, matching_l, minimax_size, variance_table
+from maskwell.planning import matching_gamma, minimax_size
+from maskwell.planning.set_sizes import added_variance, matching_l, minimax_sizes, variance_table
 
 
 def exact_variance(k, gamma, q):

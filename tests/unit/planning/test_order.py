@@ -11,21 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
-from tests.support.inside.designs import (
-    gain_margin,
-    garbling_residual,
-    is_transition,
-    product,
-    verify_gain,
-    verify_garbling,
-)
-from tests.support.inside.planning import Sufficiency, blackwell, order
 from tests.support.together import together
 
 from maskwell.core import Categories
 from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Unary, Uniform
+from maskwell.designs.proofs import gain_margin, garbling_residual, is_transition, verify_gain, verify_garbling
+from maskwell.designs.rational import product
 from maskwell.errors import ParameterError
-from maskwell.planning import order_of, sufficiency
+from maskwell.planning import blackwell, order, order_of
+from maskwell.planning.blackwell import Sufficiency
+from maskwell.planning.order import sufficiency
 
 
 def dense(rows: Any) -> Dense:

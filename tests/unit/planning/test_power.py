@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.inside.core import Number
-from tests.support.inside.planning import Sampling, line_through
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design, Uniform
 from maskwell.errors import MatrixError, NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.planning import plan_sample, plan_test, unit_variance, worst_shares
+from maskwell.planning import plan_sample, plan_test, unit_variance
+from maskwell.planning.respondent_variance import Sampling, line_through, worst_shares
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])

@@ -8,7 +8,7 @@ import pytest
 
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.planning import Stratum, allocate_samples, allocate_strata, plan_sample, plan_survey, plan_test
-from maskwell.procedures import warner
+from maskwell.procedures.statement_cards import warner
 
 CARD, OTHER, PI = warner("0.7"), warner("0.8"), ["0.1", "0.9"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.planning import switch_gamma, switch_k
 
 from maskwell.planning import minimax_size
+from maskwell.planning.set_sizes import switch_gamma, switch_k
 
 
 def test_switches_agree_with_the_vectors(shared: Path) -> None:

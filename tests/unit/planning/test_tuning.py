@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.inside.core import to_float
-from tests.support.inside.planning import TUNABLE, retuned
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.planning import tuned
-from maskwell.privacy import Measure
-from maskwell.procedures import crosswise, kuk, make_design, warner
+from maskwell.planning.tuning import TUNABLE, retuned, tuned
+from maskwell.privacy.measures import Measure
+from maskwell.procedures.counted_draws import kuk
+from maskwell.procedures.nonrandomized import crosswise
+from maskwell.procedures.registry import make_design
+from maskwell.procedures.statement_cards import warner
 
 KEPT: dict[str, dict[str, Any]] = {
     "warner": {},

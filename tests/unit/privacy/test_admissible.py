@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
-from tests.support.inside.privacy import columns_sum_to_one, judged_rows, parity_of_rows, parts_of, shapes, why_not
 from tests.support.together import together
 
 from maskwell.designs import Composed, Dense, Design, Kronecker, Mixture, Sparse, Subset, Unary, Uniform
 from maskwell.errors import TooLargeError
-from maskwell.planning import improve
-from maskwell.privacy import audit
+from maskwell.planning.improvement import improve
+from maskwell.privacy.column_shapes import columns_sum_to_one, parity_of_rows, shapes
+from maskwell.privacy.design_audit import audit
+from maskwell.privacy.provable_claims import judged_rows, parts_of, why_not
 
 
 def by_the_matrix(design: Design) -> bool:

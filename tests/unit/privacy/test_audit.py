@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.privacy import counted_reports
 
 from maskwell import Categories, Design, audit
 from maskwell.designs import Blocks, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform
 from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
 from maskwell.privacy import AverageSecurity
+from maskwell.privacy.design_audit import counted_reports
 
 KEYS = {
     "parity", "parity_exact", "epsilon", "identifiable", "rank", "condition", "admissible", "guess_probability",

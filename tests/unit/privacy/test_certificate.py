@@ -17,25 +17,17 @@ import referencing
 from tests.support import certificates as made
 from tests.support.examples import ABC, EXAMPLES, WARNER, numbered
 from tests.support.inside.core import fingerprint_of, to_text
-from tests.support.inside.designs import wire
-from tests.support.inside.privacy import Improves, provable, provable_rows, verify_text
-from tests.support.inside.privacy import certificate as module
 from tests.support.together import together
 
 from maskwell.core import Categories
-from maskwell.designs import Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform
+from maskwell.designs import Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform, wire
 from maskwell.errors import CertificateError, ParameterError, TooLargeError
-from maskwell.privacy import (
-    Certificate,
-    Demand,
-    Lines,
-    Smooth,
-    Steps,
-    audit,
-    certify,
-    load_certificate,
-    verify_certificate,
-)
+from maskwell.privacy import Certificate, Demand, Lines, Smooth, Steps, load_certificate
+from maskwell.privacy import certificate as module
+from maskwell.privacy.certificate import certify
+from maskwell.privacy.certificate_check import verify_certificate, verify_text
+from maskwell.privacy.design_audit import audit
+from maskwell.privacy.provable_claims import Improves, provable, provable_rows
 
 NAMES = list(made.certificates())
 STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
@@ -871,7 +863,7 @@ def test_claims_are_exact() -> None:
 
 
 def test_a_certificate_has_only_so_many_numbers_with_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.inside.privacy import certificate_check
+    from maskwell.privacy import certificate_check
 
     monkeypatch.setattr(certificate_check, "MOST_DECIMALS", 100)
     with pytest.raises(CertificateError, match="numbers with a point"):

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from tests.support.inside.privacy import DEMANDS, in_every_language, posterior_range
 
 from maskwell import Categories, Demand, audit
 from maskwell.designs import LocalDiversity, Uniform
 from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.privacy.criteria import DEMANDS, in_every_language, posterior_range
 
 
 def test_each_language_gives_its_bound():

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.privacy import Boundary, area_between, largest_shift, odds_ratio, posterior_range
 
 from maskwell.errors import ParameterError
 from maskwell.privacy import Demand, Lines, Smooth, Steps
+from maskwell.privacy.criteria import area_between, largest_shift, posterior_range
+from maskwell.privacy.curves import Boundary, odds_ratio
 
 SHARES = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=60)
 

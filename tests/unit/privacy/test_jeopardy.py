@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.privacy import from_jeopardy, hazard, jeopardy
+from maskwell.privacy import hazard, jeopardy
+from maskwell.privacy.posterior_probabilities import from_jeopardy
 
 YES_NO = Categories.of(["yes", "no"])
 PROBABILITIES = st.fractions(0, 1, max_denominator=40)

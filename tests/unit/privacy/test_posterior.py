@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
-from tests.support.inside.privacy import average_security, average_security_bound, posterior_range, wear_out
 
 from maskwell.designs import Dense, LocalDiversity, Subset, Uniform
 from maskwell.errors import ParameterError, UnknownCategoryError
-from maskwell.privacy import AverageSecurity, Demand, audit, hazard, posterior, posterior_of
+from maskwell.privacy import AverageSecurity, Demand, hazard, posterior
+from maskwell.privacy.criteria import average_security_bound, posterior_range
+from maskwell.privacy.design_audit import audit, average_security, wear_out
+from maskwell.privacy.posterior_probabilities import posterior_of
 
 WEIGHTS = st.lists(st.integers(1, 50), min_size=3, max_size=3)
 

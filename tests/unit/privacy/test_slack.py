@@ -11,13 +11,18 @@ import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 from tests.support.inside.core import is_decimal, parity_text, told_apart
-from tests.support.inside.privacy import SLACK, Verdict, alike, stands_for, verdict
 
 from maskwell.designs import Blocks, Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform
 from maskwell.errors import MatrixError
-from maskwell.planning import improve
+from maskwell.planning.improvement import improve
 from maskwell.privacy import AverageSecurity, Demand, Lines, Smooth, Steps
-from maskwell.procedures import bits, bounded_deck, forced, make_design, simmons, warner
+from maskwell.privacy.criteria import SLACK, Verdict, alike, stands_for, verdict
+from maskwell.procedures import bounded_deck
+from maskwell.procedures.category_encodings import bits
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.registry import make_design
+from maskwell.procedures.statement_cards import warner
+from maskwell.procedures.unrelated_questions import simmons
 from maskwell.reports.plain_words import factor_down, factor_up
 from maskwell.reports.text.design_report import parity_of
 

@@ -8,32 +8,15 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from tests.support.inside.procedures import (
-    Card,
-    best_deck,
-    classical_deck,
-    faces_in_words,
-    known_procedure,
-    report_labels,
-    sizes_in_tenths,
-    truth_or_fixed,
-    truthful,
-    written_reports,
-)
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design, Subset, Uniform
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
-from maskwell.procedures import (
-    Deck,
-    DiceTable,
-    bounded_deck,
-    dice_table,
-    make_deck,
-    make_design,
-    make_device,
-    make_spinner,
-)
+from maskwell.procedures import bounded_deck, dice_table, make_deck, make_device, make_spinner
+from maskwell.procedures.decks import Card, Deck, report_labels, truth_or_fixed, truthful, written_reports
+from maskwell.procedures.dice_spinner import DiceTable, faces_in_words, sizes_in_tenths
+from maskwell.procedures.realisation import best_deck, classical_deck, known_procedure
+from maskwell.procedures.registry import make_design
 
 EXAMPLE = [["4/5", "1/5", "1/10"], ["1/10", "7/10", "3/10"], ["1/10", "1/10", "3/5"]]
 THREE = Categories.of(["never", "once", "often"])

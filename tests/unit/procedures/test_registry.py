@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.procedures import PROCEDURES, Kind, procedure_named
 from tests.support.together import together
 
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import design_from_dict
 from maskwell.errors import LabelError, ParameterError
+from maskwell.procedures.procedure import Kind
+from maskwell.procedures.registry import PROCEDURES, procedure_named
 
 THREE = Categories.of(["a", "b", "c"])
 FOUR = Categories.of(["a", "b", "c", "d"])

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwell.errors import InputError, NotIdentifiableError
-from maskwell.procedures import make_design, sensitivity_to_q
+from maskwell.procedures import sensitivity_to_q
+from maskwell.procedures.registry import make_design
 
 shares = st.floats(0.02, 0.45)
 

@@ -12,12 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.inside.core import root_below
-from tests.support.inside.procedures import NO_PROTECTION, REVEALING_BALL
 
 from maskwell.core import Categories
 from maskwell.designs import Mixture
 from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, WrongTypeError
-from maskwell.procedures import bits, bourke_dalenius, kary, ldiverse, liu_chow, oue, permutation_deck, rappor, subset
+from maskwell.procedures import permutation_deck
+from maskwell.procedures.category_cards import bourke_dalenius
+from maskwell.procedures.category_encodings import bits, kary, ldiverse, oue, rappor, subset
+from maskwell.procedures.design_builders import NO_PROTECTION
+from maskwell.procedures.forced_answers import REVEALING_BALL, liu_chow
 
 TWO, THREE, FOUR = (Categories.numbered(k) for k in (2, 3, 4))
 weights = st.lists(st.integers(1, 50), min_size=2, max_size=7)

@@ -9,31 +9,23 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.support.inside.procedures import NO_PROTECTION, ONE_SOURCE, PROCEDURES
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design
 from maskwell.errors import InputError, LabelError, NotIdentifiableError, ParameterError
-from maskwell.procedures import (
-    abul_ela,
-    cheating,
+from maskwell.procedures import kim_warde_strata, repeated
+from maskwell.procedures.category_cards import abul_ela, greenberg, greenberg_statements
+from maskwell.procedures.design_builders import NO_PROTECTION, ONE_SOURCE
+from maskwell.procedures.forced_answers import cheating, lie_detector, liu_chow
+from maskwell.procedures.registry import PROCEDURES, make_design
+from maskwell.procedures.statement_cards import kim_warde, mangat, singh_joarder, warner
+from maskwell.procedures.unrelated_questions import (
     devore,
-    greenberg,
-    greenberg_statements,
-    kim_warde,
-    kim_warde_strata,
-    lie_detector,
-    liu_chow,
-    make_design,
-    mangat,
     mangat_singh_singh,
     mangat_singh_singh_twice,
-    repeated,
     simmons,
     simmons_twice,
-    singh_joarder,
     soberanis_cruz,
-    warner,
 )
 
 probabilities = st.fractions(min_value=0, max_value=1, max_denominator=100)

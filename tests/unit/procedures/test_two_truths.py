@@ -10,22 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.inside.core import Parity
-from tests.support.inside.procedures import NO_PROTECTION, REVEALING, check_shares, equivalent_warner
 
 from maskwell.designs import Dense
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError, WrongTypeError
-from maskwell.procedures import (
-    chow,
-    christofides,
-    crosswise,
-    forced,
-    kuk,
-    mangat,
-    mangat_singh,
-    simmons,
-    triangular,
-    warner,
-)
+from maskwell.procedures.counted_draws import chow, christofides, kuk
+from maskwell.procedures.design_builders import NO_PROTECTION, REVEALING, check_shares
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.nonrandomized import crosswise, triangular
+from maskwell.procedures.statement_cards import equivalent_warner, mangat, mangat_singh, warner
+from maskwell.procedures.unrelated_questions import simmons
 
 probabilities = st.fractions(min_value=0, max_value=1, max_denominator=1000)
 inner = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100), max_denominator=100)

@@ -7,10 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 from tests.support.drawings import drawn, fixed_colours, overlapping, said, texts_outside
-from tests.support.inside.planning import added_variance
 
 from maskwell.errors import ParameterError
-from maskwell.planning import choose, minimax_size
+from maskwell.planning import minimax_size
+from maskwell.planning.design_choice import choose
+from maskwell.planning.set_sizes import added_variance
 from maskwell.plots import Picture, plot_choice, plot_frontier
 from maskwell.privacy import Demand
 

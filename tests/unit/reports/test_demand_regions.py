@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside, words_in
 from tests.support.inside.core import SPACE
-from tests.support.inside.privacy import area_between, largest_shift
 
 from maskwell.errors import ParameterError
 from maskwell.plots import Picture, plot_canonical, plot_demand, plot_demands, plot_family, plot_revealed
 from maskwell.privacy import Demand, Smooth, Steps
+from maskwell.privacy.criteria import area_between, largest_shift
 
 RHO, BETA = Demand.from_rho("0.1", "0.5"), Demand.from_beta(4)
 STEPS = Demand.from_curves(

@@ -12,7 +12,8 @@ import pytest
 
 from maskwell.core import Categories
 from maskwell.designs import Design
-from maskwell.procedures import make_design, make_device
+from maskwell.procedures import make_device
+from maskwell.procedures.registry import make_design
 from maskwell.reports import SheetOptions, device_page, device_texts
 from maskwell.reports.device.device_report import assigned
 from maskwell.reports.device.device_sheets import sheet_notes

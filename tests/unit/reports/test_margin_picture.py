@@ -11,7 +11,7 @@ from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outs
 from maskwell.core import Categories
 from maskwell.planning import plan_sample
 from maskwell.plots import Picture, plot_margins
-from maskwell.procedures import make_design
+from maskwell.procedures.registry import make_design
 
 
 @cache

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.inside.core import SPACE, percent, percent_bound
-from tests.support.inside.privacy import posterior_range
 
+from maskwell.privacy.criteria import posterior_range
 from maskwell.reports import plain_words
 
 parities = st.fractions(min_value=1, max_value=10**9, max_denominator=10**6)

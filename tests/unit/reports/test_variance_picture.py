@@ -5,10 +5,10 @@ from functools import cache
 import numpy as np
 import pytest
 from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
-from tests.support.inside.planning import added_variance, switch_gamma, switch_k
 
 from maskwell.errors import ParameterError
 from maskwell.planning import minimax_size
+from maskwell.planning.set_sizes import added_variance, switch_gamma, switch_k
 from maskwell.plots import Picture, plot_variance
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.inside.core import Parity
-from tests.support.inside.privacy import posterior_range
 
 from maskwell.privacy import Demand, Lines, Steps
+from maskwell.privacy.criteria import posterior_range
 from maskwell.reports.pictures.belief_square import Region, Worst, find_worst
 
 CASE = re.compile(

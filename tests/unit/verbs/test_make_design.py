@@ -10,7 +10,7 @@ import pytest
 import maskwell as mw
 from maskwell.errors import ParameterError
 from maskwell.planning import extremal_design
-from maskwell.procedures import warner
+from maskwell.procedures.statement_cards import warner
 
 MATRIX = [["0.7", "0.3"], ["0.3", "0.7"]]
 

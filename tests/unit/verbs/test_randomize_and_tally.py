@@ -18,12 +18,8 @@ from maskwell.core import (  # noqa: E402
     Categories,
     SeededRandom,
 )
-from maskwell.designs import (  # noqa: E402
-    Kronecker,
-    Subset,
-    Uniform,
-    save_design,
-)
+from maskwell.designs import Kronecker, Subset, Uniform  # noqa: E402
+from maskwell.designs.wire import save_design  # noqa: E402
 from maskwell.errors import (  # noqa: E402
     DataFileError,
     MissingValueError,
@@ -203,7 +199,7 @@ def test_kept_draws_follow_the_person_the_value_and_the_design() -> None:
 
 def test_kept_draws_are_those_of_the_keyed_sampler() -> None:
     """Of one column, of a product, and of every item of a basket."""
-    from maskwell.designs import KeyedSampler
+    from maskwell.designs.sampler import KeyedSampler
 
     coin = mw.design("warner", p="0.7")
     codes = [coin.inputs.encode(PEOPLE[name]).codes for name in "ab"]

@@ -105,7 +105,7 @@ def estimate_with_anchor(
     anchor_share
         Known share of the first category of the anchor, usually 0.
 
-    >>> from maskwell.procedures import make_design
+    >>> from maskwell.procedures.registry import make_design
     >>> crosswise = make_design("crosswise", q="0.15")
     >>> reports = np.repeat(["same", "different"], [570, 230])
     >>> anchor = np.repeat(["same", "different"] * 2, [450, 120, 166, 64])

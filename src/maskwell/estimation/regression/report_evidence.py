@@ -251,7 +251,7 @@ def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "repo
 
     Whole numbers are never taken for codes unasked: 0 would be the first report, which is "yes" as often as not.
 
-    >>> from maskwell.procedures import make_design
+    >>> from maskwell.procedures.registry import make_design
     >>> report_codes(["no", "yes"], make_design("warner", p="0.7"), codes=False).tolist()
     [1, 0]
     """

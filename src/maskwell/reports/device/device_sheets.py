@@ -112,7 +112,7 @@ def device_page(device: Device, options: SheetOptions | None = None) -> str:
     """The sheets as one HTML text, ready to be printed from a browser.
 
     >>> from maskwell.procedures import make_device
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> page = device_page(make_device(warner("0.7")), SheetOptions(question="Have you ever evaded taxes?"))
     >>> page.count('<div class="face">')   # one for each of ten cards
     10
@@ -127,7 +127,7 @@ def device_texts(device: Device, options: SheetOptions | None = None) -> dict[st
     there are, changes with it: then list the sentences again.
 
     >>> from maskwell.procedures import make_device
-    >>> from maskwell.procedures import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> texts = device_texts(make_device(warner("0.7")))
     >>> texts["How to answer"] = "So antworten Sie"
     >>> "So antworten Sie" in device_page(make_device(warner("0.7")), SheetOptions(texts=texts))

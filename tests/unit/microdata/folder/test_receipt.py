@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.designs import sparse
 from tests.support.inside.microdata import (
     Fixed,
     Stage,
@@ -38,7 +37,7 @@ from tests.support.inside.microdata import (
 from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
 
 from maskwell.core import Categories, CellTable
-from maskwell.designs import Dense, Sparse, Uniform
+from maskwell.designs import Dense, Sparse, Uniform, sparse
 from maskwell.errors import DataFileError, ParameterError, PublishError
 from maskwell.microdata import ReleasePlan, load_receipt
 from maskwell.microdata.matrices import method1

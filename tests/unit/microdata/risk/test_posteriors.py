@@ -7,11 +7,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.support.inside.designs import coded
 from tests.support.inside.microdata import check_prior, repeated_releases
 
 from maskwell.core import Categories
-from maskwell.designs import Dense, Sparse
+from maskwell.designs import Dense, Sparse, coded
 from maskwell.errors import MatrixError, ParameterError, TooLargeError, WrongTypeError
 from maskwell.microdata.risk import best_guess, binary_guess, guess_probability, posterior_matrix, repeated_guess
 

@@ -9,11 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.support.inside.core import Array, Real
-from tests.support.inside.designs import CodedDesign, design_of
 from tests.support.inside.microdata import NOT_COVERED, SparseArrivals, build_stages, realised_risks
 from tests.support.inside.microdata import released_counts as module
 
 from maskwell.core import CellTable
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.dense import design_of
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.matrices import inverse_frequency, method1
 from maskwell.microdata.risk import assess_risk, cell_risks

@@ -26,7 +26,8 @@ from tests.support.inside.microdata import (
 from tests.support.releases import changed
 
 from maskwell.core import Categories, CellTable, KeyedRandom, SeededRandom
-from maskwell.designs import Composed, Dense, Sparse, Uniform, save_design
+from maskwell.designs import Composed, Dense, Sparse, Uniform
+from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.matrices import is_invariant
