@@ -90,21 +90,7 @@ def assess_counts(
     origin: Origin = PRIVATE,
     count: Count | None = None,
 ) -> Assessment:
-    """The same from what was read of a file.
-
-    Parameters
-    ----------
-    file, plan
-        What was counted, and what is asked for.
-    earlier
-        Stages of an earlier release, whose matrices are carried out again.
-    tighter
-        The part of the limit that matrices are made for, where it is known.
-    origin
-        Where the draws will come from.
-    count
-        Counts the records in one more table. With it, what unchanged columns give away is checked and measured.
-    """
+    """The same from what was read of a file; with ``count``, what unchanged columns give away is checked, too."""
     give_back_memory()
     external = count_external(plan) if earlier is None else None
 
@@ -169,25 +155,16 @@ def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> Joi
 
 @dataclass(frozen=True)
 class Judge:
-    """Measures risk and utility: of a file that may be drawn, or of one that is.
+    """Measures risk and utility: of a file that may be drawn, or of one that is."""
 
-    Attributes
-    ----------
-    plan, stages, file
-        What is asked for, the randomizations, and what was counted in the true records.
-    joined
-        What was simulated of somebody who weighs unchanged columns.
-    released
-        Counts of the drawn file by their columns; ``None`` before there is one.
-    members
-        The released records by their units, where the file shows these and they have one draw.
-    """
-
+    # What is asked for, the randomizations, and what was counted in the true records
     plan: ReleasePlan
     stages: tuple[Stage, ...]
     file: TrueFile
-    joined: JoinedRisk | None = None
+    joined: JoinedRisk | None = None  # What was simulated of somebody who weighs unchanged columns
+    # Counts of the drawn file by their columns; None before there is one
     released: Mapping[Columns, CellTable] | None = None
+    # The released records by their units, where the file shows these and they have one draw
     members: UnitMembers | None = None
 
     def risk(self) -> RiskReport | None:

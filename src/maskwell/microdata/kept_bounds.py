@@ -42,32 +42,22 @@ DRAWS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class BoundKept:
-    """One bound of a plan, and what is reached.
+    """One bound of a plan, and what is reached."""
 
-    Attributes
-    ----------
-    number, stage
-        The protection by its number in the plan, and its stage.
-    name, asked, value
-        The bound, what was asked, and what is reached by the records that are not exempt.
-    alone, missing
-        Records that stay as they are and are not exempt: the only value of their cell, and without a value.
-    arriving
-        Records that are expected to come, by an earlier randomization, to a cell in which their value never occurred,
-        where they stay as they are.
-    label
-        The label that the bound is for, where it is a cap.
-    """
-
+    # The protection by its number in the plan, and its stage
     number: int
     stage: Stage
+    # The bound, what was asked, and what is reached by the records that are not exempt
     name: str
     asked: Fraction
     value: float
+    # Records that stay as they are and are not exempt: the only value of their cell, and without a value
     alone: int = 0
     missing: int = 0
+    # Records that are expected to come, by an earlier randomization, to a cell in which their value never occurred,
+    # where they stay as they are
     arriving: float = 0.0
-    label: str | None = None
+    label: str | None = None  # The label that the bound is for, where it is a cap
 
     @property
     def kept(self) -> bool:

@@ -199,13 +199,7 @@ class ReleasedTable:
     release: Release
 
     def receipt(self, *, internal: bool = False) -> Receipt:
-        """What users need for a valid analysis, for :func:`estimate_released`; the ``internal`` one tells everything.
-
-        Raises
-        ------
-        PublishError
-            A matrix that the plan wants published would give the counts of the table away.
-        """
+        """What users need for a valid analysis; the ``internal`` one tells everything, and is not to be published."""
         check_kind(Flag, internal=internal)
         content = internal_receipt(self.release) if internal else public_receipt(self.release)
         return receipt_from_dict(json.loads(dumps(content)))

@@ -41,44 +41,24 @@ FORMULAS = "values of {columns} start like a formula (=, +, - or @): spreadsheet
 
 @dataclass(frozen=True)
 class ReleasedColumn:
-    """A column of the released file.
+    """A column of the released file."""
 
-    Attributes
-    ----------
-    name, kind
-        The kind is ``text``, ``integer``, ``number``, ``date``, ``boolean`` or ``other``.
-    labels
-        All its labels in order; None where they are too many.
-    decimal
-        What stands before the decimals of its numbers in a text file.
-    """
-
+    # The kind is text, integer, number, date, boolean or other
     name: str
     kind: str
-    labels: tuple[Any, ...] | None = None
-    decimal: str = "."
+    labels: tuple[Any, ...] | None = None  # All its labels in order; None where they are too many
+    decimal: str = "."  # What stands before the decimals of its numbers in a text file
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where draws come from, and what earlier releases of the same data set tell together with this one.
+    """Where draws come from, and what earlier releases of the same data set tell together with this one."""
 
-    Attributes
-    ----------
-    private
-        Whether nobody can undo the draws: ``False`` for a seed, which only a demonstration may use.
-    keyed
-        A commitment to the key that they are made with, or ``None`` where there is none.
-    drawn_again
-        Columns that earlier releases drew independently, as a ledger tells, and what all tell together.
-    words
-        What a reader should know of earlier releases.
-    """
-
-    private: bool = True
-    keyed: str | None = None
+    private: bool = True  # Whether nobody can undo the draws: False for a seed, which only a demonstration may use
+    keyed: str | None = None  # A commitment to the key that they are made with, or None where there is none
+    # Columns that earlier releases drew independently, as a ledger tells, and what all tell together
     drawn_again: tuple[DrawnAgain, ...] = ()
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # What a reader should know of earlier releases
 
 
 PRIVATE = Origin()

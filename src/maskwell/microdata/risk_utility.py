@@ -25,38 +25,20 @@ from maskwell.microdata.release_values import AnyRelease
 class RiskUtilityPoint:
     """A release as it would be under one bound.
 
-    Attributes
-    ----------
-    label
-        What was asked, as people would say it: ``"match 0.5"``.
-    risk
-        The greatest chance of a correct match that any record keeps; NaN where there is no such release.
-    changed
-        Share of the records that are expected to change in at least one column.
-    matches
-        Expected correct matches, if every record of the file is looked for.
-    above
-        Records whose risk is above the bound of the plan.
-    inflation
-        Factor by which the variances of shares grow, the largest of all categories; None where it is not known.
-    chosen
-        Whether it is what the plan asks for.
-    note
-        Why there is no such release, or what else must be said.
-
     >>> strict = RiskUtilityPoint(label="match 0.4", risk=0.4, changed=0.05, matches=80.0, above=0)
     >>> strict.beats(RiskUtilityPoint(label="method 1", risk=0.6, changed=0.09, matches=90.0, above=3))
     True
     """
 
-    label: str
-    risk: float
-    changed: float
-    matches: float
-    above: int
+    label: str  # What was asked, as people would say it: "match 0.5"
+    risk: float  # The greatest chance of a correct match that any record keeps; NaN where there is no such release
+    changed: float  # Share of the records that are expected to change in at least one column
+    matches: float  # Expected correct matches, if every record of the file is looked for
+    above: int  # Records whose risk is above the bound of the plan
+    # Factor by which the variances of shares grow, the largest of all categories; None where it is not known
     inflation: float | None = None
-    chosen: bool = False
-    note: str = ""
+    chosen: bool = False  # Whether it is what the plan asks for
+    note: str = ""  # Why there is no such release, or what else must be said
 
     @property
     def is_possible(self) -> bool:

@@ -66,44 +66,26 @@ SHOWN = 60
 
 @dataclass(frozen=True)
 class SideChannel:
-    """One unchanged column, and what it gives away.
+    """One unchanged column, and what it gives away."""
 
-    Attributes
-    ----------
-    column, kind
-        The kind is ``"identifies"``, ``"copies"``, ``"restores"``, ``"restores rare"`` (one rare value of a protected
-        column), ``"restores some"`` (for some records), ``"shows changes"`` or ``"shows units"`` (which records belong
-        together).
-    of
-        The column that is copied or restored, whose changes show, or that names the units; none where records are
-        identified.
-    share, without
-        Share of the records that are identified or restored, and restored by the best guess without the column.
-    gain
-        Of the values that would be guessed wrong without the column, the share that it corrects.
-    by
-        What restores: ``"value"``, ``"size"``, ``"place"``, or a second column, see
-        :class:`~maskwell.microdata.records.dependence.Restored`.
-    size
-        Records in groups smaller than this are identified.
-    alone
-        Whether some records are alone with their value.
-    told
-        Of units that show: what follows for protected columns, in words.
-    refused, accepted
-        Whether it is beyond the limit, and whether the plan accepts it.
-    """
-
+    # The kind is "identifies", "copies", "restores", "restores rare" (one rare value of a protected column), "restores
+    # some" (for some records), "shows changes" or "shows units" (which records belong together)
     column: str
     kind: str
+    # The column that is copied or restored, whose changes show, or that names the units; none where records are
+    # identified
     of: str | None
+    # Share of the records that are identified or restored, and restored by the best guess without the column
     share: float
     without: float = 0.0
-    gain: float = 0.0
+    gain: float = 0.0  # Of the values that would be guessed wrong without the column, the share that it corrects
+    # What restores: "value", "size", "place", or a second column, see
+    # :class:`~maskwell.microdata.records.dependence.Restored`
     by: str = "value"
-    size: int = 2
-    alone: bool = False
-    told: tuple[str, ...] = ()
+    size: int = 2  # Records in groups smaller than this are identified
+    alone: bool = False  # Whether some records are alone with their value
+    told: tuple[str, ...] = ()  # Of units that show: what follows for protected columns, in words
+    # Whether it is beyond the limit, and whether the plan accepts it
     refused: bool = False
     accepted: bool = False
 
@@ -177,22 +159,13 @@ class SideChannel:
 
 @dataclass(frozen=True)
 class SideChannelRisk:
-    """The risk of an intruder who knows the keys and unchanged columns that give records or keys away.
+    """The risk of an intruder who knows the keys and unchanged columns that give records or keys away."""
 
-    Attributes
-    ----------
-    keys, columns
-        What he knows: the keys of the plan, and these columns too.
-    chance
-        The largest chance of a correct match.
-    exact
-        Whether it is worked out, or bounded by the size of the smallest cell.
-    """
-
+    # What he knows: the keys of the plan, and these columns too
     keys: tuple[str, ...]
     columns: tuple[str, ...]
-    chance: float
-    exact: bool
+    chance: float  # The largest chance of a correct match
+    exact: bool  # Whether it is worked out, or bounded by the size of the smallest cell
 
     @property
     def words(self) -> str:
@@ -217,13 +190,7 @@ class SideChannelRisk:
 
 
 def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCounter:
-    """What follows the unchanged columns of a file through its rows, for a plan.
-
-    Raises
-    ------
-    PlanError
-        Two columns that would be published have the same name, so that a plan cannot speak of them.
-    """
+    """What follows the unchanged columns of a file through its rows, for a plan."""
     hidden = {*plan.randomized, *plan.unpublished}
     columns = [name for name in names if name not in hidden]
     twice = next((name for name, times in Counter(columns).items() if times > 1), None)
@@ -463,13 +430,7 @@ def _chance(odds: Fraction | None) -> Fraction | None:
 
 
 def check_side_channels(found: Sequence[SideChannel]) -> None:
-    """Raise for columns beyond the limits that the plan does not accept.
-
-    Raises
-    ------
-    PlanError
-        Names the columns, what they give away, and what to write into the plan.
-    """
+    """Raise for columns beyond the limits that the plan does not accept."""
     refused = [one for one in found if one.refused and not one.accepted]
     if not refused:
         return

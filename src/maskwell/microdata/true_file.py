@@ -50,45 +50,24 @@ Count = Callable[[Sequence[str]], CellTable]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrueFile:
-    """What was counted in the true records.
+    """What was counted in the true records."""
 
-    Attributes
-    ----------
-    tables
-        Their counts by columns.
-    path
-        Of the file; empty of a table in memory.
-    sizes
-        By the columns of protections with one draw for a unit, the records of a unit for the labels of ``within``.
-    fits
-        By the columns of protections, what the other published columns tell of them.
-    others
-        Columns that are published as they are.
-    seen
-        Those that follow from a key: whoever knows the key knows them, and sees which records moved.
-    members
-        The records by the units that they belong to, such as households, where the plan names these.
-    channels
-        What unchanged columns give away.
-    recoded
-        How many categories each recoded column had, and how many it has.
-    further
-        Columns that rules ask, made from others, and that are not published.
-    notes
-        What a reader should know of recodes.
-    """
-
-    tables: Mapping[Columns, CellTable]
-    path: str = ""
+    tables: Mapping[Columns, CellTable]  # Their counts by columns
+    path: str = ""  # Of the file; empty of a table in memory
+    # By the columns of protections with one draw for a unit, the records of a unit for the labels of within
     sizes: UnitSizes = field(default_factory=dict)
+    # By the columns of protections, what the other published columns tell of them
     fits: ColumnFits = field(default_factory=dict)
-    others: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # Columns that are published as they are
+    # Those that follow from a key: whoever knows the key knows them, and sees which records moved
     seen: tuple[str, ...] = ()
+    # The records by the units that they belong to, such as households, where the plan names these
     members: UnitMembers | None = None
-    channels: tuple[SideChannel, ...] = ()
+    channels: tuple[SideChannel, ...] = ()  # What unchanged columns give away
+    # How many categories each recoded column had, and how many it has
     recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    further: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()  # Columns that rules ask, made from others, and that are not published
+    notes: tuple[str, ...] = ()  # What a reader should know of recodes
 
     @property
     def rows(self) -> int:

@@ -35,24 +35,12 @@ COUNTS, WEIGHTS = "counts", "weights"
 
 @dataclass(frozen=True)
 class Move:
-    """At most what one group did to a table.
+    """At most what one group did to a table."""
 
-    Attributes
-    ----------
-    group
-        The group.
-    changed
-        At most the share of the records whose values it is expected to have changed.
-    keeps
-        What it keeps of the table of its own columns on average: "counts", "weights", or None.
-    alone
-        Whether it has all columns of the table.
-    """
-
-    group: Group
-    changed: float
-    keeps: str | None
-    alone: bool
+    group: Group  # The group
+    changed: float  # At most the share of the records whose values it is expected to have changed
+    keeps: str | None  # What it keeps of the table of its own columns on average: "counts", "weights", or None
+    alone: bool  # Whether it has all columns of the table
 
     def bias(self, weights: Weights) -> float:
         """At most how far it moved the share of a cell on average."""
@@ -91,25 +79,16 @@ def _keep(groups: Sequence[Group], columns: Sequence[str], kind: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """How weight is spread over records: what the heaviest of them have together.
+    """How weight is spread over records: what the heaviest of them have together."""
 
-    Attributes
-    ----------
-    measure
-        What a share is a share of: "counts", "weights" where they are those of the receipt, or "other weights".
-    values, counts
-        The weights that occur, the heaviest first, and how many records have each; empty where all are alike.
-    variation
-        The coefficient of variation of the weights, where the weights themselves are too many to be listed.
-    total
-        The sum of all weights; 0 where all are alike.
-    """
-
+    # What a share is a share of: "counts", "weights" where they are those of the receipt, or "other weights"
     measure: str
+    # The weights that occur, the heaviest first, and how many records have each; empty where all are alike
     values: Real
     counts: Real
+    # The coefficient of variation of the weights, where the weights themselves are too many to be listed
     variation: float | None = None
-    total: float = 0.0
+    total: float = 0.0  # The sum of all weights; 0 where all are alike
 
     @classmethod
     def alike(cls) -> Weights:
@@ -154,21 +133,12 @@ class Weights:
 
 @dataclass(frozen=True)
 class Distortion:
-    """At most what all groups did to a table.
+    """At most what all groups did to a table."""
 
-    Attributes
-    ----------
-    changed
-        At most the share of the records that are expected to be in another cell; of squared weights, with weights.
-    weight
-        The same of the weights; equal to ``changed`` without weights.
-    bias
-        At most how far the share of any cell lies from the true one on average.
-    """
-
+    # At most the share of the records that are expected to be in another cell; of squared weights, with weights
     changed: float
-    weight: float
-    bias: float
+    weight: float  # The same of the weights; equal to changed without weights
+    bias: float  # At most how far the share of any cell lies from the true one on average
 
     @classmethod
     def of(cls, moves: Sequence[Move], weights: Weights, part: float = 1.0) -> Distortion:

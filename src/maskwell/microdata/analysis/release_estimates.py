@@ -64,27 +64,16 @@ Domains = Mapping[Domain, Estimate]
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """An estimated table of a released file.
+    """An estimated table of a released file."""
 
-    Attributes
-    ----------
-    estimate
-        Shares with their errors; categories are labels, or tuples of them for several columns.
-    route
-        How it was found.
-    rows, dropped
-        Records of the file, and those left out for want of a value.
-    remarks
-        Which of the flags of the estimate say of whom the shares are: of the records, or of the population.
-    by, domains
-        Further columns, and the shares within each of their combinations.
-    """
-
-    estimate: Estimate
-    route: Route
+    estimate: Estimate  # Shares with their errors; categories are labels, or tuples of them for several columns
+    route: Route  # How it was found
+    # Records of the file, and those left out for want of a value
     rows: int
     dropped: int
+    # Which of the flags of the estimate say of whom the shares are: of the records, or of the population
     remarks: tuple[str, ...] = ()
+    # Further columns, and the shares within each of their combinations
     by: tuple[str, ...] = ()
     domains: Domains = field(default_factory=dict)
 
@@ -106,18 +95,10 @@ class Analysis:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedColumns:
-    """Every randomized column of a released file, estimated on its own.
+    """Every randomized column of a released file, estimated on its own."""
 
-    Attributes
-    ----------
-    tables
-        Of the columns that could be estimated.
-    refused
-        The others, and why.
-    """
-
-    tables: tuple[Analysis, ...]
-    refused: Mapping[str, str] = field(default_factory=dict)
+    tables: tuple[Analysis, ...]  # Of the columns that could be estimated
+    refused: Mapping[str, str] = field(default_factory=dict)  # The others, and why
 
     @property
     def not_estimated(self) -> list[str]:
@@ -219,13 +200,6 @@ def estimate_each_released(
 ) -> ReleasedColumns:
     """Shares of every randomized column on its own; what cannot be estimated is said, unless nothing can.
 
-    Parameters
-    ----------
-    data, receipt, by, weights, target, missing, progress
-        As for :func:`estimate_released`; columns of ``by`` are left out.
-    level, interval
-        Of the intervals that are to be made: a column that has no such intervals is refused.
-
     >>> from maskwell.microdata import release_table
     >>> from maskwell.microdata import ReleasePlan
     >>> plan = ReleasePlan.of([{"variables": [name], "method": "method1", "theta": "1/2"} for name in ("sex", "job")])
@@ -287,24 +261,14 @@ def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The tables of a route as they were counted, with the weights that records counted with.
-
-    Attributes
-    ----------
-    name
-        What messages call the rows.
-    distortion
-        At most what randomization did to a bounded table.
-    complete
-        Whether these are all records that were released.
-    """
+    """The tables of a route as they were counted, with the weights that records counted with."""
 
     route: Route
-    name: str
+    name: str  # What messages call the rows
     weights: str | None
     tables: list[CellTable]
-    distortion: Distortion | None = None
-    complete: bool = True
+    distortion: Distortion | None = None  # At most what randomization did to a bounded table
+    complete: bool = True  # Whether these are all records that were released
 
 
 def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options) -> _Counted:

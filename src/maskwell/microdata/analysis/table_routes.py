@@ -40,28 +40,16 @@ OTHER_WEIGHTS = ("weights", "inclusion", "population", "replicates")
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """How a table is estimated.
+    """How a table is estimated."""
 
-    Attributes
-    ----------
-    kind
-        "open": nothing moved its columns. "exact": they were swapped, its counts stay exactly. "kept": counts are
-        unbiased as they stand. "solved": with the matrices. "bounded": as it stands, with a bound of its bias.
-    columns
-        Of the table.
-    groups
-        Those that moved its columns, or columns that these depend on, in the order in which they were carried out.
-    cells
-        Columns that the matrices of these groups need together.
-    moves
-        At most what the groups that moved its columns did to it.
-    """
-
+    # "open": nothing moved its columns. "exact": they were swapped, its counts stay exactly. "kept": counts are
+    # unbiased as they stand. "solved": with the matrices. "bounded": as it stands, with a bound of its bias
     kind: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # Of the table
+    # Those that moved its columns, or columns that these depend on, in the order in which they were carried out
     groups: tuple[Group, ...]
-    cells: tuple[str, ...]
-    moves: tuple[Move, ...] = ()
+    cells: tuple[str, ...]  # Columns that the matrices of these groups need together
+    moves: tuple[Move, ...] = ()  # At most what the groups that moved its columns did to it
 
     @property
     def moved(self) -> frozenset[str]:
@@ -224,23 +212,15 @@ def released_rows(data: Any, names: Sequence[str]) -> Iterator[tuple[Source, str
 
 @dataclass(frozen=True, eq=False)
 class ReleasedSurvey:
-    """A table of a released file that is estimated as that of a survey: its designs are known and were fixed before.
+    """A table of a released file that is estimated as that of a survey: its designs are known and were fixed before."""
 
-    Attributes
-    ----------
-    designs, direct
-        Columns with their designs, and columns that were not moved.
-    missing, weights
-        How missing values count, and the column of weights: as asked, or else as the receipt says.
-    remarks
-        What a reader should know about that, in words.
-    """
-
+    # Columns with their designs, and columns that were not moved
     designs: list[tuple[tuple[str, ...], CodedDesign]]
     direct: list[str]
+    # How missing values count, and the column of weights: as asked, or else as the receipt says
     missing: str
     weights: str | None
-    remarks: tuple[str, ...]
+    remarks: tuple[str, ...]  # What a reader should know about that, in words
 
     @property
     def assignments(self) -> list[Assignment]:
@@ -259,17 +239,7 @@ def survey_of_release(
     sampling: Mapping[str, Any] | None = None,
     method: str = "moments",
 ) -> ReleasedSurvey | None:
-    """The table where a receipt holds designs for its columns, and the population is the target; None for others.
-
-    Parameters
-    ----------
-    data, receipt, columns, by, target, missing
-        As for :func:`estimate_released`.
-    sampling
-        Columns that tell how rows were sampled, by the names of the parameters of a plan.
-    method
-        Of the estimates: with weights of the receipt only "moments".
-    """
+    """The table where a receipt holds designs for its columns, and the population is the target; None for others."""
     if target == "file":
         return None
     route = route_of(receipt, columns)

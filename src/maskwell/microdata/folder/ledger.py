@@ -74,66 +74,39 @@ LEDGER_HINT = "give the ledger as it was written, or start a new one under anoth
 
 @dataclass(frozen=True, eq=False)
 class StageRecord:
-    """One randomization of a release, as a ledger keeps it.
+    """One randomization of a release, as a ledger keeps it."""
 
-    Attributes
-    ----------
-    variables, within
-        Its columns.
-    matrix
-        Fingerprint of matrix, states and columns: what a kept draw depends on beside the key.
-    draws
-        ``"kept"``, ``"fresh"`` or ``"kept, then fresh"``.
-    parity
-        The largest ratio of two chances of one report, as text.
-    asked
-        What the plan said of it.
-    basis
-        What names records and makes their true states, beside the file: the column that draws are kept by, recodes,
-        rules, and draws of columns that it is randomized within.
-    """
-
+    # Its columns
     variables: tuple[str, ...]
     within: tuple[str, ...]
-    matrix: str
-    draws: str
-    parity: str
-    asked: Mapping[str, Any]
+    matrix: str  # Fingerprint of matrix, states and columns: what a kept draw depends on beside the key
+    draws: str  # "kept", "fresh" or "kept, then fresh"
+    parity: str  # The largest ratio of two chances of one report, as text
+    asked: Mapping[str, Any]  # What the plan said of it
+    # What names records and makes their true states, beside the file: the column that draws are kept by, recodes,
+    # rules, and draws of columns that it is randomized within
     basis: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRecord:
-    """One release of a data set, as a ledger keeps it.
+    """One release of a data set, as a ledger keeps it."""
 
-    Attributes
-    ----------
-    number, time
-        Its number in the ledger, and when it was begun.
-    dataset, commitment
-        Names of the data set and of the key, ``None`` without.
-    folder
-        Where it was to be written.
-    rows, source, plan, manifest, receipt
-        Its records, and the hashes of the true files, the plan, the manifest and the internal receipt.
-    stages
-        What was randomized.
-    state
-        ``"begun"``, ``"released"`` or ``"abandoned"``.
-    """
-
+    # Its number in the ledger, and when it was begun
     number: int
     time: str
+    # Names of the data set and of the key, None without
     dataset: str | None
     commitment: str | None
-    folder: str
+    folder: str  # Where it was to be written
+    # Its records, and the hashes of the true files, the plan, the manifest and the internal receipt
     rows: int
     source: tuple[str, ...]
     plan: str
     manifest: str
     receipt: str
-    stages: tuple[StageRecord, ...]
-    state: str = BEGUN
+    stages: tuple[StageRecord, ...]  # What was randomized
+    state: str = BEGUN  # "begun", "released" or "abandoned"
 
     @property
     def title(self) -> str:
@@ -378,39 +351,24 @@ def _hash(line: str) -> str:
 
 @dataclass(frozen=True)
 class DrawnAgain:
-    """Columns whose values were released before, in draws that do not depend on those of this release.
+    """Columns whose values were released before, in draws that do not depend on those of this release."""
 
-    Attributes
-    ----------
-    variables, earlier
-        The columns, and the earlier releases by their numbers.
-    reason
-        Why the draws are not the same, in words.
-    draws
-        How many independent draws of a record there are, that of this release included.
-    parity, parity_together
-        The largest ratio of two chances of one report, of this release and of all together; infinite where a report
-        rules a true value out.
-    match, match_together
-        The largest chance to find a record for somebody who knows the true values of these columns and of those that
-        they are randomized within, but no others; of this release, and of all together if all hold the same persons
-        and he knows which records are one person's; ``None`` where it cannot be told.
-    beyond
-        Whether the plan has a bound that all together do not keep, or are not known to keep.
-    words
-        All that in a few sentences.
-    """
-
+    # The columns, and the earlier releases by their numbers
     variables: tuple[str, ...]
     earlier: tuple[int, ...]
-    reason: str
-    draws: int
+    reason: str  # Why the draws are not the same, in words
+    draws: int  # How many independent draws of a record there are, that of this release included
+    # The largest ratio of two chances of one report, of this release and of all together; infinite where a report rules
+    # a true value out
     parity: float
     parity_together: float
+    # The largest chance to find a record for somebody who knows the true values of these columns and of those that they
+    # are randomized within, but no others; of this release, and of all together if all hold the same persons and he
+    # knows which records are one person's; None where it cannot be told
     match: float
     match_together: float | None
-    beyond: bool
-    words: str
+    beyond: bool  # Whether the plan has a bound that all together do not keep, or are not known to keep
+    words: str  # All that in a few sentences
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

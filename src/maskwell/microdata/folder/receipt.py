@@ -37,34 +37,21 @@ class Group(RandomizedColumns):
     """Columns that were randomized together, as far as the reader of a receipt is told.
 
     No :class:`Stage`: a public receipt has no counts, and may withhold the matrix.
-
-    Attributes
-    ----------
-    method
-        "pram", or "swap" where values were exchanged so that counts stay exactly.
-    design, states, outputs
-        The matrix with the labels of its truths and reports, where the receipt has it.
-    inflation
-        For each variable the largest factor by which the variance of a share grows.
-    most_changed
-        At most the share of the records whose values are expected to change; 1 where nothing is told.
-    missing
-        What became of missing values: "unchanged", or "category" where they were randomized like any other.
-    each
-        "record", or "unit" where all records of a unit, such as a household, had one draw.
-    stage
-        Everything about it, in an internal receipt.
     """
 
     linked: tuple[str, ...]
+    # The matrix with the labels of its truths and reports, where the receipt has it
     design: CodedDesign | None = None
     states: Sequence[State] = ()
     outputs: Sequence[State] = ()
+    # For each variable the largest factor by which the variance of a share grows
     inflation: Mapping[str, float] = field(default_factory=dict)
+    # At most the share of the records whose values are expected to change; 1 where nothing is told
     most_changed: float = 1.0
+    # What became of missing values: "unchanged", or "category" where they were randomized like any other
     missing: str = "unchanged"
-    each: str = "record"
-    stage: Stage | None = None
+    each: str = "record"  # "record", or "unit" where all records of a unit, such as a household, had one draw
+    stage: Stage | None = None  # Everything about it, in an internal receipt
 
 
 def _kept(groups: Sequence[Group], group: Group) -> str:

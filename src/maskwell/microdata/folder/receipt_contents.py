@@ -155,13 +155,7 @@ DIGITS = 2
 
 
 def public_receipt(release: AnyRelease) -> dict[str, Any]:
-    """What users may know: what was randomized and how, in rounded numbers, with the matrices that were fixed before.
-
-    Raises
-    ------
-    PublishError
-        A matrix that the plan wants published would give the counts of the file away.
-    """
+    """What users may know: what was randomized and how, in rounded numbers, with matrices that were fixed before."""
     groups = [_public_group(release, stage) for stage in release.stages]
     return {**_head(release, "public"), "groups": groups, "advice": advice_of(groups, release.plan.weights)}
 

@@ -52,19 +52,8 @@ def verify_release(
 ) -> Verified:
     """Check that the files of a release are those that were signed.
 
-    Parameters
-    ----------
-    folder
-        The folder of a release with its manifest, or its public part alone, which has only ``SHA256SUMS``.
-    source, plan
-        The true file, and the plan or its file, if they are to be checked, too.
-    sha256
-        The hash of the manifest (of ``SHA256SUMS`` for a public part) that was signed. Without it the checks tell that
-        the folder agrees with itself: whoever can change a file can change the list, too.
-    ledger
-        The ledger of the data set, if the release is to be looked up in it.
-    against
-        The folder of an earlier release: what changed since is told, and that its files are those of then is checked.
+    ``sha256`` is the hash of the manifest (of ``SHA256SUMS`` for a public part) that was signed. Without it the checks
+    tell that the folder agrees with itself: whoever can change a file can change the list, too.
     """
     check_kind(str | Path | None, source=source)
     check_kind(str | Path | ReleasePlan | None, plan=plan)

@@ -300,13 +300,7 @@ RISKS = "risk.csv"
 
 
 def write_public(release: AnyRelease, folder: Path) -> list[Path]:
-    """Write what users get beside ``data<ending>``, which must be there; returns all files.
-
-    Raises
-    ------
-    PublishError
-        A matrix that the plan wants published would give the counts of the file away.
-    """
+    """Write what users get beside ``data<ending>``, which must be there; returns all files."""
     data = folder / data_name(release)
     if not data.is_file():
         raise DataFileError(f"there is no {data.name} in the folder", hint="write the released file first")
@@ -447,22 +441,7 @@ LEAST_SECRET = 8
 
 
 def check_public(folder: Path, release: AnyRelease, *, secrets: Iterable[str] = ()) -> None:
-    """Raise unless everything in the public folder may be published.
-
-    Parameters
-    ----------
-    folder
-        The public folder, complete.
-    release
-        What it was made from.
-    secrets
-        Texts that must not occur anywhere, such as a key or a seed.
-
-    Raises
-    ------
-    PublishError
-        Names the file and what is wrong with it, and never the secret itself.
-    """
+    """Raise unless everything in the public folder may be published."""
     release.plan.check_private(private=release.private)
     for stage in release.published:
         check_matrix(release.plan, stage)

@@ -56,32 +56,18 @@ MOST_NUMBERS = 100
 
 @dataclass(frozen=True)
 class Entry:
-    """One column of a codebook.
+    """One column of a codebook."""
 
-    Attributes
-    ----------
-    name, kind, label
-        What it is called, what it holds, and the question or description.
-    categories
-        Values with their labels (``None`` without one); ``None`` for columns without categories.
-    role
-        "randomized", "follows" (linked to a randomized one), "weight" or "unchanged".
-    group
-        Which group of the receipt randomized it, from 1.
-    recoded
-        How it was made coarser before, in words; ``None`` where it was not.
-    decimal
-        What stands before the decimals of its numbers in a text file.
-    """
-
+    # What it is called, what it holds, and the question or description
     name: str
     kind: str
     label: str | None
+    # Values with their labels (None without one); None for columns without categories
     categories: tuple[tuple[Hashable, str | None], ...] | None
-    role: str
-    group: int | None
-    recoded: str | None = None
-    decimal: str = "."
+    role: str  # "randomized", "follows" (linked to a randomized one), "weight" or "unchanged"
+    group: int | None  # Which group of the receipt randomized it, from 1
+    recoded: str | None = None  # How it was made coarser before, in words; None where it was not
+    decimal: str = "."  # What stands before the decimals of its numbers in a text file
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -36,17 +36,12 @@ if TYPE_CHECKING:
 class Rule:
     """A combination of labels that no record may have: all columns at once hold one of the labels named.
 
-    Attributes
-    ----------
-    forbid
-        For each column its labels, as texts.
-
     >>> rule = Rule({"age": ("child",), "marital": ("married", "widowed")})
     >>> rule.columns, rule.forbids({"age": "child", "marital": "single"})   # a single child is no contradiction
     (('age', 'marital'), False)
     """
 
-    forbid: Mapping[str, tuple[str, ...]]
+    forbid: Mapping[str, tuple[str, ...]]  # For each column its labels, as texts
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -70,20 +65,15 @@ class Rule:
 class Steps:
     """A variable that may move by a few steps of its order only.
 
-    Attributes
-    ----------
-    variable, steps
-        The variable, and how many steps.
-    order
-        Its labels in order, as texts; empty for the order of the codebook, or of the labels sorted.
-
     >>> age = Steps("age", 1, ("young", "middle", "old"))
     >>> age.allows("young", "middle"), age.allows("young", "old")
     (True, False)
     """
 
+    # The variable, and how many steps
     variable: str
     steps: int
+    # Its labels in order, as texts; empty for the order of the codebook, or of the labels sorted
     order: tuple[str, ...] = ()
 
     @property
@@ -113,21 +103,13 @@ class Steps:
 class Moves:
     """Moves of a variable that are never made, or the only ones that are.
 
-    Attributes
-    ----------
-    variable
-        The variable.
-    pairs
-        Labels as texts: from, to.
-    only
-        Whether these are the only moves allowed; else they are those not allowed. To stay is always allowed.
-
     >>> Moves("status", (("dead", "alive"),)).allows("dead", "alive")
     False
     """
 
-    variable: str
-    pairs: tuple[tuple[str, str], ...]
+    variable: str  # The variable
+    pairs: tuple[tuple[str, str], ...]  # Labels as texts: from, to
+    # Whether these are the only moves allowed; else they are those not allowed. To stay is always allowed
     only: bool = False
 
     @property
@@ -333,26 +315,16 @@ def _forbidden(rule: Rule, stage: Stage, number: int, records: int) -> EditRuleE
 
 @dataclass(frozen=True)
 class _Steps:
-    """What one stage can do to the columns of a rule.
-
-    Attributes
-    ----------
-    seen, moved
-        Columns of the rule that tell the state or follow from it, and those of them that change.
-    released
-        For the labels of the columns seen, the labels of those moved that can be released.
-    forbidden
-        Labels of the columns seen from which labels can come that the rule names.
-    keeps_to_the_file
-        Whether only combinations come that are in the file.
-    """
+    """What one stage can do to the columns of a rule."""
 
     rule: Rule
+    # Columns of the rule that tell the state or follow from it, and those of them that change
     seen: tuple[str, ...]
     moved: tuple[str, ...]
+    # For the labels of the columns seen, the labels of those moved that can be released
     released: Mapping[Labels, set[Labels]]
-    forbidden: set[Labels]
-    keeps_to_the_file: bool
+    forbidden: set[Labels]  # Labels of the columns seen from which labels can come that the rule names
+    keeps_to_the_file: bool  # Whether only combinations come that are in the file
 
     @classmethod
     def of(cls, rule: Rule, stage: Stage) -> Self | None:

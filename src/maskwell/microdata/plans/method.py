@@ -36,38 +36,21 @@ PROMISED = ("xi", "gamma", "epsilon", "beta", "bayes_factor", "rho")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OpenStates:
-    """States whose matrix is to be made from their counts, and what is asked of it.
+    """States whose matrix is to be made from their counts, and what is asked of it."""
 
-    Attributes
-    ----------
-    counts, mass
-        Shape (l,): records, and what the matrix keeps on average (records or sums of weights).
-    labels, codes
-        Labels of the variables in each state, and the codes of these labels, shape (l, variables).
-    cells
-        Shape (l,): the cell of each state. No matrix leads out of a cell; most methods are given one cell at a time.
-    bounds
-        Of the protection; caps by local place.
-    forbidden
-        Pairs (released, true) of local places that must have probability zero.
-    where
-        The protection and the cell, for messages.
-    intruder
-        Whom the bound on a correct match is for.
-    others
-        What else is published of the records, where that is known.
-    """
-
+    # Shape (l,): records, and what the matrix keeps on average (records or sums of weights)
     counts: Array
     mass: Array
+    # Labels of the variables in each state, and the codes of these labels, shape (l, variables)
     labels: Sequence[tuple[Hashable, ...]]
     codes: Array
+    # Shape (l,): the cell of each state. No matrix leads out of a cell; most methods are given one cell at a time
     cells: Array
-    bounds: Bounds
-    forbidden: Sequence[tuple[int, int]] = ()
-    where: str = ""
-    intruder: str = ANY_LOOK.name
-    others: ExchangeCosts | None = None
+    bounds: Bounds  # Of the protection; caps by local place
+    forbidden: Sequence[tuple[int, int]] = ()  # Pairs (released, true) of local places that must have probability zero
+    where: str = ""  # The protection and the cell, for messages
+    intruder: str = ANY_LOOK.name  # Whom the bound on a correct match is for
+    others: ExchangeCosts | None = None  # What else is published of the records, where that is known
 
     @property
     def categories(self) -> Categories:
@@ -108,49 +91,26 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """One way to make the matrix of a protection; the fields of its class are the options that a plan may give.
+    """One way to make the matrix of a protection; the fields of its class are the options that a plan may give."""
 
-    Attributes
-    ----------
-    name, summary
-        Its name in a plan, and what it does in one line.
-    bounds
-        The bounds that it keeps (:class:`~maskwell.microdata.matrices.bounds.Bounds`).
-    one_of
-        Options or bounds of which exactly one is given; none where the bound on the match stands in for it.
-    needs
-        Options that must be given.
-    match, needs_match
-        Whether the bound ``match`` of the whole release serves where nothing else is given, and whether it must be.
-    derived
-        Whether the matrix is worked out from counts, and so reveals them.
-    moves
-        Whether it can keep a rule about the moves of a variable.
-    capped
-        Whether single categories may have a bound of their own.
-    by_counts
-        Whether it works on records, whatever their weights.
-    at_once
-        Whether it takes the states of all cells at once, and keeps them apart itself.
-    exchanges
-        Whether records are exchanged, so that every count stays exactly the same.
-    weighs_others
-        Whether it looks at what the other published columns of a record tell of its labels.
-    """
-
+    # Its name in a plan, and what it does in one line
     name: ClassVar[str]
     summary: ClassVar[str]
+    # The bounds that it keeps (:class:`~maskwell.microdata.matrices.bounds.Bounds`)
     bounds: ClassVar[tuple[str, ...]] = ()
+    # Options or bounds of which exactly one is given; none where the bound on the match stands in for it
     one_of: ClassVar[tuple[str, ...]] = ()
-    needs: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ()  # Options that must be given
+    # Whether the bound match of the whole release serves where nothing else is given, and whether it must be
     match: ClassVar[bool] = False
     needs_match: ClassVar[bool] = False
-    derived: ClassVar[bool] = True
-    moves: ClassVar[bool] = False
-    capped: ClassVar[bool] = False
-    by_counts: ClassVar[bool] = False
-    at_once: ClassVar[bool] = False
-    exchanges: ClassVar[bool] = False
+    derived: ClassVar[bool] = True  # Whether the matrix is worked out from counts, and so reveals them
+    moves: ClassVar[bool] = False  # Whether it can keep a rule about the moves of a variable
+    capped: ClassVar[bool] = False  # Whether single categories may have a bound of their own
+    by_counts: ClassVar[bool] = False  # Whether it works on records, whatever their weights
+    at_once: ClassVar[bool] = False  # Whether it takes the states of all cells at once, and keeps them apart itself
+    exchanges: ClassVar[bool] = False  # Whether records are exchanged, so that every count stays exactly the same
+    # Whether it looks at what the other published columns of a record tell of its labels
     weighs_others: ClassVar[bool] = False
 
     # ---- what a plan says

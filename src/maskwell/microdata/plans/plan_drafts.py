@@ -63,24 +63,16 @@ _SENSITIVE = re.compile(
 
 @dataclass(frozen=True)
 class Guess:
-    """What one column probably is.
+    """What one column probably is."""
 
-    Attributes
-    ----------
-    name, n, labels, missing
-        The column, records, different labels, and records without a value.
-    role
-        ``"weights"``, ``"id"``, ``"drop"`` (names people), ``"few"`` (categories), ``"many"`` (too many of them),
-        ``"numbers"`` or ``"constant"``.
-    key, sensitive
-        Whether the name is that of something an intruder may know, or of something nobody should learn.
-    """
-
+    # The column, records, different labels, and records without a value
     name: str
     n: int
     labels: int
     missing: int
+    # "weights", "id", "drop" (names people), "few" (categories), "many" (too many of them), "numbers" or "constant"
     role: str
+    # Whether the name is that of something an intruder may know, or of something nobody should learn
     key: bool
     sensitive: bool
 

@@ -49,29 +49,16 @@ PRIOR = 5.0
 
 @dataclass(frozen=True, eq=False)
 class ColumnFit:
-    """Log odds of the values of other columns given the labels of keys, and the values of some records.
+    """Log odds of the values of other columns given the labels of keys, and the values of some records."""
 
-    Attributes
-    ----------
-    table
-        Cells of the keys.
-    columns
-        The other columns.
-    cells, values
-        Of the records that are kept, in order of their cells: the cell of each, and the codes of its values, shape
-        (records, columns).
-    labels
-        What log odds are learned of: the labels of each key, and of pairs of keys.
-    counts, counted
-        For each other column and each of ``labels``, how many records have both, shape (labels, values); and which of
-        the kept records are among them.
-    """
-
-    table: CellTable
-    columns: tuple[str, ...]
+    table: CellTable  # Cells of the keys
+    columns: tuple[str, ...]  # The other columns
+    # Of the records that are kept, in order of their cells: the cell of each, and the codes of its values
     cells: Array
-    values: Array
-    labels: CellLabels
+    values: Array  # shape: records, columns
+    labels: CellLabels  # What log odds are learned of: the labels of each key, and of pairs of keys
+    # For each other column and each of labels, how many records have both, shape (labels, values); and which of the
+    # kept records are among them
     counts: Sequence[Sequence[Array]]
     counted: Array
 
@@ -178,21 +165,12 @@ class ColumnFit:
 
 @dataclass(frozen=True, eq=False)
 class CellLabels:
-    """The labels of each key and of pairs of keys, by cell, and how their log odds are added up.
+    """The labels of each key and of pairs of keys, by cell, and how their log odds are added up."""
 
-    Attributes
-    ----------
-    codes
-        Shape (cells, labels): by number, the label of each key, and those of pairs of keys.
-    sizes
-        How many labels each of them has.
-    ways
-        Shape (ways, labels): what each of them counts, where those of single keys are added up; and, of three keys or
-        more, where those of pairs are.
-    """
-
-    codes: Array
-    sizes: tuple[int, ...]
+    codes: Array  # Shape (cells, labels): by number, the label of each key, and those of pairs of keys
+    sizes: tuple[int, ...]  # How many labels each of them has
+    # Shape (ways, labels): what each of them counts, where those of single keys are added up; and, of three keys or
+    # more, where those of pairs are
     ways: Real
 
     @classmethod
@@ -218,19 +196,7 @@ class CellLabels:
 def read_column_fit(
     records: Rows, table: CellTable, columns: Sequence[str], below: float, *, declared: bool = True
 ) -> ColumnFit | None:
-    """What the other columns of a file or table tell of the keys of a table; None where there is none that tells.
-
-    Parameters
-    ----------
-    records, table
-        The file, and its cells.
-    columns
-        The other columns; of more than 64 the first.
-    below
-        Of long files, the values of records in cells of fewer records than this are kept.
-    declared
-        As where the table was counted.
-    """
+    """What the other columns of a file or table tell of the keys of a table; None where there is none that tells."""
     columns = _affordable(table, columns)
     if not columns or not len(table):
         return None

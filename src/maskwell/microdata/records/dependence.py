@@ -42,31 +42,21 @@ _ALL = np.uint64((1 << 64) - 1)
 
 @dataclass(frozen=True)
 class Restored:
-    """How often a column restores the value of another one.
+    """How often a column restores the value of another one."""
 
-    Attributes
-    ----------
-    column
-        Whose values are restored.
-    share, without
-        Share of the records whose value is guessed right from the other records with the same value, and by the best
-        guess without them; records that are alone with their value are left out.
-    by
-        What tells: ``"value"``, ``"size"`` (how many records have the same value), ``"place"`` (which of them it is,
-        in the order of the file), or the name of a column that is looked at together with this one.
-    rare
-        The same for the rare label that is told best: at least this share of its records is guessed right, and of the
-        records that are guessed to have it.
-    sure
-        Share of the records whose value goes with one label, in 99 of 100 records and not by chance, where no more than
-        three quarters of all records have it.
-    """
-
-    column: str
+    column: str  # Whose values are restored
+    # Share of the records whose value is guessed right from the other records with the same value, and by the best
+    # guess without them; records that are alone with their value are left out
     share: float
     without: float
+    # What tells: "value", "size" (how many records have the same value), "place" (which of them it is, in the order of
+    # the file), or the name of a column that is looked at together with this one
     by: str = "value"
+    # The same for the rare label that is told best: at least this share of its records is guessed right, and of the
+    # records that are guessed to have it
     rare: float = 0.0
+    # Share of the records whose value goes with one label, in 99 of 100 records and not by chance, where no more than
+    # three quarters of all records have it
     sure: float = 0.0
 
     @property
@@ -81,35 +71,20 @@ class Restored:
 
 @dataclass(frozen=True, eq=False)
 class ColumnFacts:
-    """What was found of one column that stays as it is.
+    """What was found of one column that stays as it is."""
 
-    Attributes
-    ----------
-    column, rows, values
-        Its name, the records that have a value, and how many different values there are.
-    records
-        All records of the file.
-    exact
-        Whether all values were followed, or a part of them.
-    in_groups
-        Records that share their value with others, by the size of the group; larger ones come last.
-    restored
-        What it restores, and how.
-    shown
-        Columns that its value follows from, with the share of the records in which it does: a changed one disagrees.
-    stands_for
-        Columns that have one value for each of its values, and the other way round.
-    """
-
+    # Its name, the records that have a value, and how many different values there are
     column: str
     rows: int
     values: float
-    exact: bool
+    exact: bool  # Whether all values were followed, or a part of them
+    # Records that share their value with others, by the size of the group; larger ones come last
     in_groups: Real = field(repr=False)
-    restored: tuple[Restored, ...] = ()
+    restored: tuple[Restored, ...] = ()  # What it restores, and how
+    # Columns that its value follows from, with the share of the records in which it does: a changed one disagrees
     shown: tuple[Restored, ...] = ()
-    stands_for: tuple[str, ...] = ()
-    records: int = 0
+    stands_for: tuple[str, ...] = ()  # Columns that have one value for each of its values, and the other way round
+    records: int = 0  # All records of the file
 
     def share_below(self, size: int) -> float:
         """Share of the records in groups of fewer than so many."""
@@ -118,20 +93,13 @@ class ColumnFacts:
 
 @dataclass(frozen=True, eq=False)
 class UnitFacts:
-    """What is the same, and what differs, among the records of one unit, such as a household.
+    """What is the same, and what differs, among the records of one unit, such as a household."""
 
-    Attributes
-    ----------
-    facts
-        Of the column that names the units, as if it were published: what whoever sees the units together restores.
-    alike
-        Share of the records whose value is the most frequent one of their unit, by column that stays as it is.
-    once
-        Columns with a label that nearly every unit has exactly once, as a household has one head.
-    """
-
+    # Of the column that names the units, as if it were published: what whoever sees the units together restores
     facts: ColumnFacts
+    # Share of the records whose value is the most frequent one of their unit, by column that stays as it is
     alike: Mapping[str, float]
+    # Columns with a label that nearly every unit has exactly once, as a household has one head
     once: tuple[str, ...] = ()
 
 
@@ -412,35 +380,20 @@ MOST_PAIRS, FEWEST_PAIRS = 256, 16
 
 
 class DependenceCounter:
-    """Follows columns that stay as they are through all rows of a file.
-
-    Parameters
-    ----------
-    columns
-        Columns that stay as they are.
-    targets
-        Columns that are changed, and might be restored from them.
-    together
-        Columns that are looked at together with each other one. Other pairs are looked at where both have few values.
-    ids
-        Columns that are not published; which other column stands for one of them?
-    missing
-        Whether a missing value of a target is a value like others.
-    ordered
-        Whether the order of the rows is kept, so that the place of a row in its group tells something.
-    unit
-        A column that names the units that records belong to, such as households, if there is one.
-    """
+    """Follows columns that stay as they are through all rows of a file."""
 
     def __init__(
         self,
-        columns: Iterable[str],
-        targets: Sequence[str],
+        columns: Iterable[str],  # Columns that stay as they are
+        targets: Sequence[str],  # Columns that are changed, and might be restored from them
         *,
+        # Columns that are looked at together with each other one. Other pairs are looked at where both have few values
         together: Sequence[str] = (),
-        ids: Sequence[str] = (),
-        missing: bool = False,
+        ids: Sequence[str] = (),  # Columns that are not published; which other column stands for one of them?
+        missing: bool = False,  # Whether a missing value of a target is a value like others
+        # Whether the order of the rows is kept, so that the place of a row in its group tells something
         ordered: bool = False,
+        # A column that names the units that records belong to, such as households, if there is one
         unit: str | None = None,
     ) -> None:
         self.columns, self.targets = [*dict.fromkeys(columns)], [*targets]

@@ -37,19 +37,6 @@ MOST_REMEMBERED = 100_000
 class Recode:
     """How the values of one column become coarser; missing values stay missing.
 
-    Attributes
-    ----------
-    group
-        New labels, each with the labels that it takes the place of, as texts.
-    other
-        The new label of everything that no group names; without it such labels stay.
-    cuts
-        Where classes of numbers begin, in rising order: below the first, from each to the next, from the last on.
-    bottom, top
-        Numbers at or below the first, and at or above the second, become that number.
-    step
-        Numbers become the nearest multiple of this, the larger of two that are equally near.
-
     >>> age = Recode(cuts=(Fraction(18), Fraction(65)))
     >>> [age.value(n) for n in (3, 18, "64.5", 65)]
     ['under 18', '18 to under 65', '18 to under 65', '65 or more']
@@ -57,12 +44,15 @@ class Recode:
     ('couple', 80)
     """
 
+    # New labels, each with the labels that it takes the place of, as texts
     group: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    other: str | None = None
+    other: str | None = None  # The new label of everything that no group names; without it such labels stay
+    # Where classes of numbers begin, in rising order: below the first, from each to the next, from the last on
     cuts: tuple[Fraction, ...] = ()
+    # Numbers at or below the first, and at or above the second, become that number
     bottom: Fraction | None = None
     top: Fraction | None = None
-    step: Fraction | None = None
+    step: Fraction | None = None  # Numbers become the nearest multiple of this, the larger of two that are equally near
 
     @property
     def gives_text(self) -> bool:
@@ -91,13 +81,7 @@ class Recode:
         return lowest | ({} if self.top is None else {to_decimal(self.top): f"{to_decimal(self.top)} or more"})
 
     def value(self, value: Any, label: str | None = None) -> Any:
-        """What one value becomes; ``label`` is that of a file with value labels.
-
-        Raises
-        ------
-        ValueError
-            A number is needed and this is none.
-        """
+        """What one value becomes; ``label`` is that of a file with value labels."""
         if self.cuts:
             return self.classes[bisect_right(self.cuts, _number(value))]
         return self._grouped(value, label) if self.gives_text else self._limited(value)

@@ -109,37 +109,20 @@ class RowStage(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowPlan:
-    """What is to happen to the rows of a file.
+    """What is to happen to the rows of a file."""
 
-    Attributes
-    ----------
-    levels
-        Labels of every column that is randomized, counted or used to find a state, in order.
-    stages
-        In the order in which they are carried out, each with where its released states come from.
-    tables
-        Columns of the tables in which the released rows are counted.
-    weights
-        Column with the weights of the records, if any.
-    dropped
-        Columns that are not published.
-    identity, naming
-        Column with the record ids that keyed draws use, if any, and what they become.
-    declared
-        Whether codes that the file declares missing count as missing values.
-    shuffled
-        Where random order comes from, ``None`` where the order is kept.
-    """
-
+    # Labels of every column that is randomized, counted or used to find a state, in order
     levels: Mapping[str, Sequence[Any]]
+    # In the order in which they are carried out, each with where its released states come from
     stages: Sequence[tuple[RowStage, Draws]]
-    tables: Sequence[tuple[str, ...]]
-    weights: str | None = None
-    dropped: Sequence[str] = ()
+    tables: Sequence[tuple[str, ...]]  # Columns of the tables in which the released rows are counted
+    weights: str | None = None  # Column with the weights of the records, if any
+    dropped: Sequence[str] = ()  # Columns that are not published
+    # Column with the record ids that keyed draws use, if any, and what they become
     identity: str | None = None
     naming: Naming | None = None
-    declared: bool = True
-    shuffled: RandomSource | None = None
+    declared: bool = True  # Whether codes that the file declares missing count as missing values
+    shuffled: RandomSource | None = None  # Where random order comes from, None where the order is kept
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -455,17 +438,7 @@ class _CarriedOut:
 
 
 class RowReleaser:
-    """Turns batches of true rows into released ones.
-
-    Attributes
-    ----------
-    schema, made
-        Of the released rows, and of the batches that are made of them, in which texts may be codes.
-    changed
-        How many rows of each column were changed so far.
-    breaks
-        How many rows of each column have another true label than the row before.
-    """
+    """Turns batches of true rows into released ones."""
 
     def __init__(
         self,

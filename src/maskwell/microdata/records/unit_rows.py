@@ -23,24 +23,14 @@ from maskwell.errors import MissingValueError
 
 @dataclass(frozen=True, eq=False)
 class UnitMembers:
-    """The records of a file by their units.
+    """The records of a file by their units."""
 
-    Attributes
-    ----------
-    column
-        Which names the units.
-    units, cells
-        For each record the number of its unit, from 0, and its cell in the table that was given.
-    seen
-        Columns that show together which records may belong to one unit.
-    shown
-        For each record the number of other units that look the same in these columns; ``None`` without any.
-    """
-
-    column: str
+    column: str  # Which names the units
+    # For each record the number of its unit, from 0, and its cell in the table that was given
     units: Array
     cells: Array
-    seen: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()  # Columns that show together which records may belong to one unit
+    # For each record the number of other units that look the same in these columns; None without any
     shown: Array | None = None
 
     @cached_property

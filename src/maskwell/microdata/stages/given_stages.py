@@ -164,13 +164,7 @@ def _counts_at(table: CellTable, places: Array, states: int) -> dict[str, Any]:
 
 
 def recounted_stage(plan: ReleasePlan, stage: Stage, table: CellTable, tables: Tables, where: str) -> Stage:
-    """A stage of an earlier release with the counts of this file, which ``table`` has of its protection.
-
-    Raises
-    ------
-    UnknownCategoryError
-        The file has states that the matrix does not know; says how many, not which.
-    """
+    """A stage of an earlier release with the counts of this file, which ``table`` has of its protection."""
     if not {*stage.columns} <= {*table.columns}:
         raise PlanError(
             f"{where}: no rule joins {listed(stage.within, len(stage.within), 30)} any more, as in the earlier release",

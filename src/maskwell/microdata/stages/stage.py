@@ -84,30 +84,20 @@ class RandomizedColumns:
 
     Beside the labels of its states it has numbers for them, column by column, by which tables and rows are pushed
     through it: codes in the order in which labels are met, first in the true states.
-
-    Attributes
-    ----------
-    variables, within, linked
-        Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own, and
-        columns that follow from the variables.
-    states, outputs
-        Labels of each true and of each released state, those of ``within`` first, then those of ``variables``.
-    design
-        The matrix over the states: state j of the truth becomes report i, whose labels are ``outputs[i]``.
-    method
-        How the matrix was made.
-    invariance
-        What the matrix keeps on average: ``"counts"``, ``"weights"``, ``"external"`` counts, or ``"none"``.
     """
 
+    # Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own, and
+    # columns that follow from the variables
     variables: tuple[str, ...]
     within: tuple[str, ...]
     linked: Collection[str]
+    # Labels of each true and of each released state, those of within first, then those of variables
     states: Sequence[State]
     outputs: Sequence[State]
+    # The matrix over the states: state j of the truth becomes report i, whose labels are outputs[i]
     design: CodedDesign | None
     method: str
-    invariance: str
+    invariance: str  # What the matrix keeps on average: "counts", "weights", "external" counts, or "none"
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -198,54 +188,32 @@ class RandomizedColumns:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stage(RandomizedColumns):
-    """One randomization of a release, the same value from the plan's reader through the risk to the rows.
+    """One randomization of a release, the same value from the plan's reader through the risk to the rows."""
 
-    Attributes
-    ----------
-    variables, within
-        Columns that are randomized together, and columns whose combinations (cells) each have a matrix of their own.
-        A column of ``within`` that an earlier stage randomized counts with its released value.
-    linked
-        Columns that follow from the variables, with their labels: ``{column: {labels of the variables: label}}``.
-    states
-        Labels of each state, those of ``within`` first, in the order of ``within`` and ``variables``.
-    design
-        The matrix over the states: state j of the truth becomes report i, whose labels are ``outputs[i]``.
-    counts, weights, squares
-        Shape (k,): records of the original file in each state, and the sums of their weights and squared weights.
-    cells
-        Shape (k,): the number of the cell of ``within`` that each state lies in.
-    method
-        How the matrix was made: ``"method1"``, ``"optimal"``, ...
-    invariance
-        What the matrix keeps on average: ``"counts"``, ``"weights"``, ``"external"`` counts, or ``"none"``.
-    derived
-        Whether the matrix was worked out from the file, so that publishing it would publish counts.
-    notes
-        What a reader of the report should know, in words.
-    steps
-        Where the report is randomized once more, the two designs one after the other: a draw of the first may be kept
-        across releases, that of the second is new in each. ``design`` is their product, and all that users need.
-    unit, sizes
-        Where all records of a unit, such as a household, have one draw, the column that names the units, and for each
-        state how many records a unit has there, shape (k,); else ``None``.
-    """
-
+    # Columns that are randomized together, and columns whose combinations (cells) each have a matrix of their own. A
+    # column of within that an earlier stage randomized counts with its released value
     variables: tuple[str, ...]
     within: tuple[str, ...] = ()
+    # Columns that follow from the variables, with their labels: {column: {labels of the variables: label}}
     linked: Mapping[str, Mapping[State, Hashable]] = field(default_factory=dict)
-    states: Sequence[State]
+    states: Sequence[State]  # Labels of each state, those of within first, in the order of within and variables
     outputs: Sequence[State]
+    # The matrix over the states: state j of the truth becomes report i, whose labels are outputs[i]
     design: CodedDesign
+    # Shape (k,): records of the original file in each state, and the sums of their weights and squared weights
     counts: Array
     weights: Real | None = None
     squares: Real | None = None
-    cells: Array
+    cells: Array  # Shape (k,): the number of the cell of within that each state lies in
     method: str
-    invariance: str
-    derived: bool
-    notes: tuple[str, ...] = ()
+    invariance: str  # What the matrix keeps on average: "counts", "weights", "external" counts, or "none"
+    derived: bool  # Whether the matrix was worked out from the file, so that publishing it would publish counts
+    notes: tuple[str, ...] = ()  # What a reader of the report should know, in words
+    # Where the report is randomized once more, the two designs one after the other: a draw of the first may be kept
+    # across releases, that of the second is new in each. design is their product, and all that users need
     steps: tuple[CodedDesign, CodedDesign] | None = None
+    # Where all records of a unit, such as a household, have one draw, the column that names the units, and for each
+    # state how many records a unit has there, shape (k,); else None
     unit: str | None = None
     sizes: Array | None = None
 
@@ -482,22 +450,14 @@ Check = Callable[[RandomizedColumns, Array], None]
 
 @dataclass(frozen=True, eq=False)
 class TableFlow:
-    """Cells on their way through stages.
+    """Cells on their way through stages."""
 
-    Attributes
-    ----------
-    codes, labels
-        Codes of the cells by column, each of shape (cells,), and the labels behind the codes.
-    mass
-        Shape (cells,): expected records.
-    origin
-        Shape (cells,): a number that stays with the mass wherever it goes, such as that of a true cell; None where
-        nobody asks.
-    """
-
+    # Codes of the cells by column, each of shape (cells,), and the labels behind the codes
     codes: dict[str, Array]
     labels: dict[str, list[Hashable]]
-    mass: Real
+    mass: Real  # Shape (cells,): expected records
+    # Shape (cells,): a number that stays with the mass wherever it goes, such as that of a true cell; None where nobody
+    # asks
     origin: Array | None = None
 
     @classmethod
