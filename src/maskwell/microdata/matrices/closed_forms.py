@@ -86,11 +86,6 @@ def binary_theta(v: Any, p12: Number) -> Fraction:
 
     Source: derived; [Adeshiyan2011, section 4.5] leaves out the upper limit, which is needed where the first category
     is the smaller one.
-
-    >>> binary_theta([3, 1], "1/2")
-    Fraction(1, 2)
-    >>> method1([3, 1], binary_theta([3, 1], "1/2")).columns_exact(1)
-    {0: Fraction(1, 2), 1: Fraction(1, 2)}
     """
     amounts, asked = read_amounts(v, weighted=True), as_fraction(p12, "p12")
     if len(amounts) != 2 or not amounts.support.all():
@@ -158,9 +153,6 @@ def theta_for_xi(xi: Number) -> float:
     :func:`~maskwell.microdata.matrices.matrix_patterns.thetas_for_blocks`.
 
     Source: derived; that 1/3 is the limit is stated in the abstract of [NayakZhangYou2018].
-
-    >>> round(theta_for_xi("1/2"), 6)   # each cell exchanges 0.62 records for others
-    0.618034
     """
     bound = as_fraction(xi, "xi")
     if not _LIMIT < bound <= 1:

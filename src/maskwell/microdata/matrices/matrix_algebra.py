@@ -41,21 +41,7 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
 
     Invariance in every cell is invariance as a whole.
 
-    Parameters
-    ----------
-    cells
-        The cell of each state; states of a cell need not stand together.
-    v
-        Counts or weighted counts of the states.
-    make
-        Called once for every different set of counts, and returns the matrix of that cell.
-
     Source: [Adeshiyan2011, Theorem 4.1 and eq. (4.18)].
-
-    >>> from maskwell.microdata.matrices import method1
-    >>> design = blockwise(["single", "single", "married"], [30, 20, 50], lambda v: method1(v, "1/2"))
-    >>> design.diagonal().round(3).tolist()   # only adults are married: they are not protected
-    [0.667, 0.5, 1.0]
     """
     check_kind(Callable, make=make)
     values = v if isinstance(v, np.ndarray) else np.array([*as_list(v, "counts"), None], dtype=object)[:-1]
@@ -74,11 +60,7 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
 
 
 def places_by_cell(numbers: Array) -> list[Array]:
-    """The places of the states of each cell, given its number.
-
-    >>> [own.tolist() for own in places_by_cell(np.array([1, 0, 1]))]
-    [[1], [0, 2]]
-    """
+    """The places of the states of each cell, given its number."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
 
@@ -106,20 +88,7 @@ def conditional_matrix(
 
         Pr(x', y' | x, y) = [y' = y] P_y[x', x]
 
-    Parameters
-    ----------
-    parts
-        For each y its design, or a matrix whose columns sum to one; all over the same categories of X.
-    order
-        "x": the pairs (x, y) with X slowest, where the matrices are scattered. "y": Y slowest, where they are blocks.
-    levels
-        The categories of Y in the data; each must have its matrix.
-
     Source: [Adeshiyan2011, Example 4.3 and eq. (4.1)], which prints the matrix of order "x" but lists order "y".
-
-    >>> swap, keep = [[0, 1], [1, 0]], [[1, 0], [0, 1]]
-    >>> conditional_matrix({"north": swap, "south": keep}).columns_exact(0)   # (0, north) becomes (1, north)
-    {2: Fraction(1, 1)}
     """
     named: dict[Hashable, Any] = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(as_list(parts, "parts")))
     check_kind(str, order=order)
@@ -173,10 +142,6 @@ def mixed(design: Sparse, a: Number) -> Sparse:
     """``a P + (1 - a) I``: the share ``1 - a`` of the records is left alone.
 
     Source: derived; [Adeshiyan2011, section 4.5] notes that invariant matrices form a convex set.
-
-    >>> from maskwell.microdata.matrices import sequential_uniform
-    >>> mixed(sequential_uniform([12, 8, 3]), "1/2").columns_exact(2)   # half of the change
-    {0: Fraction(1, 6), 1: Fraction(1, 6), 2: Fraction(2, 3)}
     """
     check_kind(Sparse, design=design)
     strength = check_probability(a, "strength")
@@ -193,13 +158,7 @@ def mixed(design: Sparse, a: Number) -> Sparse:
 
 
 def chained(first: Sparse, then: Sparse) -> Sparse:
-    """``P = P_2 P_1``, exactly: ``first``, then ``then``, in one step.
-
-    >>> from maskwell.microdata.matrices import method1
-    >>> step = method1([2, 1], "1/2")
-    >>> chained(step, step).columns_exact(1)   # three eighths of the smaller category end where they began
-    {0: Fraction(5, 8), 1: Fraction(3, 8)}
-    """
+    """``P = P_2 P_1``, exactly: ``first``, then ``then``, in one step."""
     check_kind(Sparse, first=first, then=then)
     if first.m != then.k:
         raise MatrixError(
@@ -214,11 +173,6 @@ def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
     """``C = a P + (1 - a) I`` and ``C P``: a second randomization of the report by the same matrix, and both in one.
 
     Both keep what P keeps, and C P tells no more than P.
-
-    >>> from maskwell.core import Categories
-    >>> again, whole = repeated(Uniform.from_gamma(3, Categories.of(["yes", "no"])), "1/2")
-    >>> again.parity_exact(), whole.parity_exact()
-    (Fraction(7, 1), Fraction(11, 5))
     """
     if isinstance(design, Uniform):
         truth = 1 - check_probability(a, "again") * (1 - design.truth)
@@ -274,19 +228,7 @@ def two_stage(table: CellTable | Array, first: Make, second: Make) -> TwoStage:
     P is. After the first stage the counts of Y are as they were, after both neither margin is exact. To build the
     second stage from the table that the first one gave would be unbiased too, but not one matrix any more.
 
-    Parameters
-    ----------
-    table
-        Counts of X by Y, shape (k_x, k_y), or a table of two columns.
-    first, second
-        From the counts of a cell to its matrix, such as ``lambda v: method1(v, "1/2")``.
-
     Source: [Adeshiyan2011, Theorems 4.1 and 4.2].
-
-    >>> from maskwell.microdata.matrices import method1
-    >>> stages = two_stage(np.array([[6, 2, 1], [3, 5, 4]]), lambda v: method1(v, 0.6), lambda v: method1(v, 0.5))
-    >>> stages.design.columns_exact(0)[0]   # chance that a record of the first cell is released unchanged
-    Fraction(77, 120)
     """
     counts, labels = _two_way(table)
     rows, columns = np.indices(counts.shape)

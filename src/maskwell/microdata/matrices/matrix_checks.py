@@ -46,10 +46,6 @@ def invariance_error(design: CodedDesign, v: Any) -> float:
     """``max_i |(P v)_i - v_i| / sum(v)``: how far the matrix moves an expected share.
 
     Source: [Adeshiyan2011, eq. (4.5)].
-
-    >>> from maskwell.designs import Dense
-    >>> round(invariance_error(Dense.of([[0.9, 0.3], [0.1, 0.7]]), [5, 5]), 3)   # the first category gains 10 %
-    0.1
     """
     check_kind(CodedDesign, design=design)
     counts = _square_counts(design, v)
@@ -99,12 +95,7 @@ def _square_counts(design: CodedDesign, v: Any) -> Real:
 
 
 def flows(design: Sparse, v: Any) -> Any:
-    """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``.
-
-    >>> from maskwell.microdata.matrices import method1
-    >>> flows(method1([12, 8, 3], "2/3"), [12, 8, 3]).toarray().round(9).tolist()   # each category gives two records
-    [[10.0, 1.0, 1.0], [1.0, 6.0, 1.0], [1.0, 1.0, 1.0]]
-    """
+    """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``."""
     counts = read_amounts(v, weighted=True).floats
     if len(counts) != design.k:
         raise MatrixError(
@@ -134,23 +125,7 @@ def expected_changed(design: Sparse, v: Any) -> float:
 def recover_counts(design: CodedDesign, n: Any) -> Real:
     """What an invariant matrix and the released file tell about the counts: the solution of ``P x = x``.
 
-    Parameters
-    ----------
-    design
-        The matrix.
-    n
-        The number of records; or shape (k,) the released counts, of which only the totals of states that exchange
-        records are used. These are needed where the matrix has several such groups.
-
-    Returns
-    -------
-    Shape (k,). Rounded to whole numbers these are the true counts.
-
     Source: [Adeshiyan2011, section 4.6] says that it can be done; the solution by groups is derived.
-
-    >>> from maskwell.microdata.matrices import sequential_uniform
-    >>> recover_counts(sequential_uniform([12, 8, 3]), 23).round(6).tolist()   # the matrix alone tells the counts
-    [12.0, 8.0, 3.0]
     """
     check_kind(CodedDesign, design=design)
     groups = _groups(design)
@@ -238,18 +213,7 @@ def _stationary(design: CodedDesign, members: Array) -> Real:
 def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
     """Raise where records lie in forbidden cells; the error keeps the fullest and how many records lie there.
 
-    Parameters
-    ----------
-    counts
-        Records in each cell.
-    forbidden
-        Shape (cells,): which cells must not occur.
-    labels
-        Names of the cells, for the message.
-
     Source: [Adeshiyan2011, section 4.5.2].
-
-    >>> check_no_forbidden([30, 0, 20, 50], np.array([False, True, False, False]))   # no married children: nothing said
     """
     records = read_amounts(counts).integers
     inside = np.where(_flags(forbidden, len(records)), records, 0)
@@ -267,10 +231,7 @@ def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable]
 
 
 def check_never_creates(design: Sparse, forbidden: Array) -> None:
-    """Raise where the matrix could turn an allowed state into a forbidden one.
-
-    >>> check_never_creates(Sparse.of_matrix([[0.5, 0], [0.5, 1]]), np.array([True, False]))   # never into state 0
-    """
+    """Raise where the matrix could turn an allowed state into a forbidden one."""
     check_kind(Sparse, design=design)
     bad = _flags(forbidden, design.m)
     origins = np.repeat(np.arange(design.k), np.diff(design.starts))
@@ -288,12 +249,7 @@ def check_never_creates(design: Sparse, forbidden: Array) -> None:
 
 
 def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
-    """The expected number of released records in forbidden cells: ``sum_{i forbidden} (P N)_i``.
-
-    >>> from maskwell.microdata.matrices import method1
-    >>> expected_failures(method1([30, 0, 20], "1/2"), [30, 0, 20], np.array([False, True, False]))
-    0.0
-    """
+    """The expected number of released records in forbidden cells: ``sum_{i forbidden} (P N)_i``."""
     check_kind(Sparse, design=design)
     amounts = read_amounts(counts, weighted=True).floats
     check_one_each(design, amounts)

@@ -72,11 +72,7 @@ NO_HELP = "one category holds {share:.0%} of the records: whoever guesses it is 
 
 
 def check_prior(pi: Any, k: int) -> Real:
-    """Shares of k categories that sum to one; whole numbers are counts, and a sum within 1e-8 of one is put right.
-
-    >>> check_prior([12, 8, 3], 3).round(4).tolist()
-    [0.5217, 0.3478, 0.1304]
-    """
+    """Shares of k categories that sum to one; whole numbers are counts, and a sum within 1e-8 of one is put right."""
     try:
         values = as_floats(pi, "pi", finite=False)
     except (TypeError, ValueError):
@@ -96,17 +92,7 @@ def check_prior(pi: Any, k: int) -> Real:
 def posterior_matrix(P: Any, pi: Any) -> Real:
     """``p_ij pi_j / lam_i``: rows are released values, columns true ones, shape (m, k); NaN rows for what cannot come.
 
-    Parameters
-    ----------
-    P
-        A design, or a matrix whose columns sum to one.
-    pi
-        Shares or counts of the true categories, shape (k,).
-
     Source: [Adeshiyan2011, eq. (4.19)].
-
-    >>> posterior_matrix([[0.9, 0.2], [0.1, 0.8]], [0.5, 0.5]).round(3).tolist()   # a released 0 is true with 82 %
-    [[0.818, 0.182], [0.111, 0.889]]
     """
     design = design_of(P)
     return posterior(design, check_prior(pi, design.k))
@@ -114,26 +100,14 @@ def posterior_matrix(P: Any, pi: Any) -> Real:
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """The best guess of the true from the released value.
+    """The best guess of the true from the released value."""
 
-    Attributes
-    ----------
-    rule
-        The category to guess for each released value, shape (m,); the first one of several that are as good.
-    joint
-        Chance of each released value together with the guessed category, shape (m,).
-    released
-        Chance of each released value, shape (m,).
-    floor
-        The largest share of a category: no release can bring the guess below it.
-    agreement
-        Chance that the released value is the true one; ``None`` where released values are others than true ones.
-    """
-
+    # the category to guess for each released value, shape (m,); the first one of several that are as good
     rule: Array
-    joint: Real
-    released: Real
-    floor: float
+    joint: Real  # chance of each released value together with the guessed category, shape (m,)
+    released: Real  # chance of each released value, shape (m,)
+    floor: float  # the largest share of a category: no release can bring the guess below it
+    # chance that the released value is the true one; ``None`` where released values are others than true ones
     agreement: float | None
 
     @cached_property
@@ -189,9 +163,6 @@ def guess_probability(P: Any, pi: Any) -> float:
     """``sum_i max_j p_ij pi_j``: the chance that the best guess from the released value is right.
 
     Source: [Adeshiyan2011, Definition 4.2].
-
-    >>> round(guess_probability([["5/6", "1/8", "1/3"], ["1/12", "3/4", "1/3"], ["1/12", "1/8", "1/3"]], [12, 8, 3]), 4)
-    0.7391
     """
     return best_guess(P, pi).probability
 
@@ -207,24 +178,13 @@ def _agreement(design: CodedDesign, prior: Real) -> float | None:
 
 @dataclass(frozen=True)
 class BinaryGuess:
-    """Two categories: what the best guess can be for one parameter of a matrix that keeps the shares.
+    """Two categories: what the best guess can be for one parameter of a matrix that keeps the shares."""
 
-    Attributes
-    ----------
-    probability
-        Chance that the best guess is right.
-    minimax
-        Whether it is as small as can be: the share of the larger category.
-    minimax_range
-        The parameters for which it is; ``(1/2, 1/2)`` is the least perturbing of them.
-    determinant
-        Of the matrix; 0 makes the released value independent of the true one.
-    """
-
-    probability: Fraction
-    minimax: bool
+    probability: Fraction  # chance that the best guess is right
+    minimax: bool  # whether it is as small as can be: the share of the larger category
+    # the parameters for which it is; ``(1/2, 1/2)`` is the least perturbing of them
     minimax_range: tuple[Fraction, Fraction]
-    determinant: Fraction
+    determinant: Fraction  # of the matrix; 0 makes the released value independent of the true one
 
 
 def binary_guess(theta: Number, pi_1: Number) -> BinaryGuess:
@@ -234,10 +194,6 @@ def binary_guess(theta: Number, pi_1: Number) -> BinaryGuess:
 
     where ``theta`` is the chance that the second category is released as the first, and ``pi_1`` the share of the first
     category, which must be the larger one. Source: [Adeshiyan2011, Theorem 4.3].
-
-    >>> guess = binary_guess("1/2", "0.7")
-    >>> guess.probability, guess.minimax, guess.determinant   # no better than guessing the larger category
-    (Fraction(7, 10), True, Fraction(2, 7))
     """
     t, large = as_fraction(theta, "theta"), as_fraction(pi_1, "pi_1")
     small = 1 - large
@@ -262,32 +218,19 @@ NEVER = 8.0
 
 @dataclass(frozen=True, eq=False)
 class Predictive:
-    """What released shares tell about the most frequent category.
+    """What released shares tell about the most frequent category."""
 
-    Attributes
-    ----------
-    share
-        Shares of the file, shape (k,): exactly known before, for a unit of the file.
-    in_file
-        Standard errors of the released shares as those of the file, shape (k,).
-    before, after
-        Standard errors of the shares of the population, without and with randomization, shape (k,).
-    first
-        The most frequent category.
-    stays_first, simulation_error
-        Chance that it is strictly first in the released file, found by simulation, and the standard error of that.
-    level
-        Of the intervals.
-    """
-
-    share: Real
-    in_file: Real
+    share: Real  # shares of the file, shape (k,): exactly known before, for a unit of the file
+    in_file: Real  # standard errors of the released shares as those of the file, shape (k,)
+    # before, after: standard errors of the shares of the population, without and with randomization, shape (k,)
     before: Real
     after: Real
-    first: int
+    first: int  # the most frequent category
+    # stays_first, simulation_error: chance that it is strictly first in the released file, found by simulation, and
+    # the standard error of that
     stays_first: float
     simulation_error: float
-    level: float
+    level: float  # of the intervals
 
     def interval(self, errors: Real) -> Real:
         """Shares plus and minus a number of standard errors, shape (k, 2)."""
@@ -321,23 +264,7 @@ class Predictive:
 def predictive_disclosure(P: Any, counts: Any, *, level: float = 0.95, seed: int = 0, runs: int = RUNS) -> Predictive:
     """What the released shares of one variable tell about a unit of which nothing else is known.
 
-    Parameters
-    ----------
-    P
-        A design that keeps the counts, or its matrix.
-    counts
-        Records of the file in each category, shape (k,).
-    seed, runs
-        Of the simulation.
-
     Source: [Adeshiyan2011, section 4.7.5].
-
-    >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
-    >>> shares = predictive_disclosure(P, [12, 8, 3])
-    >>> shares.interval(shares.in_file)[0].round(3).tolist(), shares.overlap   # known exactly before: 12/23
-    ([0.32, 0.723], True)
-    >>> round(shares.stays_first, 1)
-    0.8
     """
     seed, runs = as_whole(seed, "seed"), as_whole(runs, "runs", low=1)
     check_level(level)
@@ -388,24 +315,12 @@ EQUAL = 1e-10
 
 @dataclass(frozen=True)
 class ConditionalProportion:
-    """A share within others, before and after a release.
+    """A share within others, before and after a release."""
 
-    Attributes
-    ----------
-    original
-        The share in the file.
-    mean
-        Its expectation in the released file, where that has any record in the whole.
-    undefined
-        Chance that it has none.
-    delta_bias, delta_error
-        Bias and standard error to the first order.
-    """
-
-    original: float
-    mean: float
-    undefined: float
-    delta_bias: float
+    original: float  # the share in the file
+    mean: float  # its expectation in the released file, where that has any record in the whole
+    undefined: float  # chance that it has none
+    delta_bias: float  # delta_bias, delta_error: bias and standard error to the first order
     delta_error: float
 
     @property
@@ -434,22 +349,7 @@ class ConditionalProportion:
 def conditional_proportion(P: Any, counts: Any, numerator: Any, denominator: Any) -> ConditionalProportion:
     """The share of some cells within others in the released file: exact expectation, and the delta method.
 
-    Parameters
-    ----------
-    P
-        The design of all cells, or its matrix; it need not keep the counts.
-    counts
-        Records of the file in each cell, shape (k,).
-    numerator, denominator
-        Places of the cells; the second hold the first.
-
     Source: [Adeshiyan2011, eq. (4.25)], which needs counts kept within each cell of the covariate; derived.
-
-    >>> P = [["5/6", "1/2", 0, 0], ["1/6", "1/2", 0, 0], [0, 0, "1/2", "1/6"], [0, 0, "1/2", "5/6"]]
-    >>> within = conditional_proportion(P, [3, 1, 1, 3], [0], [0, 1])     # no record enters or leaves: unbiased
-    >>> across = conditional_proportion(P, [3, 1, 1, 3], [0], [0, 2])
-    >>> within.unbiased, round(across.mean, 5), round(across.delta_bias, 4)   # 3/4 in the file
-    (True, 0.77142, 0.0208)
     """
     design, N = design_and_counts(P, counts)
     a, b = _places(numerator, design.m), _places(denominator, design.m)
@@ -514,43 +414,30 @@ FEW_VALUES = (2, 3)
 
 @dataclass(frozen=True, kw_only=True)
 class AttributeRisk:
-    """What somebody who knows the keys of a person, and finds no record for sure, still learns of a sensitive column.
+    """What an intruder who knows the keys of a person, and is sure of no record, learns of a sensitive column."""
 
-    Attributes
-    ----------
-    sensitive, values
-        The column, and how many values it has in the file.
-    records, cells
-        Records with a value in it, and cells of the keys that have some.
-    homogeneous_cells, homogeneous_records, alone
-        Cells with one value only and the records in them: whoever knows the keys knows the value; and how many of these
-        records are alone in their cell.
-    skewed_cells, skewed_records
-        Cells with several values that are further from the file than :data:`SKEWED`, and the records in them.
-    fewest_values, violations
-        l-diversity: the fewest values of a cell, and the records in cells with fewer than 2 and 3.
-    least_entropy
-        The least ``exp(H)`` of a cell: as many equally frequent values would tell as little.
-    greatest_distance
-        t-closeness: the greatest distance of a cell from the file, of 0 to 1: the share of its records that would need
-        another value.
-    guess, guess_without_keys
-        Share of the records whose value the best guess gets right, with and without the keys.
-    """
-
-    sensitive: str
+    sensitive: str  # sensitive, values: the column, and how many values it has in the file
     values: int
-    records: int
+    records: int  # records, cells: records with a value in it, and cells of the keys that have some
     cells: int
+    # homogeneous_cells, homogeneous_records, alone: cells with one value only and the records in them: whoever knows
+    # the keys knows the value; and how many of these records are alone in their cell
     homogeneous_cells: int
     homogeneous_records: int
     alone: int
+    # skewed_cells, skewed_records: cells with several values that are further from the file than :data:`SKEWED`, and
+    # the records in them
     skewed_cells: int
     skewed_records: int
+    # fewest_values, violations: l-diversity: the fewest values of a cell, and the records in cells with fewer than 2
+    # and 3
     fewest_values: int
     violations: dict[str, int]
-    least_entropy: float
+    least_entropy: float  # the least ``exp(H)`` of a cell: as many equally frequent values would tell as little
+    # t-closeness: the greatest distance of a cell from the file, of 0 to 1: the share of its records that would need
+    # another value
     greatest_distance: float
+    # guess, guess_without_keys: share of the records whose value the best guess gets right, with and without the keys
     guess: float
     guess_without_keys: float
 
@@ -631,31 +518,19 @@ def _attribute_risk(sensitive: str, codes: Array, counts: Real) -> AttributeRisk
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedAttribute:
-    """What an intruder who knows which record is a person's infers from its report about the true answer.
+    """What an intruder who knows which record is a person's infers from its report about the true answer."""
 
-    Attributes
-    ----------
-    sensitive, reports
-        The column, and how many reports it holds.
-    parity
-        The largest likelihood ratio: whatever the intruder knows beforehand, the report multiplies the odds of any two
-        answers by this at most.
-    guess, guess_without_report
-        Probability that the best guess of the answer is right, with and without the report, for an intruder who knows
-        the shares of the true answers as they are estimated from all reports.
-    max_posterior
-        The largest probability of any answer after a report, for the same intruder.
-    bound
-        Whether ``guess`` and ``max_posterior`` are upper bounds that follow from the parity.
-    """
-
-    sensitive: str
+    sensitive: str  # sensitive, reports: the column, and how many reports it holds
     reports: int
+    # the largest likelihood ratio: whatever the intruder knows beforehand, the report multiplies the odds of any two
+    # answers by this at most
     parity: Parity
+    # guess, guess_without_report: probability that the best guess of the answer is right, with and without the
+    # report, for an intruder who knows the shares of the true answers as they are estimated from all reports
     guess: float
     guess_without_report: float
-    max_posterior: float
-    bound: bool
+    max_posterior: float  # the largest probability of any answer after a report, for the same intruder
+    bound: bool  # whether ``guess`` and ``max_posterior`` are upper bounds that follow from the parity
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -669,12 +544,6 @@ def reported_attribute(sensitive: str, counts: Counts, design: Design) -> Report
 
     where gamma is the parity of ``design`` and s the largest share of an answer, estimated from ``counts`` by maximum
     likelihood, or for sets by moments. Source: derived.
-
-    >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
-    >>> learned = reported_attribute("drugs", Counts(np.array([32, 68]), 100, warner.fingerprint), warner)
-    >>> round(learned.guess_without_report, 3), round(learned.guess, 3), round(learned.max_posterior, 3)
-    (0.8, 0.8, 0.941)
     """
     if isinstance(design, CodedDesign):
         guess = best_guess(design, estimate_by_likelihood(counts, design).pi_hat)
