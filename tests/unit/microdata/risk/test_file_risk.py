@@ -12,13 +12,9 @@ from tests.support.inside.reports import headline
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
-from maskwell.microdata.risk import (
-    assess_risk,
-    individual_risk,
-    level_contributions,
-    record_risks,
-    variable_contributions,
-)
+from maskwell.microdata.risk import assess_risk, record_risks
+from maskwell.microdata.risk.identity_disclosure import individual_risk
+from maskwell.microdata.risk.contributions import level_contributions, variable_contributions
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
 TOWNS = CellTable.of(["town", "job"], CELLS)

@@ -31,7 +31,7 @@ from maskwell.core import CellTable, KeyedRandom, SeededRandom
 from maskwell.errors import MaskwellError, MissingValueError, PlanError
 from maskwell.microdata import Release, ReleasePlan, release_table
 from maskwell.microdata.analysis import estimate_released
-from maskwell.microdata.risk import assess_risk, cell_risks, unit_risks
+from maskwell.microdata.risk import assess_risk, cell_risks
 
 FALSE_ALARM = 1e-6
 
