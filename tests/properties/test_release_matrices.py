@@ -12,17 +12,10 @@ from tests.support.inside.microdata import flows
 
 from maskwell.core import SeededRandom
 from maskwell.designs import Sparse
-from maskwell.microdata.matrices import (
-    chained,
-    expected_changed,
-    inverse_frequency_by_block,
-    method1,
-    method2,
-    mixed,
-    sequential_uniform,
-    thetas_for_blocks,
-    whole_flows,
-)
+from maskwell.microdata.matrices.matrix_algebra import chained, mixed
+from maskwell.microdata.matrices import expected_changed, method1, method2, sequential_uniform
+from maskwell.microdata.matrices.matrix_patterns import inverse_frequency_by_block, thetas_for_blocks
+from maskwell.microdata.matrices.swap_flows import whole_flows
 
 COUNTS = st.lists(st.integers(0, 60), min_size=1, max_size=8).filter(any)
 SHARES = st.fractions(0, 1, max_denominator=50)

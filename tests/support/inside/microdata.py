@@ -87,16 +87,7 @@ from maskwell.microdata.records.release_pass import Draws, RowReleaser, RowStage
 from maskwell.microdata.records.stage_draws import draws_of, row_plan
 from maskwell.microdata.records.unit_rows import read_units
 from maskwell.microdata.release_values import AnyRelease, Draw, Origin, ReleasedColumn
-from maskwell.microdata.risk import (
-    arrivals,
-    identity_disclosure,
-    joined_columns,
-    kronecker_arrivals,
-    match_chances,
-    released_counts,
-    repeated_releases,
-    unit_draws,
-)
+from maskwell.microdata.risk import arrivals, identity_disclosure, joined_columns, kronecker_arrivals, match_chances, released_counts, repeated_releases, unit_draws
 from maskwell.microdata.risk.arrivals import SparseArrivals, arrivals_of
 from maskwell.microdata.risk.attribute_disclosure import check_prior
 from maskwell.microdata.risk.binomial_sums import count_distributions, sums_of_terms

@@ -28,7 +28,7 @@ from tests.support.releases import changed
 from maskwell.core import CellTable
 from maskwell.errors import InputError
 from maskwell.microdata import Release, ReleasePlan, RiskUtilityPoint
-from maskwell.microdata.risk import UnitRisk
+from maskwell.microdata.risk.unit_risk import UnitRisk
 from maskwell.plots import Picture, plot_release_risk
 from maskwell.reports import release_page
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead

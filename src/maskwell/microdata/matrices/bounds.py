@@ -223,20 +223,9 @@ class Amounts:
 
 
 def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
-    """The counts of k states, or an error that names the first that cannot be one.
+    """The counts of k states, not all 0, or an error that names the first that cannot be one.
 
-    Parameters
-    ----------
-    v
-        k numbers of 0 or more, not all 0. A float stands for its shortest decimal text.
-    weighted
-        Whether fractions are allowed: sums of weights, or shares.
-
-    >>> read_amounts([12, 8, 3]).integers.tolist()
-    [12, 8, 3]
-    >>> weighted = read_amounts([0.5, 0.3, 0.2], weighted=True)
-    >>> weighted.integers.tolist(), weighted.scale   # five to three to two
-    ([5, 3, 2], 10)
+    A float stands for its shortest decimal text. ``weighted`` allows fractions: sums of weights, or shares.
     """
     values = _column(v)
     exact = _whole(values)
@@ -279,11 +268,7 @@ def as_words(values: Array, bound: int) -> Array:
 
 
 def support(v: Any) -> Array:
-    """The states that occur, by number.
-
-    >>> support([5, 0, 3]).tolist()
-    [0, 2]
-    """
+    """The states that occur, by number."""
     return np.flatnonzero(read_amounts(v, weighted=True).support)
 
 

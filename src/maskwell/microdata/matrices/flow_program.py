@@ -67,12 +67,7 @@ class Pairs:
 def allowed_pairs(
     places: Sequence[Array], k: int, forbidden: Iterable[tuple[int, int]], band: int | None, costs: Real | None
 ) -> list[Pairs]:
-    """For each block, given by the places of its states, the pairs that may have a flow; sorted by released state.
-
-    >>> pairs, = allowed_pairs([np.array([0, 2, 5])], 6, [(0, 5)], None, None)
-    >>> list(zip(pairs.released.tolist(), pairs.true.tolist()))   # state 5 is never released as state 0
-    [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
-    """
+    """For each block, given by the places of its states, the pairs that may have a flow; sorted by released state."""
     never = _forbidden_keys(forbidden, k)
     if band is not None and not (_is_whole(band) and band >= 0):
         raise ParameterError(
@@ -82,11 +77,7 @@ def allowed_pairs(
 
 
 def cost_matrix(cost: Any, k: int) -> Real | None:
-    """Costs of releasing i for j, shape (k, k); None where the records that stay are counted instead.
-
-    >>> cost_matrix("ordinal", 3).tolist()
-    [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
-    """
+    """Costs of releasing i for j, shape (k, k); None where the records that stay are counted instead."""
     if cost is None:
         return None
     if isinstance(cost, str):
@@ -149,33 +140,16 @@ def _near(places: Array, band: int | None) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Program:
-    """One program over l states that all occur.
+    """One program over l states that all occur."""
 
-    Attributes
-    ----------
-    v
-        Shape (l,): counts as Python's integers, all positive.
-    pairs
-        The N pairs that are allowed.
-    scale
-        A flow of 1 is this many units of the grid.
-    least, most
-        Shape (N,): bounds of the flows, in units.
-    guess
-        Bound of ``sum_i max_j F_ij`` in units, or None.
-    parity
-        Bound of the ratios, or None.
-    kept
-        Least and largest ``sum_i F_ii`` in units, each None where nothing is asked.
-    """
-
-    v: Array
-    pairs: Pairs
-    scale: int
-    least: Array
+    v: Array  # shape (l,): counts as Python's integers, all positive
+    pairs: Pairs  # the N pairs that are allowed
+    scale: int  # A flow of 1 is this many units of the grid
+    least: Array  # least, most: shape (N,): bounds of the flows, in units
     most: Array
-    guess: int | None = None
-    parity: Fraction | None = None
+    guess: int | None = None  # bound of ``sum_i max_j F_ij`` in units, or None
+    parity: Fraction | None = None  # bound of the ratios, or None
+    # least and largest ``sum_i F_ii`` in units, each None where nothing is asked
     kept: tuple[int | None, int | None] = (None, None)
 
     @property
@@ -312,16 +286,6 @@ def attained(program: Program, units: Array) -> dict[str, float]:
     """The value of every bound that the flows of one block reach.
 
     A factor and a parity are infinite where some value never becomes some other.
-
-    >>> from maskwell.microdata.matrices.flow_program import allowed_pairs
-    >>> from maskwell.microdata.matrices.bounds import FROM_BELOW
-    >>> from maskwell.microdata.matrices import Bounds
-    >>> from maskwell.microdata.matrices.flow_program import program_of
-    >>> pairs, = allowed_pairs([np.arange(2)], 2, (), None, None)
-    >>> program = program_of([30, 20], pairs, Bounds())
-    >>> reached = attained(program, np.array([20, 10, 10, 10]) * program.scale)
-    >>> reached["guess"], reached["least_kept"]   # of fifty records thirty are guessed; half of the twenty stay
-    (0.6, 0.5)
     """
     i, j = program.pairs.released, program.pairs.true
     v = program.v.astype(np.float64)

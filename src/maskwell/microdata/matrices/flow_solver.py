@@ -410,11 +410,7 @@ def _settled(equations: _Equations, active: _Active, rounds: int, *, careful: bo
 
 
 def round_golden(values: Array, bits: int) -> Array:
-    """Integers over two to the power of ``bits`` as whole numbers: up from a fraction of 0.618... on.
-
-    >>> round_golden(np.array([512, 640, 1664], dtype=object), 10).tolist()   # 0.5, 0.625 and 1.625
-    [0, 1, 2]
-    """
+    """Integers over two to the power of ``bits`` as whole numbers: up from a fraction of 0.618... on."""
     up = (1 << bits) - (GOLDEN << bits >> 200)
     return np.asarray((values + up) >> bits, dtype=object)
 

@@ -55,33 +55,17 @@ Move = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A matrix under which no record is matched correctly with more than a chance nu.
+    """A matrix under which no record is matched correctly with more than a chance nu."""
 
-    Attributes
-    ----------
-    design
-        The matrix, in exact fractions.
-    caps
-        The bounds on the chance to stay that were needed, by state; empty where a single theta was looked for.
-    risk
-        Shape (k,): the chance of a correct match of a record of each state; 0 for states that are safe by their number.
-    rounds
-        How many matrices were tried.
-    theta
-        The strength of Method 1 where that was used.
-    found
-        The last optimal matrix with all it achieves, where one was.
-    notes
-        What a reader should know, in words.
-    """
-
-    design: Sparse
+    design: Sparse  # the matrix, in exact fractions
+    # the bounds on the chance to stay that were needed, by state; empty where a single theta was looked for
     caps: Mapping[int, Fraction]
+    # shape (k,): the chance of a correct match of a record of each state; 0 for states that are safe by their number
     risk: Real
-    rounds: int
-    theta: Fraction | None = None
-    found: OptimalMatrix | None = None
-    notes: tuple[str, ...] = ()
+    rounds: int  # how many matrices were tried
+    theta: Fraction | None = None  # the strength of Method 1 where that was used
+    found: OptimalMatrix | None = None  # the last optimal matrix with all it achieves, where one was
+    notes: tuple[str, ...] = ()  # what a reader should know, in words
 
 
 def lower_until(
@@ -168,10 +152,6 @@ def method1_for_match(
 
     Whoever looks for a record is taken to look at the released value that serves best, unless another ``intruder`` is
     named: at a theta of 1 a unique record never keeps its value, but of two categories it then surely has the other.
-
-    >>> lowered = method1_for_match([1, 2, 4, 10, 30], "0.4")
-    >>> round(float(lowered.theta), 4)   # three quarters of a record leave each category on average
-    0.7589
     """
     check_kind(str, intruder=intruder)
     check_kind(Callable | None, risk=risk)
@@ -243,21 +223,12 @@ def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Arra
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """How matrices are judged.
+    """How matrices are judged."""
 
-    Attributes
-    ----------
-    own
-        The risk that a lower chance to stay can mend.
-    easy
-        Moves by which records are found with more than an allowed chance, each with its own chance.
-    worst
-        The risk that the bound is for.
-    """
-
-    own: Risk
+    own: Risk  # the risk that a lower chance to stay can mend
+    # moves by which records are found with more than an allowed chance, each with its own chance
     easy: Callable[[Sparse, Fraction], dict[Move, Fraction]]
-    worst: Risk
+    worst: Risk  # the risk that the bound is for
 
     @classmethod
     def by_risk(cls, risk: Risk) -> _Judge:

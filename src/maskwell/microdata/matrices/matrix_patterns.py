@@ -86,21 +86,11 @@ def block_numbers(blocks: object, k: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BlockPattern:
-    """Which entries a matrix has where states change within blocks only, and those outside any block stay.
+    """Which entries a matrix has where states change within blocks only, and those outside any block stay."""
 
-    Attributes
-    ----------
-    members
-        Shape (k,): the block of each state, -1 for states that stay as they are.
-    sizes
-        Shape (blocks,): states in each block.
-    columns, rows
-        Shape (entries,): the places of the entries, sorted by column, then row.
-    """
-
-    members: Array
-    sizes: Array
-    columns: Array
+    members: Array  # shape (k,): the block of each state, -1 for states that stay as they are
+    sizes: Array  # shape (blocks,): states in each block
+    columns: Array  # columns, rows: shape (entries,): the places of the entries, sorted by column, then row
     rows: Array
 
     @classmethod
@@ -128,13 +118,7 @@ class BlockPattern:
 
 
 def equal_exchange(amounts: Amounts, flows: Sequence[Fraction], blocks: Array, inputs: Categories) -> Sparse:
-    """The matrix in which every state of block b gives and takes ``flows[b]``, in the units of the integers.
-
-    >>> from maskwell.microdata.matrices.bounds import read_amounts
-    >>> design = equal_exchange(read_amounts([3, 1]), [Fraction(1, 2)], np.zeros(2, int), Categories.numbered(2))
-    >>> design.columns_exact(0)   # of three records, half a one leaves
-    {0: Fraction(5, 6), 1: Fraction(1, 6)}
-    """
+    """The matrix in which every state of block b gives and takes ``flows[b]``, in the units of the integers."""
     moves = np.array([flow > 0 for flow in flows])
     pattern = BlockPattern.of(blocks, amounts.support & moves[blocks])
     above, below = _numerators(flows, amounts, pattern)
@@ -176,12 +160,7 @@ def with_notes(design: Sparse, amounts: Amounts, method: str, *notes: str, **opt
 
 
 def unprotected_states(design: Sparse, v: Array) -> Array:
-    """The states that occur and are always released as they are, by number.
-
-    >>> from maskwell.core import Categories
-    >>> unprotected_states(Sparse.unchanged(Categories.numbered(3)), np.array([5, 0, 2])).tolist()
-    [0, 2]
-    """
+    """The states that occur and are always released as they are, by number."""
     lengths = np.diff(design.starts)
     alone = lengths == 1
     alone[alone] = design.rows[design.starts[:-1][alone]] == np.flatnonzero(alone)
@@ -218,19 +197,7 @@ _MOST_TERMS = 200
 def blocks_of_cells(codes: Array, size: int = SIZE, within: Iterable[Hashable] | None = None) -> Array:
     """Blocks of consecutive cells in lexicographic order, each of ``size`` cells or more, never across ``within``.
 
-    Parameters
-    ----------
-    codes
-        Shape (k, columns): the labels of each cell by number, the first column the slowest.
-    within
-        Shape (k,): a label for each cell; cells with different labels never share a block. A group of fewer than
-        ``size`` cells is one block.
-
-    >>> codes = np.array([[0, 0], [0, 1], [0, 2], [1, 0], [1, 1]])
-    >>> blocks_of_cells(codes, 2).tolist()   # five cells: one block of three, one of two
-    [0, 0, 0, 1, 1]
-    >>> blocks_of_cells(codes, 2, within=[0, 0, 0, 1, 1]).tolist()
-    [0, 0, 0, 1, 1]
+    ``codes`` has shape (k, columns), the first column the slowest. A group of fewer than ``size`` cells is one block.
     """
     size = as_whole(size, "size", low=1)
     cells = _check_codes(codes, size)
@@ -261,11 +228,6 @@ def blocks_for_xi(
 
     Blocks that cannot keep the bound are joined with the next one of their group, or the last but one, until they can
     or the group is a single block. Where even that is not enough, ``reached`` of the result says so.
-
-    >>> codes = np.arange(12)[:, None]
-    >>> thetas = blocks_for_xi(codes, [1, 1, 1, 1, 9, 9, 2, 1, 3, 1, 5, 4], 0.4, size=3)
-    >>> bool(thetas.reached.all()), len(thetas.theta)   # four blocks of three were too small
-    (True, 2)
     """
     size = as_whole(size, "size", low=1)
     labels = None if within is None else as_list(within, "within")
@@ -306,24 +268,14 @@ def _check_codes(codes: Array, size: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BlockThetas:
-    """The theta of each block, and whether it is enough.
+    """The theta of each block, and whether it is enough."""
 
-    Attributes
-    ----------
-    xi
-        The bound that was asked for.
-    blocks
-        Shape (k,): the block of each cell.
-    theta
-        For each block the expected number of records that each of its cells gives and takes.
-    risk
-        Shape (blocks,): the largest probability of a correct match in the block, over all cells and released counts
-        that could break the bound; 0 where none could.
-    """
-
-    xi: Fraction
-    blocks: Array
+    xi: Fraction  # the bound that was asked for
+    blocks: Array  # shape (k,): the block of each cell
+    # for each block the expected number of records that each of its cells gives and takes
     theta: tuple[Fraction, ...]
+    # shape (blocks,): the largest probability of a correct match in the block, over all cells and released counts
+    # that could break the bound; 0 where none could
     risk: Real
 
     @property
@@ -363,20 +315,7 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
     likelier as another one than as itself: theta is at most ``(l - 1) / l`` of the smallest count. Where that is not
     enough it is used all the same, and ``reached`` is False.
 
-    Parameters
-    ----------
-    counts
-        Records in each cell.
-    blocks
-        The block of each cell.
-    mass
-        Weighted counts that the matrix should keep on average instead of the counts.
-
     Source: [Adeshiyan2011, eq. (4.24)], corrected; the search is derived.
-
-    >>> thetas = thetas_for_blocks([1, 1, 2, 3, 5], [0] * 5, "1/2")
-    >>> round(float(thetas.theta[0]), 3), thetas.reached.tolist()   # a block of many cells would need 0.618
-    (0.604, [True])
     """
     bound = check_probability(xi, "xi")
     if not bound or math.ceil(1 / bound) > _MOST_TERMS:
@@ -391,18 +330,6 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
     least = least_by_block(amounts, search.blocks)
     theta = tuple(Fraction(int(g) * n, GRID * amounts.scale) for g, n in zip(steps, least, strict=True))
     return BlockThetas(bound, search.blocks, theta, search.risk(steps))
-
-
-def theta_for_block(counts: Any, xi: Number) -> Fraction:
-    """The theta of one block, or an error where the bound cannot be kept in it.
-
-    >>> float(theta_for_block([1, 1], "1/2"))   # two cells of one record become indistinguishable
-    0.5
-    """
-    counts = as_list(counts, "counts")
-    thetas = thetas_for_blocks(counts, [0] * len(counts), xi)
-    thetas.check_reached()
-    return thetas.theta[0]
 
 
 def _check_same_support(records: Amounts, amounts: Amounts) -> None:
@@ -490,14 +417,7 @@ def _binomial(n: Real, p: Real, terms: int) -> list[Real]:
 
 
 def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categories | None = None) -> Sparse:
-    """The matrix with a theta for each block, as :func:`thetas_for_blocks` finds them.
-
-    >>> from maskwell.microdata.matrices import thetas_for_blocks
-    >>> counts = [1, 1, 2, 3, 5, 40, 50]
-    >>> thetas = thetas_for_blocks(counts, [0, 0, 0, 0, 0, 1, 1], xi="1/2")
-    >>> inverse_frequency_by_block(counts, thetas).diagonal()[5:].tolist()   # large cells are safe as they are
-    [1.0, 1.0]
-    """
+    """The matrix with a theta for each block, as :func:`thetas_for_blocks` finds them."""
     check_kind(BlockThetas, thetas=thetas)
     amounts = read_amounts(v, weighted=True)
     if len(thetas.blocks) != len(amounts):

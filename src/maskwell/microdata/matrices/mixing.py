@@ -37,7 +37,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole, check_kind
+from maskwell.core.arguments import Array, Real, as_array, as_whole, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.verdicts import above, at_most
@@ -83,9 +83,6 @@ def mixing_rate(n: Any, xi: Number) -> Real:
         n xi a^2 + (1 - n xi) a - (1 - n xi) = 0,     0 where n xi >= 1
 
     for a block of very many cells. Source: derived.
-
-    >>> mixing_rate([1, 2, 3, 4, 5], "0.2").round(6).tolist()
-    [0.828427, 0.686141, 0.548584, 0.390388, 0.0]
     """
     product = _numbers(n) * float(check_probability(xi, "xi"))
     rest = np.maximum(1 - product, 0.0)
@@ -93,45 +90,11 @@ def mixing_rate(n: Any, xi: Number) -> Real:
     return np.asarray(np.divide(root, 2 * product, out=np.zeros_like(product), where=product > 0))
 
 
-def _plain(values: Any) -> Any:
-    return values.tolist() if isinstance(values, np.ndarray) else values
-
-
 def _numbers(n: Any) -> Real:
     try:
         return np.asarray(n, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise WrongTypeError("n must be numbers of records", hint="give a number, or a list of them") from error
-
-
-def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Categories | None = None) -> Sparse:
-    """The matrix that mixes cells with these rates: exact, and invariant for the counts whatever the rates are.
-
-    Parameters
-    ----------
-    counts
-        Records in each cell, shape (k,).
-    rates
-        The rate of each cell, from 0 to 1; rounded up to multiples of 2^-16.
-    blocks
-        A label for each cell: records are dealt within a block. One block for all where there are none.
-
-    >>> design = mixing_matrix([1, 1, 2], [1, 1, "1/2"])
-    >>> design.columns_exact(2)   # half of the two leave, and a third of those comes back
-    {0: Fraction(1, 6), 1: Fraction(1, 6), 2: Fraction(2, 3)}
-    """
-    check_kind(Categories | None, categories=categories)
-    amounts = read_amounts(counts)
-    steps = _grid_steps(rates, len(amounts))
-    inputs = categories or Categories.numbered(len(amounts))
-    return with_notes(_mixed(amounts, steps, block_numbers(blocks, len(amounts)), inputs), amounts, "mixing")
-
-
-def _grid_steps(rates: Any, k: int) -> Array:
-    exact = [check_probability(rate, "rates") for rate in as_list(_plain(rates), "rates")]
-    if len(exact) != k:
-        raise CountsError(f"{len(exact)} rates for {k} counts", hint="give the rate of every cell")
-    return np.array([math.ceil(rate * GRID) for rate in exact], dtype=np.int64)
 
 
 def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) -> Sparse:
@@ -157,22 +120,15 @@ def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) ->
 
 @dataclass(frozen=True, eq=False)
 class BlockRates:
-    """Blocks of cells, and a rate for each cell, that bound the chance of a correct match.
+    """Blocks of cells, and a rate for each cell, that bound the chance of a correct match."""
 
-    Attributes
-    ----------
-    xi
-        The bound that was asked for.
-    blocks, steps
-        Shape (k,): the block of each cell, and its rate in multiples of 1/GRID; 0 for cells that stay as they are.
-    risk
-        Shape (blocks,): the largest chance of a correct match of any cell that moves, whatever is released and wherever
-        one looks; ``1 / N`` of the smallest cell where nothing can move.
-    """
-
-    xi: Fraction
+    xi: Fraction  # the bound that was asked for
+    # blocks, steps: shape (k,): the block of each cell, and its rate in multiples of 1/GRID; 0 for cells that stay as
+    # they are
     blocks: Array
     steps: Array
+    # shape (blocks,): the largest chance of a correct match of any cell that moves, whatever is released and wherever
+    # one looks; ``1 / N`` of the smallest cell where nothing can move
     risk: Real
 
     @property
@@ -299,9 +255,6 @@ def _block_size(cells: int, xi: Fraction) -> int:
     """Small cells of a block: many keep the rates low, but a matrix has so many entries for each of them.
 
     Even if all are single records there must be more than 1/xi of them.
-
-    >>> [_block_size(cells, Fraction(1, 5)) for cells in (500, 50_000, 10**6)], _block_size(10**6, Fraction(1, 20))
-    ([256, 83, 16], 30)
     """
     return max(min(LARGEST, max(SMALLEST, ENTRIES // cells)), math.ceil(SPARE / xi))
 
@@ -325,9 +278,6 @@ def _gathered(costs: Array, size: int) -> Array:
 
     Each block begins with the cell that goes worst with all others and is filled with the one that goes best with
     those that it has.
-
-    >>> _gathered(np.abs(np.subtract.outer([1, 9, 2, 8], [1, 9, 2, 8])), 2).tolist()
-    [0, 1, 0, 1]
     """
     parts, left, part = np.zeros(len(costs), dtype=np.int64), np.ones(len(costs), dtype=bool), 0
     for seed in np.argsort(-costs.sum(axis=1), kind="stable").tolist():
@@ -345,11 +295,7 @@ def _gathered(costs: Array, size: int) -> Array:
 
 
 def _exchanged(costs: Array, parts: Array, rounds: int) -> Array:
-    """The same blocks after exchanges of two cells that lower the sum of the costs inside blocks.
-
-    >>> _exchanged(np.abs(np.subtract.outer([1, 9, 2, 8], [1, 9, 2, 8])), np.array([0, 0, 1, 1]), 1).tolist()
-    [1, 0, 1, 0]
-    """
+    """The same blocks after exchanges of two cells that lower the sum of the costs inside blocks."""
     parts, every = parts.copy(), np.arange(len(parts))
     sums = np.zeros((len(parts), int(parts.max()) + 1), dtype=np.int64)
     np.add.at(sums.T, parts, costs)
@@ -451,10 +397,6 @@ def mixed_risk(counts: Array, rates: Real) -> float:
     Of the records released with one cell, whose odds of being there are ``o``, one with the odds o_x is found with at
     most ``1 / sum_j N_j min(o_j / o_x, 1)``, whatever their number; that is reached where its odds are the highest.
     Cells of one size and rate are alike, so few kinds of them have to be looked at. Source: derived.
-
-    >>> cells = np.repeat([1, 2, 3, 4], 10)
-    >>> round(mixed_risk(cells, mixing_rate(cells, "0.2")), 4)   # 0.2 were there very many of them
-    0.2154
     """
     (n, a), alike = np.unique(np.stack([counts, rates]), axis=1, return_counts=True)
     return float(_risks(n[None], alike[None].astype(np.float64), a[None])[0])

@@ -306,15 +306,7 @@ def round_units(program: Program, units: Array, *, tight: float) -> Array | None
 
 
 def keeps_bounds(program: Program, units: Array) -> bool:
-    """Whether integer flows keep the counts and every bound of the program; exact.
-
-    >>> from maskwell.microdata.matrices import Bounds
-    >>> from maskwell.microdata.matrices.flow_program import Pairs, program_of
-    >>> pairs = Pairs(released=np.array([0, 0, 1, 1]), true=np.array([0, 1, 0, 1]), cost=np.zeros(4))
-    >>> program = program_of([3, 2], pairs, Bounds.of(posterior="2/3"))
-    >>> keeps_bounds(program, np.array([2, 1, 1, 1]) * program.scale)   # two of three records stay: 2/3
-    True
-    """
+    """Whether integer flows keep the counts and every bound of the program; exact."""
     if any(np.any(off != 0) for off in _missing(program, units)):
         return False
     if np.any(units < program.least) or np.any(units > program.most):

@@ -37,24 +37,14 @@ from maskwell.microdata.matrices.matrix_checks import check_invariant
 
 @dataclass(frozen=True, eq=False)
 class IntegerFlows:
-    """Whole flows with equal margins, kept by columns; entries of zero are left out.
+    """Whole flows with equal margins, kept by columns; entries of zero are left out."""
 
-    Attributes
-    ----------
-    starts, rows, amounts
-        Entries of column j, the records that have category j, stand from ``starts[j]`` to ``starts[j + 1]``.
-    categories
-        The k categories.
-
-    >>> flows = IntegerFlows.of([[2, 1, 0], [1, 1, 1], [0, 1, 1]])
-    >>> flows.counts.tolist(), flows.match_risk().round(4).tolist()   # a third would be matched if nothing changed
-    ([3, 3, 2], [0.2222, 0.1111, 0.25])
-    """
-
+    # starts, rows, amounts: entries of column j, the records that have category j, stand from ``starts[j]`` to
+    # ``starts[j + 1]``
     starts: Array
     rows: Array
     amounts: Array
-    categories: Categories
+    categories: Categories  # the k categories
 
     @classmethod
     def of(cls, F: Any, categories: Categories | None = None) -> Self:
@@ -155,22 +145,10 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
     """Draw whole flows with ``E(F_ij) = p_ij N_j``, each at the whole number below or above, with margins N.
 
     Fractional parts are moved around closed ways, up or down by as much as fits, with the probabilities that keep
-    their expectation; each move makes at least one flow whole.
-
-    Parameters
-    ----------
-    design
-        An invariant matrix. Where it is so only within 1e-9, as after a linear program, the flows are first shifted
-        by as little along a spanning tree of the largest.
-    counts
-        Records of each state.
+    their expectation; each move makes at least one flow whole. A design that is invariant only within 1e-9, as after a
+    linear program, has its flows first shifted by as little along a spanning tree of the largest.
 
     Source: derived; controlled rounding with unbiased draws.
-
-    >>> from maskwell.microdata.matrices import sequential_uniform
-    >>> flows = whole_flows(sequential_uniform([12, 8, 3]), [12, 8, 3])
-    >>> flows.counts.tolist(), flows.amounts.tolist() in ([7, 4, 1, 4, 3, 1, 1, 1, 1], [8, 3, 1, 3, 4, 1, 1, 1, 1])
-    ([12, 8, 3], True)
     """
     check_source(SECURE if random is None else random)
     check_kind(Sparse, design=design)
@@ -308,13 +286,6 @@ class SwapSampler:
 
     Of the records of category j exactly ``F_ij`` become i, and every choice of them is equally likely. Their order is
     drawn when the first record of the category comes, so memory is one code for each record.
-
-    >>> flows = IntegerFlows.of([[2, 1, 0], [1, 1, 1], [0, 1, 1]])
-    >>> sampler = SwapSampler(flows)
-    >>> released = [*sampler.sample(np.array([0, 1, 2, 0])), *sampler.sample(np.array([1, 1, 2, 0]))]
-    >>> np.bincount(released).tolist()   # the counts are as they were
-    [3, 3, 2]
-    >>> sampler.check_finished()
     """
 
     def __init__(self, flows: IntegerFlows, random: RandomSource | None = None) -> None:

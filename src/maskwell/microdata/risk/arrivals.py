@@ -83,18 +83,6 @@ def arrivals_of(
 ) -> Arrivals:
     """How the records of a table are released as cells of a key.
 
-    Parameters
-    ----------
-    stages
-        The randomizations in their order; those that do not touch the key are left out.
-    table
-        Counts over (at least) the columns of :func:`needed_columns`. Its projection to them has the cells of the
-        result.
-    keys
-        The columns that an intruder knows.
-    released
-        Counts of the released file over the key, where it is drawn.
-
     The probability that a cell j is released as x is the product of those of the components,
     ``p_xj = prod_c P_c[x_c, j_c]`` [Adeshiyan2011, section 4.7.5].
     """
@@ -140,23 +128,13 @@ def arrival_parts(
 
 @dataclass(frozen=True, eq=False)
 class _Blocks:
-    """Cells of a table each of which is one state of a stage.
+    """Cells of a table each of which is one state of a stage."""
 
-    Attributes
-    ----------
-    counts, state
-        Shape (cells,): records and state of each cell.
-    design, own
-        The matrix of the stage, and the report that is the same as each state.
-    seen
-        Shape (reports,): records that were released with each report, where the file is drawn.
-    """
-
-    counts: Array
+    counts: Array  # counts, state: shape (cells,): records and state of each cell
     state: Array
-    design: Sparse
+    design: Sparse  # design, own: the matrix of the stage, and the report that is the same as each state
     own: Array
-    seen: Array | None
+    seen: Array | None  # shape (reports,): records that were released with each report, where the file is drawn
 
     @classmethod
     def of(
@@ -262,29 +240,14 @@ def _listed(table: CellTable, parts: Sequence[Component], fixed: Array, space: i
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One matrix of the key.
+    """One matrix of the key."""
 
-    Attributes
-    ----------
-    within
-        Columns that tell which matrix is used and are not randomized.
-    keys
-        Columns of the key that it changes.
-    state
-        Shape (cells,): the true state of each cell of the table, 0..states-1.
-    own
-        Shape (cells,): the released part of the key that is the cell's own.
-    parts
-        Number of parts of the key that can be released, or are true.
-    starts, row, p
-        The matrix by columns: state j leads to the parts ``row[starts[j]:starts[j + 1]]``.
-    """
-
-    within: tuple[str, ...]
-    keys: tuple[str, ...]
-    state: Array
-    own: Array
-    parts: int
+    within: tuple[str, ...]  # columns that tell which matrix is used and are not randomized
+    keys: tuple[str, ...]  # columns of the key that it changes
+    state: Array  # shape (cells,): the true state of each cell of the table, 0..states-1
+    own: Array  # shape (cells,): the released part of the key that is the cell's own
+    parts: int  # number of parts of the key that can be released, or are true
+    # starts, row, p: the matrix by columns: state j leads to the parts ``row[starts[j]:starts[j + 1]]``
     starts: Array
     row: Array
     p: Real
@@ -381,29 +344,15 @@ def _merged(origin: Array, part: Array, p: Real, states: int, parts: int) -> tup
 
 @dataclass(frozen=True, eq=False)
 class SparseArrivals:
-    """How records of the true cells (columns) are released as cells of the key (rows).
+    """How records of the true cells (columns) are released as cells of the key (rows)."""
 
-    Attributes
-    ----------
-    counts
-        Shape (cells,): records of each true cell.
-    own
-        Shape (cells,): the row that is the cell's own key.
-    rows
-        Number of rows.
-    row, cell, p
-        The entries that are not zero, sorted by row.
-    seen
-        Shape (rows,): records that were released as each row, where the file is drawn.
-    """
-
-    counts: Array
-    own: Array
-    rows: int
-    row: Array
+    counts: Array  # shape (cells,): records of each true cell
+    own: Array  # shape (cells,): the row that is the cell's own key
+    rows: int  # number of rows
+    row: Array  # row, cell, p: the entries that are not zero, sorted by row
     cell: Array
     p: Real
-    seen: Array | None = None
+    seen: Array | None = None  # shape (rows,): records that were released as each row, where the file is drawn
 
     @classmethod
     def of(cls, counts: Array, own: Array, rows: int, row: Array, cell: Array, p: Real) -> SparseArrivals:

@@ -9,23 +9,6 @@ counts it can be made as small as that.
 
 Source: [Adeshiyan2011, eqs. (4.19) to (4.23), Definitions 4.1 and 4.2].
 
-Predictive disclosure without covariates: what released shares tell about a unit of which nothing else is known.
-
-The guess is the most frequent category. For a unit of the file its share is known exactly before, and up to
-``z sqrt(C_ii)`` from the released file; for a unit that may not be in it up to ``z sqrt(p (1 - p) / n)`` before and
-``z sqrt(p (1 - p) / n + C_ii)`` after. Source: [Adeshiyan2011, section 4.7.5].
-
-Predictive disclosure with covariates: the share of a cell within those that share a covariate, in a released file.
-
-The guess about a unit with the covariate y rests on the share R = A / B of a cell within those with y. Where nothing
-moves in or out of B, R is unbiased; otherwise it is a ratio of random counts:
-
-    E(A / B; B > 0) = sum_j N_j a_j E[1 / (1 + B_(j))],   E[1 / (1 + B_(j))] = integral_0^1 G(u) / (1 - d_j u) du,
-    G(u) = prod_l (1 - d_l u)^{N_l}
-
-where a_j and d_j are the chances that a record of true cell j is released in A and in B, and B_(j) counts all records
-but one of cell j. Source: [Adeshiyan2011, section 4.7.5, eq. (4.25)]; the exact expectation derived.
-
 Diversity and closeness: what the keys of a person tell of a sensitive column, whoever's record it is.
 """
 
@@ -34,9 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -44,26 +25,21 @@ import numpy as np
 from maskwell.core.arguments import (
     Array,
     Real,
-    as_array,
     as_floats,
-    as_whole,
-    check_counts,
     check_kind,
-    check_level,
     list_of,
 )
 from maskwell.core.cells import CellTable
-from maskwell.core.exact import Number, Parity, as_fraction, to_float, to_text
+from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
 from maskwell.core.verdicts import above
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.designs.design import Design
-from maskwell.errors import CountsError, MatrixError, ParameterError
+from maskwell.errors import CountsError, ParameterError
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.release_variance import check_keeps, covariance_of_counts, variance_of_counts
 from maskwell.privacy.posterior_probabilities import posterior
 
 NEARLY_ONE = 1e-8
@@ -72,11 +48,7 @@ NO_HELP = "one category holds {share:.0%} of the records: whoever guesses it is 
 
 
 def check_prior(pi: Any, k: int) -> Real:
-    """Shares of k categories that sum to one; whole numbers are counts, and a sum within 1e-8 of one is put right.
-
-    >>> check_prior([12, 8, 3], 3).round(4).tolist()
-    [0.5217, 0.3478, 0.1304]
-    """
+    """Shares of k categories that sum to one; whole numbers are counts, and a sum within 1e-8 of one is put right."""
     try:
         values = as_floats(pi, "pi", finite=False)
     except (TypeError, ValueError):
@@ -96,17 +68,7 @@ def check_prior(pi: Any, k: int) -> Real:
 def posterior_matrix(P: Any, pi: Any) -> Real:
     """``p_ij pi_j / lam_i``: rows are released values, columns true ones, shape (m, k); NaN rows for what cannot come.
 
-    Parameters
-    ----------
-    P
-        A design, or a matrix whose columns sum to one.
-    pi
-        Shares or counts of the true categories, shape (k,).
-
     Source: [Adeshiyan2011, eq. (4.19)].
-
-    >>> posterior_matrix([[0.9, 0.2], [0.1, 0.8]], [0.5, 0.5]).round(3).tolist()   # a released 0 is true with 82 %
-    [[0.818, 0.182], [0.111, 0.889]]
     """
     design = design_of(P)
     return posterior(design, check_prior(pi, design.k))
@@ -114,26 +76,14 @@ def posterior_matrix(P: Any, pi: Any) -> Real:
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """The best guess of the true from the released value.
+    """The best guess of the true from the released value."""
 
-    Attributes
-    ----------
-    rule
-        The category to guess for each released value, shape (m,); the first one of several that are as good.
-    joint
-        Chance of each released value together with the guessed category, shape (m,).
-    released
-        Chance of each released value, shape (m,).
-    floor
-        The largest share of a category: no release can bring the guess below it.
-    agreement
-        Chance that the released value is the true one; ``None`` where released values are others than true ones.
-    """
-
+    # the category to guess for each released value, shape (m,); the first one of several that are as good
     rule: Array
-    joint: Real
-    released: Real
-    floor: float
+    joint: Real  # chance of each released value together with the guessed category, shape (m,)
+    released: Real  # chance of each released value, shape (m,)
+    floor: float  # the largest share of a category: no release can bring the guess below it
+    # chance that the released value is the true one; ``None`` where released values are others than true ones
     agreement: float | None
 
     @cached_property
@@ -185,17 +135,6 @@ def best_guess(P: Any, pi: Any) -> Guess:
     return Guess(rule, joint, design.forward(prior), float(prior.max()), _agreement(design, prior))
 
 
-def guess_probability(P: Any, pi: Any) -> float:
-    """``sum_i max_j p_ij pi_j``: the chance that the best guess from the released value is right.
-
-    Source: [Adeshiyan2011, Definition 4.2].
-
-    >>> round(guess_probability([["5/6", "1/8", "1/3"], ["1/12", "3/4", "1/3"], ["1/12", "1/8", "1/3"]], [12, 8, 3]), 4)
-    0.7391
-    """
-    return best_guess(P, pi).probability
-
-
 def _agreement(design: CodedDesign, prior: Real) -> float | None:
     if design.m != design.k:
         return None
@@ -203,304 +142,6 @@ def _agreement(design: CodedDesign, prior: Real) -> float | None:
     at = getattr(design, "entries_at", None)
     own = at(places, places) if at else np.array([design.entries(np.array([j]), np.array([j]))[0, 0] for j in places])
     return float(own @ prior[places])
-
-
-@dataclass(frozen=True)
-class BinaryGuess:
-    """Two categories: what the best guess can be for one parameter of a matrix that keeps the shares.
-
-    Attributes
-    ----------
-    probability
-        Chance that the best guess is right.
-    minimax
-        Whether it is as small as can be: the share of the larger category.
-    minimax_range
-        The parameters for which it is; ``(1/2, 1/2)`` is the least perturbing of them.
-    determinant
-        Of the matrix; 0 makes the released value independent of the true one.
-    """
-
-    probability: Fraction
-    minimax: bool
-    minimax_range: tuple[Fraction, Fraction]
-    determinant: Fraction
-
-
-def binary_guess(theta: Number, pi_1: Number) -> BinaryGuess:
-    """The best guess for ``P = [[1 - theta pi_2 / pi_1, theta], [theta pi_2 / pi_1, 1 - theta]]``, which keeps pi.
-
-        D = max(1 - 2 theta pi_2, 2 theta pi_2, pi_1),     minimax for 1/2 <= theta <= min(1, pi_1 / (2 pi_2))
-
-    where ``theta`` is the chance that the second category is released as the first, and ``pi_1`` the share of the first
-    category, which must be the larger one. Source: [Adeshiyan2011, Theorem 4.3].
-
-    >>> guess = binary_guess("1/2", "0.7")
-    >>> guess.probability, guess.minimax, guess.determinant   # no better than guessing the larger category
-    (Fraction(7, 10), True, Fraction(2, 7))
-    """
-    t, large = as_fraction(theta, "theta"), as_fraction(pi_1, "pi_1")
-    small = 1 - large
-    if not Fraction(1, 2) <= large <= 1:
-        raise ParameterError(
-            f"pi_1 = {to_float(large):g}: the first category must be the larger one",
-            hint="give a share from 0.5 to 1; exchange the categories otherwise",
-        )
-    if not 0 <= t <= 1:
-        raise ParameterError(f"theta = {to_float(t):g} is out of range", hint="give a number from 0 to 1")
-    probability = max(1 - 2 * t * small, 2 * t * small, large)
-    upper = min(Fraction(1), large / (2 * small)) if small else Fraction(1)
-    return BinaryGuess(probability, probability == large, (Fraction(1, 2), upper), 1 - t / large)
-
-
-RUNS = 200_000
-WORK = 4 * 10**7
-"""Random counts that are drawn for the chance that a category stays first."""
-NEVER = 8.0
-"""Categories whose counts are so many standard deviations behind do not come first."""
-
-
-@dataclass(frozen=True, eq=False)
-class Predictive:
-    """What released shares tell about the most frequent category.
-
-    Attributes
-    ----------
-    share
-        Shares of the file, shape (k,): exactly known before, for a unit of the file.
-    in_file
-        Standard errors of the released shares as those of the file, shape (k,).
-    before, after
-        Standard errors of the shares of the population, without and with randomization, shape (k,).
-    first
-        The most frequent category.
-    stays_first, simulation_error
-        Chance that it is strictly first in the released file, found by simulation, and the standard error of that.
-    level
-        Of the intervals.
-    """
-
-    share: Real
-    in_file: Real
-    before: Real
-    after: Real
-    first: int
-    stays_first: float
-    simulation_error: float
-    level: float
-
-    def interval(self, errors: Real) -> Real:
-        """Shares plus and minus a number of standard errors, shape (k, 2)."""
-        half = NormalDist().inv_cdf((1 + self.level) / 2) * errors
-        return np.column_stack([self.share - half, self.share + half])
-
-    @property
-    def overlap(self) -> bool:
-        """Whether the released intervals of the two largest categories meet, for a unit of the file."""
-        if len(self.share) < 2:
-            return False
-        second, first = np.argsort(self.share, kind="stable")[-2:]
-        ends = self.interval(self.in_file)
-        return bool(ends[second, 1] >= ends[first, 0])
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "first": self.first,
-            "stays_first": self.stays_first,
-            "simulation_error": self.simulation_error,
-            "overlap": self.overlap,
-            "level": self.level,
-            "share": self.share.tolist(),
-            "in_file": self.in_file.tolist(),
-            "before": self.before.tolist(),
-            "after": self.after.tolist(),
-        }
-
-
-def predictive_disclosure(P: Any, counts: Any, *, level: float = 0.95, seed: int = 0, runs: int = RUNS) -> Predictive:
-    """What the released shares of one variable tell about a unit of which nothing else is known.
-
-    Parameters
-    ----------
-    P
-        A design that keeps the counts, or its matrix.
-    counts
-        Records of the file in each category, shape (k,).
-    seed, runs
-        Of the simulation.
-
-    Source: [Adeshiyan2011, section 4.7.5].
-
-    >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
-    >>> shares = predictive_disclosure(P, [12, 8, 3])
-    >>> shares.interval(shares.in_file)[0].round(3).tolist(), shares.overlap   # known exactly before: 12/23
-    ([0.32, 0.723], True)
-    >>> round(shares.stays_first, 1)
-    0.8
-    """
-    seed, runs = as_whole(seed, "seed"), as_whole(runs, "runs", low=1)
-    check_level(level)
-    design, N = design_and_counts(P, counts)
-    check_keeps(design, N)
-    n, p = N.sum(), N / N.sum()
-    added = variance_of_counts(design, N) / n**2
-    chance, error = _stays_first(design, N, seed, runs)
-    spread = p * (1 - p) / n
-    in_file = np.sqrt(np.maximum(added, 0))  # differences of rounding may be below zero
-    return Predictive(p, in_file, np.sqrt(spread), np.sqrt(spread + in_file**2), int(p.argmax()), chance, error, level)
-
-
-def _stays_first(design: CodedDesign, N: Real, seed: int, runs: int) -> tuple[float, float]:
-    """Simulated: counts of the first category and of those that may overtake it, the others together."""
-    first = int(N.argmax())
-    spread = np.sqrt(np.maximum(variance_of_counts(design, N), 0))
-    behind = N[first] - N > NEVER * (spread[first] + spread)
-    rivals = np.flatnonzero(~behind & (np.arange(len(N)) != first))
-    if not len(rivals):
-        return 1.0, 0.0
-    some = np.flatnonzero(N)
-    P = design.entries(np.concatenate([[first], rivals]), some)
-    P = np.vstack([P, np.maximum(0, 1 - P.sum(axis=0))])
-    runs = int(max(1000, min(runs, WORK // P.size)))
-    random, total = np.random.default_rng(seed), np.zeros((runs, len(P)), dtype=np.int64)
-    for place, j in enumerate(some):
-        total += random.multinomial(int(N[j]), P[:, place] / P[:, place].sum(), size=runs)
-    chance = float((total[:, :1] > total[:, 1:-1]).all(axis=1).mean())
-    return chance, float(np.sqrt(chance * (1 - chance) / runs))
-
-
-def design_and_counts(P: Any, counts: Any) -> tuple[CodedDesign, Real]:
-    """A square matrix and the counts of its categories, or an error."""
-    design, N = design_of(P), check_counts(counts)
-    if not len(N) == design.k == design.m:
-        raise MatrixError(
-            f"{len(N):,} counts for a matrix of {design.m:,} rows and {design.k:,} columns",
-            hint="give a square matrix, and one count for each category",
-        )
-    return design, N
-
-
-NODES = 40
-PIECES = 64
-EQUAL = 1e-10
-
-
-@dataclass(frozen=True)
-class ConditionalProportion:
-    """A share within others, before and after a release.
-
-    Attributes
-    ----------
-    original
-        The share in the file.
-    mean
-        Its expectation in the released file, where that has any record in the whole.
-    undefined
-        Chance that it has none.
-    delta_bias, delta_error
-        Bias and standard error to the first order.
-    """
-
-    original: float
-    mean: float
-    undefined: float
-    delta_bias: float
-    delta_error: float
-
-    @property
-    def bias(self) -> float:
-        """``mean - original``."""
-        return self.mean - self.original
-
-    @property
-    def unbiased(self) -> bool:
-        """Whether the expectation is the share of the file, up to rounding."""
-        return abs(self.bias) <= EQUAL
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "original": self.original,
-            "mean_given_defined": self.mean,
-            "p_undefined": self.undefined,
-            "bias": self.bias,
-            "unbiased": self.unbiased,
-            "delta_bias": self.delta_bias,
-            "delta_error": self.delta_error,
-        }
-
-
-def conditional_proportion(P: Any, counts: Any, numerator: Any, denominator: Any) -> ConditionalProportion:
-    """The share of some cells within others in the released file: exact expectation, and the delta method.
-
-    Parameters
-    ----------
-    P
-        The design of all cells, or its matrix; it need not keep the counts.
-    counts
-        Records of the file in each cell, shape (k,).
-    numerator, denominator
-        Places of the cells; the second hold the first.
-
-    Source: [Adeshiyan2011, eq. (4.25)], which needs counts kept within each cell of the covariate; derived.
-
-    >>> P = [["5/6", "1/2", 0, 0], ["1/6", "1/2", 0, 0], [0, 0, "1/2", "1/6"], [0, 0, "1/2", "5/6"]]
-    >>> within = conditional_proportion(P, [3, 1, 1, 3], [0], [0, 1])     # no record enters or leaves: unbiased
-    >>> across = conditional_proportion(P, [3, 1, 1, 3], [0], [0, 2])
-    >>> within.unbiased, round(across.mean, 5), round(across.delta_bias, 4)   # 3/4 in the file
-    (True, 0.77142, 0.0208)
-    """
-    design, N = design_and_counts(P, counts)
-    a, b = _places(numerator, design.m), _places(denominator, design.m)
-    if (a & ~b).any():
-        raise ParameterError(
-            "the numerator has cells that the denominator has not", hint="list them in the denominator too"
-        )
-    whole = float(N[b].sum())
-    if not whole:
-        raise CountsError("no record of the file is in the denominator", hint="name cells that occur")
-    in_part, in_whole = (design.forward_adjoint(own.astype(np.float64)) for own in (a, b))
-    undefined = float(np.prod(np.maximum(0, 1 - in_whole) ** N))
-    mean = _expected_ratio(N, in_part, np.minimum(in_whole, 1)) / (1 - undefined)
-    bias, error = _delta(design, N, a, b)
-    return ConditionalProportion(float(N[a].sum()) / whole, mean, undefined, bias, error)
-
-
-def _expected_ratio(N: Real, in_part: Real, in_whole: Real) -> float:
-    """``E(A / B; B > 0)`` by Gauss-Legendre nodes on pieces that halve towards u = 0, where G changes fastest."""
-    some = np.flatnonzero(N)
-    N, a, d = N[some], in_part[some], in_whole[some]
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    total = 0.0
-    for piece in range(PIECES):
-        high = 2.0**-piece
-        low = 0.0 if piece == PIECES - 1 else high / 2
-        u = (high + low) / 2 + (high - low) / 2 * nodes
-        left = np.log1p(-np.outer(u, d))  # log of (1 - d u): below zero, never at u = 1 itself
-        integrand = np.exp(left @ N) * (np.exp(-left) @ (N * a))
-        total += (high - low) / 2 * float(weights @ integrand)
-    return total
-
-
-def _delta(design: CodedDesign, N: Real, a: Array, b: Array) -> tuple[float, float]:
-    """From the joint covariance of the released counts, at the expected counts."""
-    C, mean = covariance_of_counts(design, N), design.forward(N)
-    part, whole = float(mean[a].sum()), float(mean[b].sum())
-    ratio = part / whole
-    x = a - ratio * b
-    variance, cross = float(x @ C @ x), float(x @ C @ b.astype(np.float64))
-    return -cross / whole**2, float(np.sqrt(max(variance, 0.0))) / whole
-
-
-def _places(places: Any, m: int) -> Array:
-    chosen = as_array(places, "places")
-    whole = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype.kind in "iu"
-    if not whole or chosen.min() < 0 or chosen.max() >= m:
-        raise ParameterError(f"places of cells must be whole numbers from 0 to {m - 1}", hint="such as [0, 2]")
-    places_chosen = np.zeros(m, dtype=bool)
-    places_chosen[chosen] = True
-    return places_chosen
 
 
 # ---- what keys tell of a sensitive column: diversity and closeness
@@ -514,43 +155,30 @@ FEW_VALUES = (2, 3)
 
 @dataclass(frozen=True, kw_only=True)
 class AttributeRisk:
-    """What somebody who knows the keys of a person, and finds no record for sure, still learns of a sensitive column.
+    """What an intruder who knows the keys of a person, and is sure of no record, learns of a sensitive column."""
 
-    Attributes
-    ----------
-    sensitive, values
-        The column, and how many values it has in the file.
-    records, cells
-        Records with a value in it, and cells of the keys that have some.
-    homogeneous_cells, homogeneous_records, alone
-        Cells with one value only and the records in them: whoever knows the keys knows the value; and how many of these
-        records are alone in their cell.
-    skewed_cells, skewed_records
-        Cells with several values that are further from the file than :data:`SKEWED`, and the records in them.
-    fewest_values, violations
-        l-diversity: the fewest values of a cell, and the records in cells with fewer than 2 and 3.
-    least_entropy
-        The least ``exp(H)`` of a cell: as many equally frequent values would tell as little.
-    greatest_distance
-        t-closeness: the greatest distance of a cell from the file, of 0 to 1: the share of its records that would need
-        another value.
-    guess, guess_without_keys
-        Share of the records whose value the best guess gets right, with and without the keys.
-    """
-
-    sensitive: str
+    sensitive: str  # sensitive, values: the column, and how many values it has in the file
     values: int
-    records: int
+    records: int  # records, cells: records with a value in it, and cells of the keys that have some
     cells: int
+    # homogeneous_cells, homogeneous_records, alone: cells with one value only and the records in them: whoever knows
+    # the keys knows the value; and how many of these records are alone in their cell
     homogeneous_cells: int
     homogeneous_records: int
     alone: int
+    # skewed_cells, skewed_records: cells with several values that are further from the file than :data:`SKEWED`, and
+    # the records in them
     skewed_cells: int
     skewed_records: int
+    # fewest_values, violations: l-diversity: the fewest values of a cell, and the records in cells with fewer than 2
+    # and 3
     fewest_values: int
     violations: dict[str, int]
-    least_entropy: float
+    least_entropy: float  # the least ``exp(H)`` of a cell: as many equally frequent values would tell as little
+    # t-closeness: the greatest distance of a cell from the file, of 0 to 1: the share of its records that would need
+    # another value
     greatest_distance: float
+    # guess, guess_without_keys: share of the records whose value the best guess gets right, with and without the keys
     guess: float
     guess_without_keys: float
 
@@ -631,31 +259,19 @@ def _attribute_risk(sensitive: str, codes: Array, counts: Real) -> AttributeRisk
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedAttribute:
-    """What an intruder who knows which record is a person's infers from its report about the true answer.
+    """What an intruder who knows which record is a person's infers from its report about the true answer."""
 
-    Attributes
-    ----------
-    sensitive, reports
-        The column, and how many reports it holds.
-    parity
-        The largest likelihood ratio: whatever the intruder knows beforehand, the report multiplies the odds of any two
-        answers by this at most.
-    guess, guess_without_report
-        Probability that the best guess of the answer is right, with and without the report, for an intruder who knows
-        the shares of the true answers as they are estimated from all reports.
-    max_posterior
-        The largest probability of any answer after a report, for the same intruder.
-    bound
-        Whether ``guess`` and ``max_posterior`` are upper bounds that follow from the parity.
-    """
-
-    sensitive: str
+    sensitive: str  # sensitive, reports: the column, and how many reports it holds
     reports: int
+    # the largest likelihood ratio: whatever the intruder knows beforehand, the report multiplies the odds of any two
+    # answers by this at most
     parity: Parity
+    # guess, guess_without_report: probability that the best guess of the answer is right, with and without the
+    # report, for an intruder who knows the shares of the true answers as they are estimated from all reports
     guess: float
     guess_without_report: float
-    max_posterior: float
-    bound: bool
+    max_posterior: float  # the largest probability of any answer after a report, for the same intruder
+    bound: bool  # whether ``guess`` and ``max_posterior`` are upper bounds that follow from the parity
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -669,12 +285,6 @@ def reported_attribute(sensitive: str, counts: Counts, design: Design) -> Report
 
     where gamma is the parity of ``design`` and s the largest share of an answer, estimated from ``counts`` by maximum
     likelihood, or for sets by moments. Source: derived.
-
-    >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
-    >>> learned = reported_attribute("drugs", Counts(np.array([32, 68]), 100, warner.fingerprint), warner)
-    >>> round(learned.guess_without_report, 3), round(learned.guess, 3), round(learned.max_posterior, 3)
-    (0.8, 0.8, 0.941)
     """
     if isinstance(design, CodedDesign):
         guess = best_guess(design, estimate_by_likelihood(counts, design).pi_hat)

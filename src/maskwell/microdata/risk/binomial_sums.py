@@ -55,35 +55,23 @@ _WORK = 1 << 19
 
 @dataclass(frozen=True, eq=False)
 class BinomialSums:
-    """Rows of binomial terms.
+    """Rows of binomial terms."""
 
-    Attributes
-    ----------
-    shift
-        Shape (rows,): records with p > 0.9, of whom few do not arrive.
-    certain, reach
-        Shape (rows,): records with p = 1, and records with p > 0: the least and the most that can arrive.
-    ups, downs
-        Shape (rows, powers): power sums of p <= 0.1, and of 1 - p < 0.1.
-    row, n, p
-        The terms between: which row, how many records, which probability; sorted by row.
-    log_none, odds
-        Shape (rows,): ``sum N log(1 - p)`` and ``sum N p / (1 - p)`` over p < 1: chance of no arrival, and of one.
-    highest
-        Shape (rows,): the largest p.
-    """
-
-    shift: Array
+    shift: Array  # shape (rows,): records with p > 0.9, of whom few do not arrive
+    # certain, reach: shape (rows,): records with p = 1, and records with p > 0: the least and the most that can
+    # arrive
     certain: Array
     reach: Array
-    ups: Real
+    ups: Real  # ups, downs: shape (rows, powers): power sums of p <= 0.1, and of 1 - p < 0.1
     downs: Real
-    row: Array
+    row: Array  # row, n, p: the terms between: which row, how many records, which probability; sorted by row
     n: Array
     p: Real
+    # log_none, odds: shape (rows,): ``sum N log(1 - p)`` and ``sum N p / (1 - p)`` over p < 1: chance of no arrival,
+    # and of one
     log_none: Real
     odds: Real
-    highest: Real
+    highest: Real  # shape (rows,): the largest p
 
     def ends(self) -> BinomialSums:
         """What is known of the least and the most arrivals, and of none and one, without what costs more memory."""
@@ -118,11 +106,7 @@ class BinomialSums:
 
 
 def powers_needed(largest: float) -> int:
-    """How many powers of p leave nothing out above 1e-16, for p up to ``largest`` and |v| up to 2.
-
-    >>> powers_needed(0.1), powers_needed(0.001)
-    (25, 7)
-    """
+    """How many powers of p leave nothing out above 1e-16, for p up to ``largest`` and |v| up to 2."""
     return max(2, int(np.ceil(_EXACT / -np.log(2 * min(max(largest, 1e-12), SMALL)))))
 
 
@@ -199,11 +183,7 @@ def check_few_entries(count: int) -> None:
 
 
 def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
-    """For each of some columns all its entries: the place of the column in the list, and the entry.
-
-    >>> expanded(np.array([0, 2, 3]), np.array([1, 0]))
-    (array([0, 1, 1]), array([2, 0, 1]))
-    """
+    """For each of some columns all its entries: the place of the column in the list, and the entry."""
     sizes = starts[columns + 1] - starts[columns]
     check_few_entries(total := int(sizes.sum()))
     taken = np.repeat(np.arange(len(columns)), sizes)
@@ -217,21 +197,11 @@ def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class CountDistributions:
-    """Distributions of T' for some targets.
+    """Distributions of T' for some targets."""
 
-    Attributes
-    ----------
-    targets
-        Which targets, by number.
-    first
-        Shape (targets,): the value of T' in the first column.
-    pmf
-        Shape (targets, length): Pr(T' = first + column); zero or more, with an absolute error near 1e-16.
-    """
-
-    targets: Array
-    first: Array
-    pmf: Real
+    targets: Array  # which targets, by number
+    first: Array  # shape (targets,): the value of T' in the first column
+    pmf: Real  # shape (targets, length): Pr(T' = first + column); zero or more, with an absolute error near 1e-16
 
 
 def count_distributions(rows: BinomialSums, row: Array, p: Real) -> Iterator[CountDistributions]:

@@ -18,24 +18,14 @@ from maskwell.microdata.stages.stage import Stage
 
 @dataclass(frozen=True)
 class LevelContribution:
-    """The risk of the records with one label of a key variable.
+    """The risk of the records with one label of a key variable."""
 
-    Attributes
-    ----------
-    variable, level, records
-        The variable, its label and the records that have it.
-    mean_risk, max_risk
-        Mean and largest chance of a correct match of these records.
-    matches
-        Expected correct matches among them, each record with the risk that it has.
-    """
-
-    variable: str
+    variable: str  # variable, level, records: the variable, its label and the records that have it
     level: Hashable
     records: int
-    mean_risk: float
+    mean_risk: float  # mean_risk, max_risk: mean and largest chance of a correct match of these records
     max_risk: float
-    matches: float
+    matches: float  # expected correct matches among them, each record with the risk that it has
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -43,14 +33,7 @@ class LevelContribution:
 
 
 def level_contributions(report: RiskReport) -> list[LevelContribution]:
-    """The risk of each label of each key, those with the largest mean risk first.
-
-    >>> from maskwell.microdata.risk import assess_risk
-    >>> cells = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3}
-    >>> first = level_contributions(assess_risk(CellTable.of(["town", "job"], cells), ["town", "job"]))[0]
-    >>> first.variable, first.level, first.mean_risk   # the only baker
-    ('job', 'baker', 1.0)
-    """
+    """The risk of each label of each key, those with the largest mean risk first."""
     check_kind(RiskReport, report=report)
     matched = report.per_cell["before" if report.after is None else "unconditional"]
     levels = [level for name in report.keys for level in _levels(report, name, matched)]
@@ -81,25 +64,13 @@ def _levels(report: RiskReport, name: str, matched: Real) -> list[LevelContribut
 
 @dataclass(frozen=True)
 class VariableContribution:
-    """How much less an intruder could do who does not know one variable.
+    """How much less an intruder could do who does not know one variable."""
 
-    Attributes
-    ----------
-    variable
-        Its name.
-    matches, matches_without
-        Expected correct matches with the whole key, and without the variable.
-    uniques_without
-        Expected uniques without the variable.
-    max_risk_without
-        The largest chance of a correct match without it.
-    """
-
-    variable: str
-    matches: float
+    variable: str  # its name
+    matches: float  # matches, matches_without: expected correct matches with the whole key, and without the variable
     matches_without: float
-    uniques_without: float
-    max_risk_without: float
+    uniques_without: float  # expected uniques without the variable
+    max_risk_without: float  # the largest chance of a correct match without it
 
     @property
     def share(self) -> float:
@@ -119,13 +90,7 @@ def variable_contributions(
     level: float = 0.95,
     parities: Mapping[str, Parity] | None = None,
 ) -> list[VariableContribution]:
-    """What each key adds, the largest first.
-
-    >>> cells = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
-    >>> job, town = variable_contributions(CellTable.of(["town", "job"], cells), ["town", "job"])
-    >>> job.variable, job.matches, job.matches_without   # who does not know the job finds two instead of four
-    ('job', 4.0, 2.0)
-    """
+    """What each key adds, the largest first."""
     check_kind(CellTable, table=table)
     keys = list_of(str, keys, "keys")
     stages = list_of(Stage, stages, "stages")

@@ -235,22 +235,14 @@ def _sampled(population: Real, table: CellTable, own: CellTable) -> SampleRisk:
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """What is measured of the cells of a file, part by part.
+    """What is measured of the cells of a file, part by part."""
 
-    Attributes
-    ----------
-    risks
-        Of all cells.
-    uniques, right
-        Expected released uniques, and records whose true cell is the best guess from the released one,
-        ``sum_x max_j p_xj N_j``.
-    realised
-        Risks in the file as it came out, for somebody who compares all counts; None where not known.
-    """
-
-    risks: CellRisks
+    risks: CellRisks  # of all cells
+    # uniques, right: expected released uniques, and records whose true cell is the best guess from the released one,
+    # ``sum_x max_j p_xj N_j``
     uniques: float
     right: float
+    # risks in the file as it came out, for somebody who compares all counts; None where not known
     realised: Real | None
 
     @classmethod

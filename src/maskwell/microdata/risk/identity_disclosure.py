@@ -46,42 +46,28 @@ _TERMS = 24
 
 @dataclass(frozen=True, eq=False)
 class CellRisks:
-    """Risks of the records of each cell; every array has shape (cells,).
+    """Risks of the records of each cell; every array has shape (cells,)."""
 
-    Attributes
-    ----------
-    cells, counts, before
-        Which cells, their records, and the risk in the original file, one over the records with the same key.
-    kept
-        Chance that a record is released with its own key.
-    unconditional
-        Chance of a correct match if one of the released records with the record's key is picked.
-    in_range, t_low, t_high
-        The largest chance of a correct match given T = t, over the range that holds T with the stated probability.
-    strict
-        The same over every t that is possible. Where more than 2,000 cells are likelier to be reached from others
-        than from themselves, those of the least risk have a bound from above.
-    any_release
-        The same as ``strict`` for somebody who looks at the released value that is best for them: the largest chance
-        over all released values and all t. Where too many would have to be looked at, a bound from above.
-    p_unique
-        Chance that exactly one record is released with this key.
-    true_unique
-        Chance that this one is the record itself, where it was unique; else 0.
-    """
-
+    # cells, counts, before: which cells, their records, and the risk in the original file, one over the records with
+    # the same key
     cells: Array
     counts: Array
     before: Real
-    kept: Real
-    unconditional: Real
+    kept: Real  # chance that a record is released with its own key
+    unconditional: Real  # chance of a correct match if one of the released records with the record's key is picked
+    # in_range, t_low, t_high: the largest chance of a correct match given T = t, over the range that holds T with the
+    # stated probability
     in_range: Real
     t_low: Array
     t_high: Array
+    # the same over every t that is possible. Where more than 2,000 cells are likelier to be reached from others than
+    # from themselves, those of the least risk have a bound from above
     strict: Real
+    # the same as ``strict`` for somebody who looks at the released value that is best for them: the largest chance
+    # over all released values and all t. Where too many would have to be looked at, a bound from above
     any_release: Real
-    p_unique: Real
-    true_unique: Real
+    p_unique: Real  # chance that exactly one record is released with this key
+    true_unique: Real  # chance that this one is the record itself, where it was unique; else 0
 
 
 def cell_risks(
@@ -256,16 +242,6 @@ def individual_risk(records: Array, weights: Real) -> Real:
           ~ p / (f - q)                         for f >= 3, the usual approximation (0.5 % too high at f = 3, p = 0.01).
 
     Source: after Benedetti, Capobianchi and Franconi, as sdcMicro computes it; the integral is derived.
-
-    Parameters
-    ----------
-    records
-        Records of each cell.
-    weights
-        Sum of their weights. Where it is below the number of records, the cell is taken to be the whole population.
-
-    >>> individual_risk(np.array([1, 2, 8]), np.array([541.0, 110.0, 8.0])).round(4).tolist()
-    [0.0117, 0.0171, 0.125]
     """
     records, weights = check_counts(records, name="records"), check_counts(weights, weighted=True, name="weights")
     if records.shape != weights.shape or not (records > 0).all():
@@ -281,11 +257,6 @@ def largest_inclusion(own: CellTable) -> float | None:
     A person is sampled and found at most as often as sampled. Of a cell of f records the sum and the sum of squares
     of the weights are known; none of them is below ``mean - sqrt((f - 1) variance)`` (Samuelson's inequality), with
     equality for two records and for equal weights. Derived.
-
-    >>> cells = CellTable.of(["job"], {("baker",): 1, ("clerk",): 2})
-    >>> own = replace(cells, weights=np.array([50.0, 30.0]), squares=np.array([2500.0, 500.0]))
-    >>> round(largest_inclusion(own), 6)   # clerks of 10 and 20: one in ten is asked
-    0.1
     """
     if own.weights is None or own.squares is None:
         return None
@@ -319,9 +290,6 @@ def match_bound_of_reports(alike: Real, candidates: Real, parity: Parity) -> Rea
     whose only further knowledge are true keys, of all people in the file at most: exchanging the reports of two people
     changes the likelihood of the file by a factor of gamma^2 at most, and not at all where the reports are the same.
     Source: derived.
-
-    >>> match_bound_of_reports(np.array([1.0, 5.0]), np.array([97.0, 97.0]), Fraction(4)).round(4).tolist()
-    [0.1429, 0.093]
     """
     others = 0.0 if parity == math.inf else to_float(1 / Fraction(parity) ** 2)
     return np.asarray(1 / (alike + (candidates - alike) * others))

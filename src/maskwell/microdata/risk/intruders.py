@@ -33,37 +33,19 @@ MEASURES = ("in_range", "strict", "any_release", "released_counts")
 
 
 class Intruder:
-    """Looks at the released value under which the person is found most easily, whatever number of records has it.
+    """Looks at the released value under which the person is found most easily, whatever number of records has it."""
 
-    Attributes
-    ----------
-    name
-        What plans and documents call them.
-    words
-        What is said of them after the keys that they know.
-    comment
-        What a plan that is written for somebody says of them.
-    measures
-        Of the chances of a correct match, those whose largest is theirs, as far as they are known.
-    looks_anywhere
-        Whether they look under other released values than the person's own.
-    weighs_columns
-        Whether they also weigh how well the unchanged columns of a record go with the keys.
-    """
-
-    name: ClassVar[str] = "any-look"
-    words: ClassVar[str] = ""
-    comment: ClassVar[str] = ""
+    name: ClassVar[str] = "any-look"  # what plans and documents call them
+    words: ClassVar[str] = ""  # what is said of them after the keys that they know
+    comment: ClassVar[str] = ""  # what a plan that is written for somebody says of them
+    # of the chances of a correct match, those whose largest is theirs, as far as they are known
     measures: ClassVar[tuple[str, ...]] = ("any_release",)
-    looks_anywhere: ClassVar[bool] = True
+    looks_anywhere: ClassVar[bool] = True  # whether they look under other released values than the person's own
+    # whether they also weigh how well the unchanged columns of a record go with the keys
     weighs_columns: ClassVar[bool] = False
 
     def chances(self, risks: Mapping[str, Real]) -> Real:
-        """The chance of a correct match in each cell, of those that were measured.
-
-        >>> OwnKey().chances({"strict": np.array([0.5]), "any_release": np.array([0.6])}).tolist()
-        [0.5]
-        """
+        """The chance of a correct match in each cell, of those that were measured."""
         return np.asarray(np.max([risks[name] for name in self.measures if name in risks], axis=0))
 
     @property

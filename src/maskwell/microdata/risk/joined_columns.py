@@ -53,25 +53,18 @@ SMALL = 5.0
 
 @dataclass(frozen=True)
 class JoinedRisk:
-    """How often somebody is right who weighs how well unchanged columns go with the keys of a record.
+    """How often somebody is right who weighs how well unchanged columns go with the keys of a record."""
 
-    Attributes
-    ----------
-    columns
-        The columns that were weighed.
-    people, draws
-        People whose keys few records have and who were looked for, and how often a file was drawn.
-    right, right_surest
-        Share of the people for whom the right record was picked: of all, and of the tenth the intruder is surest of.
-    surest, error
-        How many people that tenth has, all draws together; and the standard error of the share among them.
-    """
-
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # the columns that were weighed
+    # people, draws: people whose keys few records have and who were looked for, and how often a file was drawn
     people: int
     draws: int
+    # right, right_surest: share of the people for whom the right record was picked: of all, and of the tenth the
+    # intruder is surest of
     right: float
     right_surest: float
+    # surest, error: how many people that tenth has, all draws together; and the standard error of the share among
+    # them
     surest: int
     error: float
 
@@ -83,17 +76,7 @@ class JoinedRisk:
 def joined_risk(
     stages: Sequence[Stage], keys: Sequence[str], fit: ColumnFit, below: float = SMALL
 ) -> JoinedRisk | None:
-    """The share of right picks of somebody who weighs the other columns; None where that cannot be simulated.
-
-    Parameters
-    ----------
-    stages, keys
-        The randomizations, and what the intruder knows. One stage must randomize the keys and know them all.
-    fit
-        What the other columns tell of the columns of that stage.
-    below
-        People whose keys fewer records have are looked for.
-    """
+    """The share of right picks of somebody who weighs the other columns; None where that cannot be simulated."""
     stage = _stage_of(stages, keys)
     if stage is None or fit.table.columns != tuple(stage.columns):
         return None
@@ -119,22 +102,13 @@ def _keeps_labels(stage: Stage) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """What the intruder knows of the states.
+    """What the intruder knows of the states."""
 
-    Attributes
-    ----------
-    stage, fit
-        The randomization, and what the other columns tell.
-    state, cell
-        The state of each kept record, and the cell of each state in the table of ``fit``.
-    key, holders, wanted
-        The keys of each state by number, how many records have them, and whether these are few.
-    """
-
-    stage: Stage
+    stage: Stage  # stage, fit: the randomization, and what the other columns tell
     fit: ColumnFit
-    state: Array
+    state: Array  # state, cell: the state of each kept record, and the cell of each state in the table of ``fit``
     cell: Array
+    # key, holders, wanted: the keys of each state by number, how many records have them, and whether these are few
     key: Array
     holders: Array
     wanted: Array
@@ -301,10 +275,6 @@ class _Origins:
 
 
 def _groups(labels: Array) -> list[Array]:
-    """Places with the same label, in the order of the labels.
-
-    >>> [group.tolist() for group in _groups(np.array([3, 0, 3]))]
-    [[1], [0, 2]]
-    """
+    """Places with the same label, in the order of the labels."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)

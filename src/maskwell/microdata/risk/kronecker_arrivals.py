@@ -115,27 +115,13 @@ class KroneckerArrivals:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Cells that agree in the part of the key that is not randomized: only they can be released as the same cell.
+    """Cells that agree in the part of the key that is not randomized: only they can be released as the same cell."""
 
-    Attributes
-    ----------
-    cells
-        Which cells of the table.
-    matrices
-        One for each component, shape (parts, states).
-    kept
-        For each component the part that is each state's own, shape (states,).
-    state
-        Shape (cells, components): the true states.
-    counts
-        Shape (cells,).
-    """
-
-    cells: Array
-    matrices: tuple[Real, ...]
-    kept: tuple[Array, ...]
-    state: Array
-    counts: Array
+    cells: Array  # which cells of the table
+    matrices: tuple[Real, ...]  # one for each component, shape (parts, states)
+    kept: tuple[Array, ...]  # for each component the part that is each state's own, shape (states,)
+    state: Array  # shape (cells, components): the true states
+    counts: Array  # shape (cells,)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -305,19 +291,11 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """Power sums of many small probabilities.
+    """Power sums of many small probabilities."""
 
-    Attributes
-    ----------
-    rows, sums
-        Released cells that are looked at, and their power sums, shape (rows, powers).
-    log_none, odds
-        ``sum N log(1 - p)`` and ``sum N p / (1 - p)`` of every released cell.
-    """
-
-    rows: Array
+    rows: Array  # rows, sums: released cells that are looked at, and their power sums, shape (rows, powers)
     sums: Real
-    log_none: Real
+    log_none: Real  # log_none, odds: ``sum N log(1 - p)`` and ``sum N p / (1 - p)`` of every released cell
     odds: Real
 
 

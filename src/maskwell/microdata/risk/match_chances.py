@@ -56,33 +56,19 @@ TOLD = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class MatchRisk:
-    """The chance that a target is matched correctly.
+    """The chance that a target is matched correctly."""
 
-    Attributes
-    ----------
-    t, pmf, p_correct_given_t
-        Numbers t of released records with the target's value, Pr(T = t), and Pr(correct | T = t), 0 for t = 0.
-    t_low, t_high
-        The range that holds T with at least the stated probability, ends included.
-    risk_in_range
-        The largest Pr(correct | T = t) for t in that range; 0 if nothing may arrive.
-    risk_strict
-        The largest over every t that is possible.
-    p_correct
-        Before T is known; no match is made where T = 0.
-    before
-        The chance in the original file, ``1 / N_x``.
-    """
-
+    # t, pmf, p_correct_given_t: numbers t of released records with the target's value, Pr(T = t), and Pr(correct | T
+    # = t), 0 for t = 0
     t: Array = field(repr=False)
     pmf: Real = field(repr=False)
     p_correct_given_t: Real = field(repr=False)
-    t_low: int
+    t_low: int  # t_low, t_high: the range that holds T with at least the stated probability, ends included
     t_high: int
-    risk_in_range: float
-    risk_strict: float
-    p_correct: float
-    before: float
+    risk_in_range: float  # the largest Pr(correct | T = t) for t in that range; 0 if nothing may arrive
+    risk_strict: float  # the largest over every t that is possible
+    p_correct: float  # before T is known; no match is made where T = 0
+    before: float  # the chance in the original file, ``1 / N_x``
 
     def at(self, t: int) -> tuple[float, float | None]:
         """Pr(T = t) and Pr(correct | T = t); 0 and ``None`` where t cannot be, or is too unlikely to tell."""
@@ -138,12 +124,7 @@ def match_risk(counts: Any, P: Any, x: Any, *, level: float = 0.95) -> MatchRisk
 
 
 def match_risk_row(counts: Any, row: Any, x: int, *, level: float = 0.95) -> MatchRisk:
-    """Risk of a record with true value x, from the row of P that leads to the release of x.
-
-    >>> risk = match_risk_row([1, 2, 5, 40, 3000, 2_000_000], [0.3, 0.07, 0.028, 0.0035, 1.4 / 3e4, 7e-8], 0)
-    >>> risk.t_high, round(risk.risk_in_range, 6)   # a unique record that stays with 0.3, among two million
-    (3, 0.374743)
-    """
+    """Risk of a record with true value x, from the row of P that leads to the release of x."""
     records = check_counts(counts)
     p = as_floats(row, "row", finite=False)
     if p.shape != records.shape or not np.isfinite(p).all() or (p < 0).any() or (p > 1).any():
@@ -224,21 +205,12 @@ def _binomial(n: int, p: float) -> Real:
 
 @dataclass(frozen=True, eq=False)
 class TargetRisks:
-    """Risks of targets; every array has shape (targets,).
+    """Risks of targets; every array has shape (targets,)."""
 
-    Attributes
-    ----------
-    unconditional
-        Chance of a correct match when one of the released records that fit is picked: ``p E[1 / (1 + T')]``.
-    in_range
-        The largest chance given T = t, over the t in the range that holds T with the stated probability.
-    t_low, t_high
-        That range, ends included.
-    """
-
+    # chance of a correct match when one of the released records that fit is picked: ``p E[1 / (1 + T')]``
     unconditional: Real
-    in_range: Real
-    t_low: Array
+    in_range: Real  # the largest chance given T = t, over the t in the range that holds T with the stated probability
+    t_low: Array  # t_low, t_high: that range, ends included
     t_high: Array
 
     @classmethod
@@ -332,11 +304,7 @@ def highest_share(n: Array, p: Real, target: float) -> float:
 
 
 def strict_risk(n: Array, p: Real, target: float) -> float:
-    """The strict risk of a record that arrives with probability ``target``, from all terms of its row.
-
-    >>> strict_risk(np.array([2, 3]), np.array([3 / 4, 1 / 6]), 3 / 4)   # 5/11
-    0.4545454545454546
-    """
+    """The strict risk of a record that arrives with probability ``target``, from all terms of its row."""
     return float(strict_risks([(n, p)], np.array([target]))[0])
 
 

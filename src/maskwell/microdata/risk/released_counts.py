@@ -77,13 +77,6 @@ def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Rea
 
     Cells that cannot be the worst have ``1 / N``, which they do not exceed. Where somebody is right with a part of the
     chance only, ``factors`` has this part for every cell, shape (cells,), and the worst is that of the products.
-
-    >>> from dataclasses import replace
-    >>> from maskwell.designs import Dense
-    >>> from maskwell.microdata.risk.arrivals import SparseArrivals
-    >>> listed = SparseArrivals.from_design(np.array([1, 1]), Dense.of([["3/4", "1/4"], ["1/4", "3/4"]]))
-    >>> realised_risks(replace(listed, seen=np.array([1, 1]))).round(3).tolist()   # both stayed or both left
-    [0.9, 0.9]
     """
     part = np.ones(len(arrivals.counts)) if factors is None else factors
     blocks = _Blocks(arrivals, part)
@@ -331,25 +324,13 @@ def _dealt_shares(P: Real, own: Array) -> Real:
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """Blocks of r released values each that deal records out.
+    """Blocks of r released values each that deal records out."""
 
-    Attributes
-    ----------
-    cells
-        Shape (blocks, r): the true cell whose own key each released value is, -1 where no record has it.
-    counts, leave
-        Shape (blocks, r): records N and rates a of that cell, 0 where there is none.
-    shares
-        Shape (blocks, r): the share w of those that leave which is dealt to each value.
-    released
-        Shape (blocks, r): records m that were released with each value.
-    """
-
-    cells: Array
-    counts: Array
+    cells: Array  # shape (blocks, r): the true cell whose own key each released value is, -1 where no record has it
+    counts: Array  # counts, leave: shape (blocks, r): records N and rates a of that cell, 0 where there is none
     leave: Real
-    shares: Real
-    released: Array
+    shares: Real  # shape (blocks, r): the share w of those that leave which is dealt to each value
+    released: Array  # shape (blocks, r): records m that were released with each value
 
     def part(self, rows: slice | Array) -> Dealt:
         """Some of the blocks."""
@@ -357,13 +338,7 @@ class Dealt:
 
 
 def dealt_risks(blocks: Dealt) -> Real:
-    """The chance of a correct match of every cell, looking where it is easiest; 0 where there is no cell.
-
-    >>> half = np.array([[0.5, 0.5]])
-    >>> block = Dealt(np.array([[0, 1]]), np.array([[1, 1]]), half, half, np.array([[1, 1]]))
-    >>> dealt_risks(block).round(3).tolist()   # both records stayed, or both changed: 9 to 1
-    [[0.9, 0.9]]
-    """
+    """The chance of a correct match of every cell, looking where it is easiest; 0 where there is no cell."""
     out = np.zeros(blocks.counts.shape)
     leavers = (blocks.counts * blocks.leave).sum(axis=1)
     more = 0.0

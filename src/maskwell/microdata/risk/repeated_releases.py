@@ -53,21 +53,11 @@ Extremes = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class PathParities:
-    """The largest parities of two paths of truths, over two releases, by what the paths have in common.
+    """The largest parities of two paths of truths, over two releases, by what the paths have in common."""
 
-    Attributes
-    ----------
-    unchanged
-        Of (a, a) and (b, b): what both releases tell of a truth that stays the same.
-    change
-        Of (a, a) and (b, c): what they tell about whether the truth changed.
-    changed
-        Of (a, b) and (c, d): what they tell of two truths that differ.
-    """
-
-    unchanged: Parity
-    change: Parity
-    changed: Parity
+    unchanged: Parity  # of (a, a) and (b, b): what both releases tell of a truth that stays the same
+    change: Parity  # of (a, a) and (b, c): what they tell about whether the truth changed
+    changed: Parity  # of (a, b) and (c, d): what they tell of two truths that differ
 
     def to_dict(self) -> dict[str, str]:
         """Fractions as text, ``"inf"`` where a path rules another one out."""

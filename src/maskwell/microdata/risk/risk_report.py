@@ -27,19 +27,12 @@ SIZES = (2, 3, 5)
 
 @dataclass(frozen=True)
 class SmallCells:
-    """The small cells of a file as it came out.
+    """The small cells of a file as it came out."""
 
-    Attributes
-    ----------
-    smallest, violations
-        Records of the smallest cell, and the records in cells of fewer than 2, 3 and 5.
-    uniques
-        Records that are alone in their cell.
-    """
-
+    # smallest, violations: records of the smallest cell, and the records in cells of fewer than 2, 3 and 5
     smallest: int
     violations: Mapping[int, int]
-    uniques: int
+    uniques: int  # records that are alone in their cell
 
     @classmethod
     def of(cls, own: CellTable) -> SmallCells:
@@ -50,19 +43,14 @@ class SmallCells:
 
 @dataclass(frozen=True)
 class SampleRisk:
-    """What somebody can do who does not know who is in the sample, told by its weights.
+    """What somebody can do who does not know who is in the sample, told by its weights."""
 
-    Attributes
-    ----------
-    expected_reidentifications, max_risk_population
-        Correct matches, and the largest chance of one, estimated from a model of the population.
-    max_risk_sampled
-        What the chance of any person to be sampled and found cannot exceed, if every weight is one over the chance to
-        be in the sample; ``None`` where weights allow no such statement.
-    """
-
+    # expected_reidentifications, max_risk_population: correct matches, and the largest chance of one, estimated from
+    # a model of the population
     expected_reidentifications: float
     max_risk_population: float
+    # what the chance of any person to be sampled and found cannot exceed, if every weight is one over the chance to
+    # be in the sample; ``None`` where weights allow no such statement
     max_risk_sampled: float | None
 
 
@@ -197,11 +185,7 @@ def count_above(risk: Real, counts: Array, threshold: float | None) -> int | Non
 
 
 def percentile(risk: Real, counts: Array, share: float) -> float:
-    """The smallest risk that at least this share of the records do not exceed.
-
-    >>> percentile(np.array([0.5, 0.1]), np.array([1, 99]), 0.95)
-    0.1
-    """
+    """The smallest risk that at least this share of the records do not exceed."""
     order = np.argsort(risk, kind="stable")
     reached = np.cumsum(counts[order])
     return float(risk[order][np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))])

@@ -53,35 +53,21 @@ _STEPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpecialUniques:
-    """Records of a file that few of their keys tell apart.
+    """Records of a file that few of their keys tell apart."""
 
-    Attributes
-    ----------
-    keys, largest
-        The keys, and how many of them a set has at most.
-    records, uniques, pairs
-        Records of the file, those that are alone with all their keys, and those that are one of two alike.
-    fraction
-        The share of the population that is taken to be sampled.
-    dis
-        The estimated chance that a record which is alone in the sample is alone in the population; 0 if none is.
-    sets
-        How many minimal sample uniques there are, by the number of their keys.
-    shares
-        The share of all scores that sets with each key have.
-    table, scores, dis_scores
-        The cells of the keys, and the scores of a record of each, shape (cells,).
-    """
-
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # keys, largest: the keys, and how many of them a set has at most
     largest: int
+    # records, uniques, pairs: records of the file, those that are alone with all their keys, and those that are one
+    # of two alike
     records: int
     uniques: int
     pairs: int
-    fraction: float
+    fraction: float  # the share of the population that is taken to be sampled
+    # the estimated chance that a record which is alone in the sample is alone in the population; 0 if none is
     dis: float
-    sets: Mapping[int, int]
-    shares: Mapping[str, float]
+    sets: Mapping[int, int]  # how many minimal sample uniques there are, by the number of their keys
+    shares: Mapping[str, float]  # the share of all scores that sets with each key have
+    # table, scores, dis_scores: the cells of the keys, and the scores of a record of each, shape (cells,)
     table: CellTable = field(repr=False)
     scores: Real = field(repr=False)
     dis_scores: Real = field(repr=False)
@@ -206,11 +192,7 @@ def _scored(own: CellTable, most: int) -> tuple[Real, Real, dict[int, int]]:
 
 
 def _worth(keys: int, size: int, most: int) -> int:
-    """What a set of so many keys counts, where sets of up to ``most`` are looked at.
-
-    >>> [_worth(4, size, 4) for size in (1, 2, 3, 4)], [_worth(4, size, 2) for size in (1, 2)]
-    ([6, 2, 1, 1], [6, 2])
-    """
+    """What a set of so many keys counts, where sets of up to ``most`` are looked at."""
     return math.prod(keys - i for i in range(size, min(most, keys - 1) + 1))
 
 

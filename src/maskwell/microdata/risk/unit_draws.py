@@ -56,28 +56,17 @@ _ONE_LOOK = ("strict", "any_release")
 
 @dataclass(frozen=True, eq=False)
 class DrawnUnits:
-    """The units of a file that have one draw, and what is seen of them.
+    """The units of a file that have one draw, and what is seen of them."""
 
-    Attributes
-    ----------
-    table, members
-        Counts over the keys, the columns that tell how they are randomized and those that are seen; and the records
-        by unit, in the cells of this table.
-    seen
-        Unchanged columns inside whose cells records are counted, besides the keys.
-    shown
-        Whether the released file shows, of some records at least, which belong together.
-    released
-        Counts of the released file over the keys and the columns that are seen, where it is drawn.
-    released_members
-        The released records by unit, in the cells of ``released``, where the file shows them.
-    """
-
+    # table, members: counts over the keys, the columns that tell how they are randomized and those that are seen; and
+    # the records by unit, in the cells of this table
     table: CellTable
     members: UnitMembers
-    seen: tuple[str, ...] = ()
-    shown: bool = False
+    seen: tuple[str, ...] = ()  # unchanged columns inside whose cells records are counted, besides the keys
+    shown: bool = False  # whether the released file shows, of some records at least, which belong together
+    # counts of the released file over the keys and the columns that are seen, where it is drawn
     released: CellTable | None = None
+    # the released records by unit, in the cells of ``released``, where the file shows them
     released_members: UnitMembers | None = None
 
 
@@ -154,30 +143,21 @@ MakeUp = tuple[Label, ...]
 
 @dataclass(frozen=True, eq=False)
 class _MadeUp:
-    """The file of units: each unit is a record of it, with the columns that tell how it is drawn and its make-up.
+    """The file of units: each unit is a record of it, with the columns that tell how it is drawn and its make-up."""
 
-    Attributes
-    ----------
-    keys, moved, unchanged
-        The keys, those of them that are randomized, and the columns that are seen and stay.
-    of_units, make_ups
-        Counts of units, and the make-ups by their numbers.
-    record, cell, own
-        Shape (types,), for each cell of ``of_units`` with each cell of the table of records that its units have: the
-        former, the latter, and the cell of the keys.
-    alike, share, inside
-        How many records of such a unit have the same keys; of all records with these keys the share that is in units
-        of the same make-up; and the share that is the same in what is seen besides.
-    """
-
+    # keys, moved, unchanged: the keys, those of them that are randomized, and the columns that are seen and stay
     keys: tuple[str, ...]
     moved: tuple[str, ...]
     unchanged: tuple[str, ...]
-    of_units: CellTable
+    of_units: CellTable  # of_units, make_ups: counts of units, and the make-ups by their numbers
     make_ups: tuple[MakeUp, ...]
+    # record, cell, own: shape (types,), for each cell of ``of_units`` with each cell of the table of records that its
+    # units have: the former, the latter, and the cell of the keys
     record: Array
     cell: Array
     own: Array
+    # alike, share, inside: how many records of such a unit have the same keys; of all records with these keys the
+    # share that is in units of the same make-up; and the share that is the same in what is seen besides
     alike: Array
     share: Real
     inside: Real
@@ -295,12 +275,7 @@ class _MadeUp:
 def _units_of(
     m: Mapping[Label, Mapping[Label, int]], make_ups: Sequence[MakeUp]
 ) -> dict[tuple[Label, int], int] | None:
-    """Units by value and make-up, from the records by label and value; None where these do not tell them.
-
-    >>> couple, alone = (("f",), ("m",)), (("f",),)
-    >>> _units_of({("f",): {("north",): 5}, ("m",): {("north",): 2}}, [couple, alone])
-    {(('north',), 0): 2, (('north',), 1): 3}
-    """
+    """Units by value and make-up, from the records by label and value; None where these do not tell them."""
     labels = [*dict.fromkeys(label for make_up in make_ups for label in make_up)]
     if len(make_ups) > len(labels):
         return None
@@ -353,11 +328,7 @@ def _times(columns: Sequence[Array]) -> Array:
 
 
 def _blocks(make_ups: Sequence[MakeUp]) -> list[list[int]]:
-    """Make-ups that share a label, directly or by others.
-
-    >>> _blocks([(("f",), ("f",)), (("m",),), (("f",), ("d",))])
-    [[0, 2], [1]]
-    """
+    """Make-ups that share a label, directly or by others."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -377,24 +348,15 @@ def _blocks(make_ups: Sequence[MakeUp]) -> list[list[int]]:
 
 @dataclass(frozen=True, eq=False)
 class _Listed:
-    """All ways in which units can have become the released counts.
+    """All ways in which units can have become the released counts."""
 
-    Attributes
-    ----------
-    made_up, released
-        The units, and the released records by the randomized keys and by what is seen besides.
-    by_keys
-        Released records by all keys: the randomized ones first.
-    outcomes
-        For each cell of units the chances to be released with each value of the randomized keys.
-    looks
-        For each type of records their labels in the unchanged keys, and in all that is seen and stays.
-    """
-
+    # made_up, released: the units, and the released records by the randomized keys and by what is seen besides
     made_up: _MadeUp
     released: Mapping[Label, int]
-    by_keys: Mapping[Label, int]
+    by_keys: Mapping[Label, int]  # released records by all keys: the randomized ones first
+    # for each cell of units the chances to be released with each value of the randomized keys
     outcomes: Sequence[Mapping[Label, float]]
+    # for each type of records their labels in the unchanged keys, and in all that is seen and stays
     looks: Sequence[tuple[Label, Label]]
 
     @classmethod

@@ -23,45 +23,18 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_list
-from maskwell.errors import ParameterError
+from maskwell.core.arguments import Array, Real
 from maskwell.microdata.records.unit_rows import UnitMembers
 from maskwell.microdata.risk.file_risk import cells_in
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_draws import TOGETHER
 
 
-def unit_risks(risks: Any, units: Sequence[Any]) -> Real:
-    """For each record the chance that at least one record of its unit is found, ``1 - prod (1 - r_i)``.
-
-    Parameters
-    ----------
-    risks
-        The chance of each record to be found, shape (records,), for instance of :func:`record_risks`.
-    units
-        The unit of each record, such as the number of its household.
+def at_least_one(risks: Real, units: Array) -> Real:
+    """For each unit, numbered from 0, the chance that at least one of its records is found, ``1 - prod (1 - r_i)``.
 
     Source: as sdcMicro computes its hierarchical risk; matches of the records of a unit are taken as independent.
-
-    >>> unit_risks([0.5, 0.5, 0.1], ["a", "a", "b"]).round(2).tolist()
-    [0.75, 0.75, 0.1]
     """
-    chances = as_array(risks, "risks")
-    names = as_list(units, "units")
-    if chances.ndim != 1 or chances.dtype.kind not in "iuf" or len(names) != len(chances):
-        raise ParameterError(
-            f"risks of shape {chances.shape} for {len(names):,} records", hint="give one number for each record"
-        )
-    chances = chances.astype(np.float64)
-    if not ((chances >= 0) & (chances <= 1)).all():
-        raise ParameterError("a risk is not between 0 and 1", hint="give chances of a correct match")
-    numbers: dict[Any, int] = {}
-    number = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
-    return np.asarray(at_least_one(chances, number)[number])
-
-
-def at_least_one(risks: Real, units: Array) -> Real:
-    """For each unit the chance that at least one of its records is found; ``units`` are numbers from 0."""
     with np.errstate(divide="ignore"):
         missed = np.log1p(-np.minimum(risks, 1.0))
     return np.asarray(-np.expm1(np.bincount(units, missed)))
@@ -69,62 +42,40 @@ def at_least_one(risks: Real, units: Array) -> Real:
 
 @dataclass(frozen=True)
 class UnitFigures:
-    """What somebody finds of the units of a file.
+    """What somebody finds of the units of a file."""
 
-    Attributes
-    ----------
-    max_risk
-        The largest chance that at least one record of a unit is found by the intruder of the report, who looks once for
-        each, if they are matched independently; where they have one draw, the bound that needs no independence.
-    max_bound
-        The same without that assumption: the largest sum of the chances of a unit, 1 at most.
-    worst_risk, worst_bound
-        The same two for whoever finds most: by the best look or, where that can be told, by comparing all released
-        counts with the true ones. ``None`` for a file that is not randomized, where everybody finds the same.
-    expected_units
-        Units of which at least one record is found, if every record is looked for.
-    expected_records
-        The same in records: each counts with the chance of its unit.
-    expected_reidentifications
-        With weights, that number if it is not known who is in the sample, as sdcMicro has it; else ``None``.
-    """
-
+    # the largest chance that at least one record of a unit is found by the intruder of the report, who looks once for
+    # each, if they are matched independently; where they have one draw, the bound that needs no independence
     max_risk: float
-    max_bound: float
-    expected_units: float
-    expected_records: float
+    max_bound: float  # the same without that assumption: the largest sum of the chances of a unit, 1 at most
+    expected_units: float  # units of which at least one record is found, if every record is looked for
+    expected_records: float  # the same in records: each counts with the chance of its unit
+    # with weights, that number if it is not known who is in the sample, as sdcMicro has it; else ``None``
     expected_reidentifications: float | None = None
+    # worst_risk, worst_bound: the same two for whoever finds most: by the best look or, where that can be told, by
+    # comparing all released counts with the true ones. ``None`` for a file that is not randomized, where everybody
+    # finds the same
     worst_risk: float | None = None
     worst_bound: float | None = None
 
 
 @dataclass(frozen=True)
 class UnitRisk:
-    """The risk of the units of a file, before and after a release.
+    """The risk of the units of a file, before and after a release."""
 
-    Attributes
-    ----------
-    unit, units, largest
-        The column that names them, how many there are, and the records of the largest.
-    before, after
-        The file as it is, and as it is released; ``after`` is ``None`` without a release.
-    alone
-        Units whose records have keys that, all together, no other unit has.
-    known_together
-        The largest chance to find a unit for somebody who knows the keys of all its records and sees which records
-        belong together: one in the units with the same keys, which no draws of single records make smaller. Where
-        units have one draw and all keys in common, the chance that follows from their matrix.
-    seen_by, seen_share
-        Columns that show which records belong together, and for which share of the records; none where nothing does.
-    """
-
-    unit: str
+    unit: str  # unit, units, largest: the column that names them, how many there are, and the records of the largest
     units: int
     largest: int
+    # before, after: the file as it is, and as it is released; ``after`` is ``None`` without a release
     before: UnitFigures
     after: UnitFigures | None
-    alone: int
+    alone: int  # units whose records have keys that, all together, no other unit has
+    # the largest chance to find a unit for somebody who knows the keys of all its records and sees which records
+    # belong together: one in the units with the same keys, which no draws of single records make smaller. Where units
+    # have one draw and all keys in common, the chance that follows from their matrix
     known_together: float
+    # seen_by, seen_share: columns that show which records belong together, and for which share of the records; none
+    # where nothing does
     seen_by: tuple[str, ...] = ()
     seen_share: float = 0.0
 
@@ -213,11 +164,7 @@ def _figures(chances: tuple[Real, Real, Real | None], members: UnitMembers) -> U
 
 
 def same_units(units: Array, cells: Array) -> Array:
-    """For each unit how many units have records in the same cells, itself included.
-
-    >>> same_units(np.array([0, 0, 1, 1, 2]), np.array([5, 6, 6, 5, 5])).tolist()
-    [2, 2, 1]
-    """
+    """For each unit how many units have records in the same cells, itself included."""
     order = np.lexsort((cells, units))
     sizes = np.bincount(units)
     first = np.cumsum(sizes) - sizes

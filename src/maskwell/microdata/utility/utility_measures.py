@@ -59,11 +59,7 @@ WEAK = 0.02
 
 
 def cramers_v(table: Any) -> float | None:
-    """Cramér's V of a table of counts, shape (r, c); None with fewer than two rows or columns that are not empty.
-
-    >>> round(cramers_v([[40, 10], [20, 30]]), 4), cramers_v([[40, 10], [0, 0]])
-    (0.4082, None)
-    """
+    """Cramér's V of a table of counts, shape (r, c); None with fewer than two rows or columns that are not empty."""
     J = as_floats(table, "table", finite=False)
     if J.ndim != 2:
         raise MatrixError(f"a table of {J.ndim} dimensions", hint="Cramér's V is for tables of two variables")
@@ -79,18 +75,11 @@ def cramers_v(table: Any) -> float | None:
 
 @dataclass(frozen=True)
 class Association:
-    """How strongly two columns go together.
+    """How strongly two columns go together."""
 
-    Attributes
-    ----------
-    columns
-        Their names.
-    before, expected, after
-        Cramér's V in the file, of the table that is expected after the release, and in the released file; None where it
-        is not defined or not known.
-    """
-
-    columns: tuple[str, str]
+    columns: tuple[str, str]  # their names
+    # before, expected, after: cramér's V in the file, of the table that is expected after the release, and in the
+    # released file; None where it is not defined or not known
     before: float | None
     expected: float | None = None
     after: float | None = None
@@ -119,22 +108,15 @@ class Association:
 
 @dataclass(frozen=True)
 class TableDistance:
-    """How far a table of shares is from another.
+    """How far a table of shares is from another."""
 
-    Attributes
-    ----------
-    total_variation, hellinger
-        From 0 (the same shares) to 1 (no cell in common).
-    largest_change, changed_most
-        The largest absolute difference of a share, and the place of its cell, counted through the table.
-    largest_relative
-        The largest difference as a part of the first share, over cells that the first table has.
-    """
-
-    total_variation: float
+    total_variation: float  # total_variation, hellinger: from 0 (the same shares) to 1 (no cell in common)
     hellinger: float
+    # largest_change, changed_most: the largest absolute difference of a share, and the place of its cell, counted
+    # through the table
     largest_change: float
     changed_most: int
+    # the largest difference as a part of the first share, over cells that the first table has
     largest_relative: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,12 +130,7 @@ class TableDistance:
 
 
 def table_distance(before: Any, after: Any) -> TableDistance:
-    """Distances of two tables of counts, of any shape but the same.
-
-    >>> distance = table_distance([[40, 10], [20, 30]], [[37, 14], [22, 27]])
-    >>> round(distance.total_variation, 3), round(distance.hellinger, 4)   # six records in a hundred moved
-    (0.06, 0.051)
-    """
+    """Distances of two tables of counts, of any shape but the same."""
     a, b = _shares(before), _shares(after)
     if a.shape != b.shape:
         raise MatrixError(f"tables of shapes {a.shape} and {b.shape}", hint="count both files in the same categories")
@@ -174,12 +151,6 @@ def expected_variation(shift: Real, variance: Real) -> tuple[float, float]:
         1/2 sum E|e_i|,  e_i normal        at most  1/2 sum sqrt(shift_i^2 + variance_i)
 
     where a matrix that keeps the counts has no shift. Source: derived; standard.
-
-    >>> import numpy as np
-    >>> from maskwell.estimation import conditional_variance
-    >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
-    >>> [round(x, 4) for x in expected_variation(np.zeros(3), conditional_variance(P, [12, 8, 3]))]
-    [0.1078, 0.1351]
     """
     sd = np.sqrt(np.maximum(variance, 0))  # differences of rounding may be below zero
     z = np.divide(shift, sd, out=np.zeros(len(sd)), where=sd > 0)
@@ -206,27 +177,13 @@ SOLVED_LIMIT = 2000
 
 @dataclass(frozen=True, eq=False)
 class Inflation:
-    """Of the shares of one variable.
+    """Of the shares of one variable."""
 
-    Attributes
-    ----------
-    categories
-        Labels, shape (k,).
-    factors
-        How many times larger each variance is, shape (k,).
-    added
-        The part of the variance of each share that randomization adds, shape (k,).
-    shift
-        By how much each share moves on average, shape (k,): zero for a matrix that keeps what is counted.
-    n
-        Records.
-    """
-
-    categories: tuple[Hashable, ...]
-    factors: Real
-    added: Real
-    shift: Real
-    n: int
+    categories: tuple[Hashable, ...]  # labels, shape (k,)
+    factors: Real  # how many times larger each variance is, shape (k,)
+    added: Real  # the part of the variance of each share that randomization adds, shape (k,)
+    shift: Real  # by how much each share moves on average, shape (k,): zero for a matrix that keeps what is counted
+    n: int  # records
 
     @cached_property
     def worst(self) -> float:
@@ -240,17 +197,7 @@ class Inflation:
 
 
 def inflation_of(stage: Stage, variable: str) -> Inflation | None:
-    """The inflation of the shares of one variable of a stage; None where the matrix cannot be turned around.
-
-    >>> from maskwell.designs import Dense
-    >>> P = Dense.of([["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]])
-    >>> states = [("a",), ("b",), ("c",)]
-    >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([12, 8, 3]),
-    ...     cells=np.zeros(3, dtype=int), method="sequential", invariance="counts", derived=True)
-    >>> inflation = inflation_of(stage, "x")
-    >>> inflation.factors.round(3).tolist(), round(float(inflation.effective.min()), 2)   # 23 tell as much as 11.5
-    ([1.973, 1.998, 1.942], 11.51)
-    """
+    """The inflation of the shares of one variable of a stage; None where the matrix cannot be turned around."""
     true, released, labels = _categories(stage, variable)
     s, mass = _squares(stage), stage.mass
     if not mass.sum() > 0:
@@ -337,28 +284,18 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class ComparedTerm:
-    """A coefficient in the file and in the released file.
+    """A coefficient in the file and in the released file."""
 
-    Attributes
-    ----------
-    term
-        Its name.
-    original, original_error, released, released_error
-        The estimates and their standard errors.
-    corrected, corrected_error
-        From the released file with the designs of the randomized columns, where these were given.
-    overlap
-        Of the two intervals; ``None`` where one is not defined.
-    """
-
-    term: str
-    original: float
+    term: str  # its name
+    original: float  # original, original_error, released, released_error: the estimates and their standard errors
     original_error: float
     released: float
     released_error: float
+    # corrected, corrected_error: from the released file with the designs of the randomized columns, where these were
+    # given
     corrected: float | None = None
     corrected_error: float | None = None
-    overlap: float | None = None
+    overlap: float | None = None  # of the two intervals; ``None`` where one is not defined
 
     @property
     def same_sign(self) -> bool:
@@ -372,24 +309,13 @@ class ComparedTerm:
 
 @dataclass(frozen=True, eq=False)
 class RegressionComparison:
-    """A regression on both files.
+    """A regression on both files."""
 
-    Attributes
-    ----------
-    formula
-        As typed.
-    terms
-        The coefficients that both have.
-    missing
-        Names of coefficients that only one of them has, such as those of a category that no released record holds.
-    original, released, corrected
-        The regressions.
-    """
-
-    formula: str
-    terms: tuple[ComparedTerm, ...]
+    formula: str  # as typed
+    terms: tuple[ComparedTerm, ...]  # the coefficients that both have
+    # names of coefficients that only one of them has, such as those of a category that no released record holds
     missing: tuple[str, ...]
-    original: Regression
+    original: Regression  # original, released, corrected: the regressions
     released: Regression
     corrected: Regression | None = None
 
@@ -485,11 +411,7 @@ def _compared(term: str, first: Regression, second: Regression, third: Regressio
 
 
 def interval_overlap(first: Any, second: Any) -> float | None:
-    """The part that two intervals have in common, as the mean of its parts of both; ``None`` where one is not finite.
-
-    >>> interval_overlap((0, 2), (1, 3)), interval_overlap((0, 1), (2, 3))
-    (0.5, -1.0)
-    """
+    """The part that two intervals have in common, as the mean of its parts of both; None where one is not finite."""
     (a, b), (c, d) = first, second
     if not np.isfinite([a, b, c, d]).all() or not (b > a and d > c):
         return None

@@ -44,35 +44,25 @@ INDEPENDENT = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VariableUtility:
-    """What a release does to one variable.
+    """What a release does to one variable."""
 
-    Attributes
-    ----------
-    name, invariance
-        The column, and what its matrix keeps on average.
-    expected_changed, realised_changed
-        Share of the records with another value: expected, and in the released file where that is known.
-    categories, before, after
-        Labels, and their shares in the file and in the released file (``None`` before there is one), shape (k,).
-    distance
-        Of these shares.
-    expected_variation, most_variation
-        Total variation that is to be expected, and a bound on its expectation; ``None`` where it cannot be told.
-    inflation
-        Of the variances of its shares; ``None`` where it cannot be told.
-    """
-
-    name: str
+    name: str  # name, invariance: the column, and what its matrix keeps on average
     invariance: str
+    # expected_changed, realised_changed: share of the records with another value: expected, and in the released file
+    # where that is known
     expected_changed: float
     realised_changed: float | None
+    # categories, before, after: labels, and their shares in the file and in the released file (``None`` before there
+    # is one), shape (k,)
     categories: tuple[Hashable, ...]
     before: Real
     after: Real | None
-    distance: TableDistance | None
+    distance: TableDistance | None  # of these shares
+    # expected_variation, most_variation: total variation that is to be expected, and a bound on its expectation;
+    # ``None`` where it cannot be told
     expected_variation: float | None
     most_variation: float | None
-    inflation: Inflation | None
+    inflation: Inflation | None  # of the variances of its shares; ``None`` where it cannot be told
 
     @property
     def changed_most(self) -> Hashable | None:
@@ -155,11 +145,7 @@ class UtilityReport(Result):
 
 
 def utility_tables(stages: Sequence[Stage], columns: Iterable[str]) -> list[tuple[str, ...]]:
-    """The tables of the file that :func:`assess_utility` needs to compare all pairs of these columns.
-
-    >>> utility_tables([], ["sex", "age"])   # nothing is randomized
-    []
-    """
+    """The tables of the file that :func:`assess_utility` needs to compare all pairs of these columns."""
     stages, columns = list_of(Stage, stages, "stages"), list_of(str, columns, "columns")
     names, changed = [*dict.fromkeys(columns)], _changed(stages)
     pairs = [pair for pair in combinations(names, 2) if {*pair} & changed.keys()]
@@ -387,10 +373,6 @@ def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns
     over the cells c of the smallest table that has these columns and all that tell how they are randomized. Stages
     meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
     where no table has the columns, or where it is too large. Source: derived.
-
-    >>> from maskwell.core import CellTable
-    >>> expected_share([], [CellTable.of(["x"], {("a",): 3})], ["x"])
-    0.0
     """
     needed = {*needed_columns(stages, columns)}
     fits = [table for table in tables if needed <= {*table.columns} and table.n]

@@ -28,7 +28,7 @@ from tests.support.inside.microdata import release_folder_module as release_fold
 from maskwell.core import KeyedRandom
 from maskwell.errors import DataFileError, MaskwellError, PublishError
 from maskwell.microdata import Release, ReleasePlan
-from maskwell.microdata.risk import match_risk_row
+from maskwell.microdata.risk.match_chances import match_risk_row
 
 KEY = KeyedRandom.of(bytes(range(32)), "people")
 REGIONS = [1, 2, 3, 9, 20, 40]

@@ -14,7 +14,9 @@ from maskwell.core import CellTable, SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation import conditional_variance, variance_inflation, weighted_variance
-from maskwell.microdata.utility import assess_utility, cramers_v, table_distance, utility_tables
+from maskwell.microdata.utility import assess_utility
+from maskwell.microdata.utility.utility_measures import cramers_v, table_distance
+from maskwell.microdata.utility.utility_report import utility_tables
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
 
