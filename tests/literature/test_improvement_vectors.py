@@ -14,7 +14,7 @@ from tests.support.inside.planning import OneSided
 from tests.support.twin import Twin
 
 from maskwell.designs import Dense, Subset, Uniform
-from maskwell.estimation import fisher_information
+from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning import improve, improve_one_sided, minimax_size
 from maskwell.privacy import hazard
 from maskwell.procedures import christofides

@@ -10,18 +10,8 @@ from tests.support.arrays import Array
 
 from maskwell import design as make_design
 from maskwell.designs import Dense
-from maskwell.estimation import (
-    Estimate,
-    Sample,
-    best_left_inverse,
-    estimate_by_moments,
-    mean_scores,
-    minimax_left_inverse,
-    optimal_scores,
-    optimal_scores_for_weights,
-    score_left_inverse,
-    score_recovery,
-)
+from maskwell.estimation import Estimate, Sample, best_left_inverse, estimate_by_moments, mean_scores, minimax_left_inverse, score_left_inverse
+from maskwell.estimation.left_inverse import optimal_scores, optimal_scores_for_weights, score_recovery
 
 Cases = dict[str, dict[str, Any]]
 

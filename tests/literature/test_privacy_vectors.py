@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 from tests.support.inside.designs import reduced_rows
-from tests.support.inside.estimation import ReportedBaskets
+from maskwell.estimation.itemset_supports import ReportedBaskets
 from tests.support.inside.privacy import in_every_language, posterior_range
 
 from maskwell.core import Categories

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.inside.estimation import Evidence
+from maskwell.estimation.regression.report_evidence import Evidence
 from tests.support.regression import DIRECT, plain_newton
 
 import maskwell as mw

@@ -9,7 +9,9 @@ import pytest
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
-from maskwell.estimation import Sampling, SurveyEstimate, calibrate, estimate_survey
+from maskwell.estimation import Sampling, estimate_survey
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.sampling.calibration import calibrate
 from maskwell.procedures import abul_ela, cheating, simmons
 
 

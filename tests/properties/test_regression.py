@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.estimation import expit_pair, softmax
+from maskwell.estimation.regression.row_likelihoods import expit_pair, softmax
 from tests.support.regression import logistic_data
 
 from maskwell import Categories

@@ -16,7 +16,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from tests.support.inside.estimation import ReportedBaskets
+from maskwell.estimation.itemset_supports import ReportedBaskets
 
 from maskwell.core import SeededRandom
 from maskwell.designs import ItemBits, item_bits

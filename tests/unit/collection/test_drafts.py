@@ -29,7 +29,7 @@ from tests.support.inside.collection import (
     survey_text,
     unit_variance,
 )
-from tests.support.inside.estimation import Flag
+from maskwell.estimation.share_estimate import Flag
 from tests.support.together import together
 
 from maskwell import design as make_design

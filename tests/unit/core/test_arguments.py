@@ -13,6 +13,7 @@ import pytest
 from tests.support.inside.core import MADE_BY, MATRIX
 
 import maskwell as mw
+from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.errors import (
     InputError,
     MaskwellError,
@@ -37,7 +38,7 @@ TAKE_DESIGNS: dict[str, Callable[[Any], Any]] = {
     "make_deck": mw.procedures.make_deck,
     "make_device": mw.procedures.make_device,
     "plan_sample": lambda given: mw.planning.plan_sample(given, n=100),
-    "fisher_information": mw.estimation.fisher_information,
+    "fisher_information": fisher_information,
 }
 
 

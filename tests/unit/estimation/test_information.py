@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from tests.support.arrays import Real
 from tests.support.inside.designs import CodedDesign
-from tests.support.inside.estimation import maximum_likelihood, unit_covariance
+from maskwell.estimation import maximum_likelihood
+from maskwell.estimation.maximum_likelihood import unit_covariance
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Kronecker, Mixture, Uniform
 from maskwell.errors import ReportError
-from maskwell.estimation import Sample, fisher_information, observed_information
+from maskwell.estimation import Sample
+from maskwell.estimation.maximum_likelihood import fisher_information, observed_information
 
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])

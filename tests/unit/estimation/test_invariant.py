@@ -7,22 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.support.arrays import Real
-from tests.support.inside.estimation import COVARIANCE_LIMIT, invariant_shares
+from maskwell.estimation.release_variance import COVARIANCE_LIMIT
+from maskwell.estimation import invariant_shares
 from tests.support.released import outcomes, samples
 
 from maskwell import Categories
 from maskwell.designs import Dense, Sparse
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, TooLargeError
-from maskwell.estimation import (
-    bound_for,
-    conditional_covariance,
-    conditional_variance,
-    contrast_inflation,
-    estimate_invariant,
-    estimate_unknown,
-    variance_inflation,
-    weighted_covariance,
-)
+from maskwell.estimation import bound_for, estimate_invariant, estimate_unknown, variance_inflation
+from maskwell.estimation.release_variance import conditional_covariance, conditional_variance, contrast_inflation, weighted_covariance
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]  # keeps (12, 8, 3)
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
-from tests.support.inside.estimation import mutual_information
+from maskwell.estimation.maximum_likelihood import mutual_information
 from tests.support.inside.planning import at_parity, diluted
 from tests.support.inside.reports import compare_report
 
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation import fisher_information
+from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning import compare, sufficiency
 
 

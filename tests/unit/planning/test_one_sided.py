@@ -15,7 +15,7 @@ from tests.support.inside.planning import OneSided, incriminating_order
 from maskwell.core import Categories
 from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import MaskwellError, ParameterError
-from maskwell.estimation import fisher_information
+from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning import best_one_sided, improve_one_sided, ratio_for
 from maskwell.privacy import hazard
 from maskwell.procedures import chow, kuk, mangat

@@ -176,7 +176,7 @@ def expected_variation(shift: Real, variance: Real) -> tuple[float, float]:
     where a matrix that keeps the counts has no shift. Source: derived; standard.
 
     >>> import numpy as np
-    >>> from maskwell.estimation import conditional_variance
+    >>> from maskwell.estimation.release_variance import conditional_variance
     >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
     >>> [round(x, 4) for x in expected_variation(np.zeros(3), conditional_variance(P, [12, 8, 3]))]
     [0.1078, 0.1351]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, norm
 from tests.support.coverage import exact_coverage
-from tests.support.inside.estimation import clopper_pearson, wilson
+from maskwell.estimation.share_intervals import clopper_pearson, wilson
 
 from maskwell import Design
 from maskwell import design as make_design

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import norm
-from tests.support.inside.estimation import likelihood_intervals
+from maskwell.estimation import likelihood_intervals
 
 from maskwell import Categories, Design
 from maskwell import design as make_design

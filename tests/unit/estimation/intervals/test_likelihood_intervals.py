@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from scipy.stats import chi2
-from tests.support.inside.estimation import likelihood_of
+from maskwell.estimation.maximum_likelihood import likelihood_of
 
 from maskwell import Counts, Design
 from maskwell import design as make_design

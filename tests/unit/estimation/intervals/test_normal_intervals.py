@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2, norm
-from tests.support.inside.estimation import METHODS
+from maskwell.estimation.share_intervals import METHODS
 from tests.support.together import together
 
 from maskwell import Categories, Counts, Design

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import approx_fprime
-from tests.support.inside.estimation import Ratios
+from maskwell.estimation.joint.conditionals import Ratios
 
 import maskwell as mw
 from maskwell.errors import ParameterError

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import approx_fprime
-from tests.support.inside.estimation import degrees_of_freedom, expected, free_cells, independence, slopes
+from maskwell.estimation.joint.independence import degrees_of_freedom, expected, free_cells, slopes
+from maskwell.estimation.joint import independence
 
 import maskwell as mw
 from maskwell.errors import ParameterError, ReportError

@@ -1,6 +1,10 @@
 import numpy as np
 import pytest
-from tests.support.inside.estimation import Evidence, Likelihood, Logit, ModelMatrix, Softmax, climb
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.regression_likelihood import Likelihood
+from maskwell.estimation.regression.row_likelihoods import Logit, Softmax
+from maskwell.estimation.regression.model_matrix import ModelMatrix
+from maskwell.estimation.regression.likelihood_search import climb
 from tests.support.regression import (
     DIRECT,
     FORCED,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
-from tests.support.inside.estimation import compare_nested
+from maskwell.estimation.regression.nested_models import compare_nested
 from tests.support.regression import KUK, THREE, WARNER, draw, log_likelihood, logistic_data
 from tests.support.together import together
 

@@ -1,6 +1,10 @@
 import numpy as np
 import pytest
-from tests.support.inside.estimation import AnchorRows, Evidence, Likelihood, MixtureRows, ModelMatrix, Predictor
+from maskwell.estimation.regression.anchor_models import AnchorRows
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor
+from maskwell.estimation.regression.row_likelihoods import MixtureRows
+from maskwell.estimation.regression.model_matrix import ModelMatrix
 from tests.support.regression import DIRECT, KUK, THREE, WARNER, draw, gradient_of
 
 import maskwell as mw

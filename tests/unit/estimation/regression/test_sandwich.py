@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.support.inside.estimation import RowSampling
+from maskwell.estimation.regression.row_sampling import RowSampling
 from tests.support.regression import THREE, WARNER, draw, logistic_data
 
 from maskwell.errors import InputError, MissingValueError, ParameterError

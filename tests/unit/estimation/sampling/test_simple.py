@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.estimation import estimate_simple
+from maskwell.estimation.sampling.report_shares import estimate_simple
 
 from maskwell.core import Cells
 from maskwell.designs import Dense

@@ -13,7 +13,8 @@ from tests.support.inside.microdata import Stage, expected_table, expected_varia
 from maskwell.core import CellTable, SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.estimation import conditional_variance, variance_inflation, weighted_variance
+from maskwell.estimation import variance_inflation
+from maskwell.estimation.release_variance import conditional_variance, weighted_variance
 from maskwell.microdata.utility import assess_utility, cramers_v, table_distance, utility_tables
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
